@@ -1,0 +1,223 @@
+/**
+ * When the client is asked for its roots.
+ *
+ * `querying.stale` is the answer to re-entrancy: any number of changes during a query cost one more query, and the last
+ * answer wins, because an answer that was overtaken is discarded. If answers are overtaken again and again, every
+ * `maxOvertaken`-th is published as not settled, so that nobody starves.
+ *
+ * The machine does not know how roots are asked for: `ask` is provided. Over a legacy session it sends `roots/list`;
+ * another source of roots (a host, a multi round-trip result) is another `ask`.
+ *
+ * @see MCP 2025-11-25, client/roots
+ */
+import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
+import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
+import type { Root } from '../protocol/roots.ts';
+import type { Ref } from './port.ts';
+import type { CorrelationEvent } from './session-ports.ts';
+
+/** What came of asking. `failed` keeps the roots known before, if any. */
+export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
+
+/** The roots as they stand: the list and its resolution, set together. */
+export interface RootsReport {
+  readonly status: RootsStatus;
+  /** Counts publications: a later report has a higher one. */
+  readonly generation: number;
+  /** False where a newer list is known to exist and is being asked for. */
+  readonly settled: boolean;
+  /** Every entry of the client's list, in its order, unusable ones with their reason. */
+  readonly roots: readonly Root[];
+  /** Why the status is `unsupported` or `failed`; for a person. */
+  readonly problem?: string;
+}
+
+/** What `ask` resolves with. It rejects only on a bug. */
+export type AskOutcome =
+  | { readonly kind: 'answered'; readonly roots: readonly Root[] }
+  | { readonly kind: 'unsupported'; readonly problem: string }
+  | { readonly kind: 'failed'; readonly problem: string };
+
+export interface AskInput {
+  /** The correlation actor of the session. */
+  readonly correlation: Ref<CorrelationEvent>;
+  /** How long the answer may take, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export interface RootsInput extends AskInput {
+  /** Gets `roots.updated`. */
+  readonly session: Ref<RootsUpdated>;
+  /** Delay before asking again after a failure, milliseconds; doubled with each failure, up to ten times. */
+  readonly retryMs: number;
+  /** How many overtaken answers are discarded before one is published as not settled. */
+  readonly maxOvertaken: number;
+}
+
+/** What the machine takes. */
+export type RootsEvent =
+  /** The session is initialized; `declared` says whether the client has the roots capability. */
+  | { readonly type: 'roots.start'; readonly declared: boolean }
+  /** The client says that its list has changed. */
+  | { readonly type: 'roots.invalidate' };
+
+/** What the machine tells the session. */
+export interface RootsUpdated {
+  readonly type: 'roots.updated';
+  readonly report: RootsReport;
+}
+
+interface RootsContext extends RootsInput {
+  readonly report: RootsReport | undefined;
+  /** Answers discarded since the last publication. */
+  readonly overtaken: number;
+  /** Failures since the last answer. */
+  readonly failures: number;
+}
+
+const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
+  Promise.reject(
+    new Error('rootsMachine needs an "ask" actor: rootsMachine.provide({ actors: { ask } })'),
+  ),
+);
+
+/** What is published: an outcome, or that the client has no roots to ask for. */
+interface Finding {
+  readonly outcome: AskOutcome | { readonly kind: 'undeclared' };
+  readonly settled: boolean;
+}
+
+function nextReport(previous: RootsReport | undefined, finding: Finding): RootsReport {
+  const { outcome, settled } = finding;
+  const generation = (previous?.generation ?? 0) + 1;
+  switch (outcome.kind) {
+    case 'answered':
+      return { status: 'known', generation, settled, roots: outcome.roots };
+    case 'failed': {
+      const { problem } = outcome;
+      return { status: 'failed', generation, settled, roots: previous?.roots ?? [], problem };
+    }
+    case 'unsupported': {
+      const { problem } = outcome;
+      return { status: 'unsupported', generation, settled, roots: [], problem };
+    }
+    case 'undeclared':
+      return { status: 'undeclared', generation, settled, roots: [] };
+  }
+}
+
+const outcomeOf = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
+  outcome: event.output,
+});
+const settledOutcome = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
+  outcome: event.output,
+  settled: true,
+});
+
+/** The roots of one session. */
+export const rootsMachine = setup({
+  types: {
+    input: {} as RootsInput,
+    context: {} as RootsContext,
+    events: {} as RootsEvent,
+  },
+  actors: { ask: unprovided },
+  guards: {
+    isDeclared: ({ event }) => event.type === 'roots.start' && event.declared,
+    isStale: stateIn({ querying: 'stale' }),
+    mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
+    isAnswered: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'answered',
+    isUnsupported: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'unsupported',
+  },
+  delays: {
+    retryTimeout: ({ context }) => context.retryMs * Math.min(2 ** (context.failures - 1), 10),
+  },
+  actions: {
+    countOvertaken: assign({ overtaken: ({ context }) => context.overtaken + 1 }),
+    publish: enqueueActions(({ context, enqueue }, finding: Finding) => {
+      const report = nextReport(context.report, finding);
+      const failures = report.status === 'failed' ? context.failures + 1 : 0;
+      enqueue.assign({ report, overtaken: 0, failures });
+      enqueue.sendTo(context.session, { type: 'roots.updated', report } satisfies RootsUpdated);
+    }),
+  },
+}).createMachine({
+  id: 'roots',
+  context: ({ input }) => ({ ...input, report: undefined, overtaken: 0, failures: 0 }),
+  initial: 'unasked',
+  states: {
+    unasked: {
+      description:
+        'Before the session is initialized: a change asks nothing, the first query covers it.',
+      on: {
+        'roots.start': [{ guard: 'isDeclared', target: 'querying' }, { target: 'undeclared' }],
+      },
+    },
+    undeclared: {
+      description: 'The client has no roots capability: it is never asked.',
+      entry: { type: 'publish', params: { outcome: { kind: 'undeclared' }, settled: true } },
+    },
+    querying: {
+      description: 'One query in flight.',
+      invoke: {
+        src: 'ask',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: and(['isStale', 'mayDiscard']),
+            target: 'querying',
+            reenter: true,
+            actions: 'countOvertaken',
+          },
+          {
+            guard: 'isStale',
+            target: 'querying',
+            reenter: true,
+            actions: {
+              type: 'publish',
+              params: ({ event }) => ({ outcome: event.output, settled: false }),
+            },
+          },
+          {
+            guard: { type: 'isAnswered', params: outcomeOf },
+            target: 'known',
+            actions: { type: 'publish', params: settledOutcome },
+          },
+          {
+            guard: { type: 'isUnsupported', params: outcomeOf },
+            target: 'unsupported',
+            actions: { type: 'publish', params: settledOutcome },
+          },
+          { target: 'retrying', actions: { type: 'publish', params: settledOutcome } },
+        ],
+        onError: {
+          target: 'retrying',
+          actions: {
+            type: 'publish',
+            params: ({ event }) => ({
+              outcome: { kind: 'failed', problem: String(event.error) },
+              settled: true,
+            }),
+          },
+        },
+      },
+      initial: 'fresh',
+      states: {
+        fresh: { on: { 'roots.invalidate': 'stale' } },
+        stale: {
+          description:
+            'The list changed after the query went out: its answer is old. Ask once more.',
+        },
+      },
+    },
+    known: { on: { 'roots.invalidate': 'querying' } },
+    unsupported: {
+      description: 'The client answered -32601: it is not asked again.',
+    },
+    retrying: {
+      description: 'The query timed out or failed: ask when the list changes, or after a while.',
+      on: { 'roots.invalidate': 'querying' },
+      after: { retryTimeout: 'querying' },
+    },
+  },
+});

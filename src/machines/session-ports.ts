@@ -1,0 +1,119 @@
+/**
+ * What the actors of one session say to each other. Everything that happens in a session between stdin and stdout is one
+ * of these events.
+ */
+import type { RuntimeError } from '../protocol/errors.ts';
+import type {
+  InboundFrame,
+  InboundResponse,
+  JsonObject,
+  OutboundFrame,
+  OutboundResponse,
+  RequestId,
+} from '../protocol/frames.ts';
+import type { Revision } from '../protocol/revisions/revision.ts';
+import type { Ref } from './port.ts';
+
+/** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
+export type OutputFlow =
+  | { readonly type: 'output.blocked' }
+  | { readonly type: 'output.flowing' };
+
+/** What the reader takes. */
+export type ReaderEvent = OutputFlow;
+
+/** What the router takes. */
+export type RouterEvent =
+  /** From the reader: everything one chunk of input held, in order. */
+  | { readonly type: 'frames.received'; readonly frames: readonly InboundFrame[] }
+  /** Requests are served from now on, as this revision has them. */
+  | { readonly type: 'gate.opened'; readonly revision: Revision }
+  /** The client's new requests are refused; those in flight may end, then `calls.drained`. */
+  | { readonly type: 'gate.closed' }
+  /** What the session answers to a lifecycle request. */
+  | { readonly type: 'lifecycle.answered'; readonly response: OutboundResponse }
+  /** End every call now. */
+  | { readonly type: 'calls.abandon' }
+  | OutputFlow;
+
+/** What the writer takes. */
+export type WriterEvent =
+  | { readonly type: 'frames.send'; readonly frames: readonly OutboundFrame[] }
+  /** Answer `output.flushed` once everything is with the operating system. */
+  | { readonly type: 'output.flush' };
+
+/** What the correlation actor takes. */
+export type CorrelationEvent =
+  | { readonly type: 'request.send'; readonly request: ClientRequest }
+  /** Settles it with `CANCELLED` and tells the client, if it was sent. */
+  | { readonly type: 'request.cancel'; readonly request: ClientRequest; readonly reason: string }
+  | { readonly type: 'response.received'; readonly response: InboundResponse }
+  | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
+  /** The client cancelled an id that is none of its own requests. */
+  | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
+  /** Requests may be sent; those that waited go out now. */
+  | { readonly type: 'gate.opened' }
+  /** Settle everything that is pending with this error, refuse what comes. */
+  | { readonly type: 'gate.closed'; readonly error: RuntimeError };
+
+/** A request of ours to the client. Whoever asks makes it; the correlation actor gives it its id. */
+export interface ClientRequest {
+  readonly method: string;
+  readonly params?: JsonObject;
+  /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
+  readonly timeoutMs: number;
+  /** The hard maximum, milliseconds, whatever progress comes. */
+  readonly maxTotalMs: number;
+  /** Asks for progress, and hears of it. */
+  readonly onProgress?: (progress: ProgressReport) => void;
+  /** Called exactly once. */
+  settle(outcome: RequestOutcome): void;
+  /** Set once it is taken. */
+  id?: RequestId;
+}
+
+export type RequestOutcome =
+  | { readonly ok: true; readonly result: JsonObject }
+  | { readonly ok: false; readonly error: RuntimeError };
+
+/** What a progress notification says. */
+export interface ProgressReport {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** What the session hears from its actors. */
+export type SessionFact =
+  | {
+      readonly type: 'initialize.received';
+      readonly id: RequestId;
+      readonly params: JsonObject | undefined;
+    }
+  | { readonly type: 'initialized.received' }
+  | { readonly type: 'roots.changed' }
+  | { readonly type: 'calls.drained' }
+  | { readonly type: 'input.ended' }
+  | OutputFlow
+  | { readonly type: 'output.flushed' }
+  | { readonly type: 'output.broken'; readonly error: unknown };
+
+/** Why a session ended. `failure` is a bug: an actor of the session's failed. */
+export type CloseCause =
+  | { readonly kind: 'input-ended' }
+  | { readonly kind: 'output-broken'; readonly error: unknown }
+  | { readonly kind: 'shutdown'; readonly reason: string }
+  | { readonly kind: 'failure'; readonly error: unknown };
+
+export interface WriterInput {
+  readonly session: Ref<SessionFact>;
+}
+
+export interface CorrelationInput {
+  readonly writer: Ref<WriterEvent>;
+}
+
+export interface ReaderInput {
+  readonly session: Ref<SessionFact>;
+  readonly router: Ref<RouterEvent>;
+}

@@ -1,0 +1,358 @@
+/**
+ * The lifecycle of one session, legacy era: what may happen when.
+ *
+ * Ordinary messages never come here. The machine tells its actors which gate is open; they do the traffic.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle
+ */
+import { assign, emit, sendTo, setup, stopChild } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
+import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import { initializeResult, isSameInitialize, readInitialize } from '../protocol/initialize.ts';
+import type { ClientDescription, ServerDescription } from '../protocol/initialize.ts';
+import { rootsMachine } from './roots.machine.ts';
+import type { RootsReport, RootsUpdated } from './roots.machine.ts';
+import { unprovided } from './port.ts';
+import type { Ref } from './port.ts';
+import type {
+  CloseCause,
+  CorrelationEvent,
+  CorrelationInput,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  SessionFact,
+  WriterEvent,
+  WriterInput,
+} from './session-ports.ts';
+import { anyActorFailed } from './xstate-events.ts';
+
+/** Times and bounds of a session's own. The defaults are in `server/limits.ts`. */
+export interface SessionLimits {
+  /** How long handlers and the output may take to finish once the session ends, milliseconds. */
+  readonly drainTimeoutMs: number;
+  /** How long the client may take to answer `roots/list`, milliseconds. */
+  readonly rootsTimeoutMs: number;
+  /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
+  readonly rootsRetryMs: number;
+  /** How many overtaken answers to `roots/list` are discarded before one is published as not settled. */
+  readonly maxOvertakenRoots: number;
+}
+
+export interface SessionInput {
+  readonly server: ServerDescription;
+  readonly limits: SessionLimits;
+}
+
+/** What a host may send; the rest of {@link SessionEvent} comes from the session's own actors. */
+export interface SessionShutdown {
+  readonly type: 'session.shutdown';
+  /** For the log and for the output. */
+  readonly reason: string;
+}
+
+export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated;
+
+/** What a host hears of. */
+export type SessionEmitted =
+  | { readonly type: 'session.negotiated'; readonly client: ClientDescription }
+  | { readonly type: 'session.initialized' }
+  | RootsUpdated
+  | { readonly type: 'session.closed'; readonly cause: CloseCause };
+
+export interface SessionOutput {
+  readonly cause: CloseCause;
+}
+
+export interface RouterInput {
+  readonly session: Ref<SessionFact>;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+  readonly roots: RootsRef;
+}
+
+export type RootsRef = ActorRefFrom<typeof rootsMachine>;
+
+interface SessionContext extends SessionInput {
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+  readonly router: Ref<RouterEvent>;
+  readonly reader: Ref<ReaderEvent>;
+  readonly roots: RootsRef;
+  /** What the client said of itself; set once. */
+  readonly client: ClientDescription | undefined;
+  /** The last report of the roots machine. */
+  readonly report: RootsReport | undefined;
+  readonly cause: CloseCause | undefined;
+}
+
+interface InitializeParams {
+  readonly id: RequestId;
+  readonly params: JsonObject | undefined;
+}
+
+/** Where a refused `initialize` went wrong, as the answer to it. */
+function refusal({ id, params }: InitializeParams, client: ClientDescription | undefined) {
+  const reading = readInitialize(params);
+  if (!reading.ok) {
+    return errorResponse(id, {
+      code: ErrorCode.invalidParams,
+      message: `Invalid initialize: ${reading.fault}`,
+    });
+  }
+  return errorResponse(id, {
+    code: ErrorCode.invalidRequest,
+    message: `The session is initialized already, by ${client?.info.name}; a session has one initialize`,
+  });
+}
+
+/** What ended the session, from the event that did. */
+function causeOf(event: { readonly type: string }): CloseCause {
+  const ending = event as Extract<
+    SessionEvent,
+    { readonly type: 'session.shutdown' | 'input.ended' | 'output.broken' }
+  >;
+  switch (ending.type) {
+    case 'session.shutdown':
+      return { kind: 'shutdown', reason: ending.reason };
+    case 'input.ended':
+      return { kind: 'input-ended' };
+    case 'output.broken':
+      return { kind: 'output-broken', error: ending.error };
+    default:
+      return { kind: 'failure', error: (event as { readonly error?: unknown }).error };
+  }
+}
+
+/**
+ * A session's actor logic, with typed `input`, `output` and emitted events. `server/session-logic.ts` provides its actors;
+ * a host that provides others invokes or spawns it in the same way.
+ */
+export const sessionMachine = setup({
+  types: {
+    input: {} as SessionInput,
+    context: {} as SessionContext,
+    events: {} as SessionEvent,
+    emitted: {} as SessionEmitted,
+    output: {} as SessionOutput,
+  },
+  actors: {
+    reader: unprovided<ReaderEvent, ReaderInput>('reader'),
+    router: unprovided<RouterEvent, RouterInput>('router'),
+    correlation: unprovided<CorrelationEvent, CorrelationInput>('correlation'),
+    writer: unprovided<WriterEvent, WriterInput>('writer'),
+    roots: rootsMachine,
+  },
+  delays: {
+    drainTimeout: ({ context }) => context.limits.drainTimeoutMs,
+  },
+  guards: {
+    isReadable: (_, { params }: InitializeParams) => readInitialize(params).ok,
+    isSame: ({ context }, { params }: InitializeParams) => isSameInitialize(params, context.client),
+  },
+  actions: {
+    rememberClient: assign({
+      client: (_, { params }: InitializeParams) => {
+        const reading = readInitialize(params);
+        return reading.ok ? reading.client : undefined;
+      },
+    }),
+    acceptInitialize: sendTo(
+      ({ context }) => context.router,
+      ({ context }, { id }: InitializeParams) => ({
+        type: 'lifecycle.answered',
+        response: {
+          jsonrpc: '2.0',
+          id,
+          result: initializeResult(context.server, context.client as ClientDescription),
+        } satisfies OutboundResponse,
+      }),
+    ),
+    refuseInitialize: sendTo(
+      ({ context }) => context.router,
+      ({ context }, received: InitializeParams) => ({
+        type: 'lifecycle.answered',
+        response: refusal(received, context.client),
+      }),
+    ),
+    openInboundGate: sendTo(
+      ({ context }) => context.router,
+      ({ context }) => ({
+        type: 'gate.opened',
+        revision: (context.client as ClientDescription).revision,
+      }),
+    ),
+    openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
+    startRoots: sendTo(
+      ({ context }) => context.roots,
+      ({ context }) => ({
+        type: 'roots.start',
+        declared: declaresRoots(context.client),
+      }),
+    ),
+    invalidateRoots: sendTo(({ context }) => context.roots, { type: 'roots.invalidate' }),
+    rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
+    rememberCause: assign({ cause: ({ event }) => causeOf(event) }),
+    tellFlow: ({ context, event }) => {
+      if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
+      context.router.send(event);
+      context.reader.send(event);
+    },
+    closeInboundGate: sendTo(({ context }) => context.router, { type: 'gate.closed' }),
+    closeOutboundGate: sendTo(
+      ({ context }) => context.correlation,
+      ({ context }) => ({
+        type: 'gate.closed',
+        error: new RuntimeError(
+          'TRANSPORT_CLOSED',
+          `The session has ended (${context.cause?.kind}), the client's answer cannot come any more`,
+          { cause: context.cause },
+        ),
+      }),
+    ),
+    abandonCalls: sendTo(({ context }) => context.router, { type: 'calls.abandon' }),
+    flushOutput: sendTo(({ context }) => context.writer, { type: 'output.flush' }),
+  },
+}).createMachine({
+  id: 'session',
+  context: ({ input, self, spawn }) => {
+    const writer = spawn('writer', { id: 'writer', input: { session: self } });
+    const correlation = spawn('correlation', { id: 'correlation', input: { writer } });
+    const { rootsTimeoutMs, rootsRetryMs, maxOvertakenRoots } = input.limits;
+    const roots = spawn('roots', {
+      id: 'roots',
+      input: {
+        session: self,
+        correlation,
+        timeoutMs: rootsTimeoutMs,
+        retryMs: rootsRetryMs,
+        maxOvertaken: maxOvertakenRoots,
+      },
+    });
+    const router = spawn('router', {
+      id: 'router',
+      input: { session: self, writer, correlation, roots },
+    });
+    const reader = spawn('reader', { id: 'reader', input: { session: self, router } });
+    return {
+      ...input,
+      writer,
+      correlation,
+      router,
+      reader,
+      roots,
+      client: undefined,
+      report: undefined,
+      cause: undefined,
+    };
+  },
+  initial: 'uninitialized',
+  on: {
+    'input.ended': '.draining',
+    'output.broken': '.draining',
+    'session.shutdown': '.draining',
+    [anyActorFailed]: '.draining',
+    'output.blocked': { actions: 'tellFlow' },
+    'output.flowing': { actions: 'tellFlow' },
+    'initialize.received': {
+      actions: { type: 'refuseInitialize', params: ({ event }) => event },
+    },
+  },
+  states: {
+    uninitialized: {
+      on: {
+        'initialize.received': [
+          {
+            guard: { type: 'isReadable', params: ({ event }) => event },
+            target: 'negotiated',
+            actions: [
+              { type: 'rememberClient', params: ({ event }) => event },
+              { type: 'acceptInitialize', params: ({ event }) => event },
+            ],
+          },
+          { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+        ],
+      },
+    },
+    negotiated: {
+      description: 'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+      entry: [
+        'openInboundGate',
+        emit(({ context }) => ({
+          type: 'session.negotiated',
+          client: context.client as ClientDescription,
+        })),
+      ],
+      on: {
+        'initialized.received': 'initialized',
+        'initialize.received': [
+          {
+            guard: { type: 'isSame', params: ({ event }) => event },
+            actions: { type: 'acceptInitialize', params: ({ event }) => event },
+          },
+          { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+        ],
+      },
+    },
+    initialized: {
+      description: 'In operation; the roots are not settled yet.',
+      entry: ['openOutboundGate', emit({ type: 'session.initialized' }), 'startRoots'],
+      on: {
+        'roots.changed': { actions: 'invalidateRoots' },
+        'roots.updated': {
+          target: 'rootsKnown',
+          actions: { type: 'rememberRoots', params: ({ event }) => event },
+        },
+      },
+    },
+    rootsKnown: {
+      description: 'In operation; what the client lists, or that it lists none, is known.',
+      entry: emit(({ context }) => ({
+        type: 'roots.updated',
+        report: context.report as RootsReport,
+      })),
+      on: {
+        'roots.changed': { actions: 'invalidateRoots' },
+        'roots.updated': {
+          target: 'rootsKnown',
+          reenter: true,
+          actions: { type: 'rememberRoots', params: ({ event }) => event },
+        },
+      },
+    },
+    modern: {
+      description:
+        'The place of 2026-07-28: a first request that carries its own protocol version settles this era. Not served yet, so nothing leads here.',
+    },
+    draining: {
+      description: 'No new request; what is in flight may end, within the drain time.',
+      entry: ['rememberCause', stopChild('roots'), 'closeOutboundGate', 'closeInboundGate'],
+      on: {
+        'input.ended': {},
+        'session.shutdown': {},
+        'output.broken': { target: 'closed', actions: 'abandonCalls' },
+        [anyActorFailed]: { target: 'closed', actions: 'abandonCalls' },
+      },
+      after: { drainTimeout: { target: 'closed', actions: ['abandonCalls', 'flushOutput'] } },
+      initial: 'settling',
+      states: {
+        settling: { on: { 'calls.drained': 'flushing' } },
+        flushing: { entry: 'flushOutput', on: { 'output.flushed': '#session.closed' } },
+      },
+    },
+    closed: {
+      type: 'final',
+      entry: emit(({ context }) => ({
+        type: 'session.closed',
+        cause: context.cause as CloseCause,
+      })),
+    },
+  },
+  output: ({ context }) => ({ cause: context.cause as CloseCause }),
+});
+
+/** `roots: {}` is enough: the specification asks for no more. */
+function declaresRoots(client: ClientDescription | undefined): boolean {
+  return typeof client?.capabilities['roots'] === 'object' && client.capabilities['roots'] !== null;
+}

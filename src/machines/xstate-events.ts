@@ -1,0 +1,7 @@
+/** Every event name of XState's own that this project relies on; version 6 renames them. */
+
+/** Any child actor that failed. */
+export const anyActorFailed = 'xstate.error.actor.*';
+
+/** What an actor's logic receives last. */
+export const actorStopped = 'xstate.stop';

@@ -1,0 +1,135 @@
+/**
+ * One total function from a parsed JSON value to a frame. Hand-written: a schema library would cost many times the rest
+ * of a ping (see docs/decisions/0002-hand-written-envelope-checks.md).
+ *
+ * @see JSON-RPC 2.0, sections 4 to 6
+ * @see MCP 2025-11-25, basic, "Messages"
+ */
+import { ErrorCode } from './errors.ts';
+import type {
+  InboundFrame,
+  InvalidFrame,
+  JsonObject,
+  RequestId,
+  SingleFrame,
+  WireError,
+} from './frames.ts';
+
+/** True for a string or a safe integer: what can be echoed without loss. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+/** True for a JSON object (not an array, not null). */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Classifies any JSON value. Never throws; what is no message comes back as `invalid`, saying why. */
+export function classify(value: unknown): InboundFrame {
+  if (!Array.isArray(value)) return classifyMessage(value);
+  if (value.length === 0) return invalid('The batch is empty; a batch holds at least one message');
+  return { kind: 'batch', frames: value.map(classifyMessage) };
+}
+
+function classifyMessage(value: unknown): SingleFrame {
+  if (!isJsonObject(value)) {
+    return invalid(`A message is a JSON object, this is ${describe(value)}`);
+  }
+  const { jsonrpc, method, id } = value;
+  if (jsonrpc !== '2.0') {
+    // A broken answer is not told its id: that id is one of ours, and the client could take it for one of its own.
+    const isAnswer = method === undefined && ('result' in value || 'error' in value);
+    return invalid(
+      `"jsonrpc" must be "2.0", this is ${describe(jsonrpc)}`,
+      !isAnswer && isRequestId(id) ? id : undefined,
+    );
+  }
+  if (method === undefined) return classifyResponse(value);
+  if (typeof method !== 'string') {
+    return invalid(
+      `"method" must be a string, this is ${describe(method)}`,
+      isRequestId(id) ? id : undefined,
+    );
+  }
+  const params = value['params'];
+  if (id === undefined) {
+    // A notification is never answered, so one with params of the wrong shape is handed on without them.
+    return {
+      kind: 'notification',
+      method,
+      params: isJsonObject(params) ? params : undefined,
+    };
+  }
+  if (!isRequestId(id)) {
+    return invalid(`"id" must be a string or a safe integer, this is ${describe(id)}`);
+  }
+  if (params !== undefined && !isJsonObject(params)) {
+    const code = Array.isArray(params) ? ErrorCode.invalidParams : ErrorCode.invalidRequest;
+    return invalid(`"params" must be an object, this is ${describe(params)}`, id, code);
+  }
+  return { kind: 'request', id, method, params };
+}
+
+function classifyResponse(message: JsonObject): SingleFrame {
+  const { id, result, error } = message;
+  if (result === undefined && error === undefined) {
+    return invalid(
+      'A message has a "method", a "result" or an "error"; this has none',
+      isRequestId(id) ? id : undefined,
+    );
+  }
+  if (!isRequestId(id)) {
+    // An error without an id says that the client could not read something of ours; there is nobody to hand it to.
+    return invalid(`A response needs the id of its request, this is ${describe(id)}`);
+  }
+  if (result !== undefined && error !== undefined) {
+    return malformed(id, 'it has both "result" and "error"');
+  }
+  if (error === undefined) {
+    return isJsonObject(result)
+      ? { kind: 'response', id, outcome: { ok: true, result } }
+      : malformed(id, `"result" must be an object, this is ${describe(result)}`);
+  }
+  return isWireError(error)
+    ? { kind: 'response', id, outcome: { ok: false, error } }
+    : malformed(id, '"error" must be an object with an integer "code" and a string "message"');
+}
+
+function malformed(id: RequestId, reason: string): SingleFrame {
+  return { kind: 'response', id, outcome: { ok: false, malformed: reason } };
+}
+
+function isWireError(value: unknown): value is WireError & JsonObject {
+  return (
+    isJsonObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string'
+  );
+}
+
+function invalid(
+  reason: string,
+  id?: RequestId,
+  code: number = ErrorCode.invalidRequest,
+): InvalidFrame {
+  const label = code === ErrorCode.invalidParams ? 'Invalid params' : 'Invalid request';
+  const error: WireError = { code, message: `${label}: ${reason}` };
+  return id === undefined ? { kind: 'invalid', error } : { kind: 'invalid', id, error };
+}
+
+/** A short, bounded description of a value for a message to a person. */
+export function describe(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  switch (typeof value) {
+    case 'object':
+      return 'an object';
+    case 'string':
+      return value.length > 60 ? `a string of ${value.length} characters` : JSON.stringify(value);
+    case 'number':
+    case 'boolean':
+      return String(value);
+    default:
+      return `a ${typeof value}`;
+  }
+}

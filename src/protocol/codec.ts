@@ -1,0 +1,102 @@
+/** Text to frames and frames to text: one line each way. Nothing here throws on what a peer can send. */
+import { classify } from './classify.ts';
+import { ErrorCode, errorResponse, internalError } from './errors.ts';
+import type { InboundFrame, OutboundFrame, OutboundMessage, WireError } from './frames.ts';
+
+/** Decodes one line (without its line feed) of at most `maxDepth` nested objects and arrays. */
+export function decodeLine(line: string, maxDepth: number): InboundFrame {
+  if (exceedsDepth(line, maxDepth)) {
+    return {
+      kind: 'invalid',
+      error: {
+        code: ErrorCode.invalidRequest,
+        message: `Invalid request: the message nests deeper than ${maxDepth} levels`,
+      },
+    };
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return { kind: 'invalid', error: parseError((error as SyntaxError).message) };
+  }
+  return classify(value);
+}
+
+/** The wire error for a line that is no JSON; the reason is cut so that a hostile line is not sent back whole. */
+export function parseError(reason: string): WireError {
+  return { code: ErrorCode.parseError, message: `Parse error: ${reason.slice(0, 200)}` };
+}
+
+/**
+ * True where the text nests deeper than `maxDepth`. Checked before parsing, because a parsed value has already cost its memory.
+ * Nearly every line is settled without a scan: it is too short, or has too few brackets, to nest that deep.
+ */
+function exceedsDepth(text: string, maxDepth: number): boolean {
+  if (text.length <= maxDepth * 2) return false;
+  if (!hasMoreThan(maxDepth, text)) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: // a string: skip to its end
+        at = endOfString(text, at);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > maxDepth) return true;
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+    }
+  }
+  return false;
+}
+
+function hasMoreThan(limit: number, text: string): boolean {
+  let count = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++count > limit) return true;
+    }
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+/**
+ * Encodes a frame as one line, line feed included. A value that JSON cannot hold (a cycle, a BigInt) harms only its own
+ * request: its response becomes `-32603`, and `onUnserializable` hears of it. A request or notification of ours that
+ * cannot be encoded is an error of the caller's and is thrown.
+ *
+ * @throws {TypeError} a request or notification whose params JSON cannot hold
+ */
+export function encodeFrame(
+  frame: OutboundFrame,
+  onUnserializable: (message: OutboundMessage, error: unknown) => void,
+): string {
+  if (!('length' in frame)) return encodeMessage(frame, onUnserializable) + '\n';
+  return `[${frame.map((message) => encodeMessage(message, onUnserializable)).join(',')}]\n`;
+}
+
+function encodeMessage(
+  message: OutboundMessage,
+  onUnserializable: (message: OutboundMessage, error: unknown) => void,
+): string {
+  try {
+    return JSON.stringify(message);
+  } catch (error) {
+    if ('method' in message) throw error;
+    onUnserializable(message, error);
+    return JSON.stringify(errorResponse(message.id, internalError));
+  }
+}

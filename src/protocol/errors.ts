@@ -1,0 +1,107 @@
+/**
+ * The three kinds of error that are meant, and how anything becomes a wire error.
+ *
+ * | class | meaning | where it goes |
+ * |---|---|---|
+ * | `ProtocolError` | a numeric code | the wire |
+ * | `ToolError` | the model may recover | a result with `isError: true` |
+ * | `RuntimeError` | a string code | the caller |
+ *
+ * Anything else that is thrown is a bug: it is logged with its cause, and the wire gets `-32603` without details.
+ */
+import type { RequestId, WireError } from './frames.ts';
+
+/**
+ * Numeric codes of JSON-RPC and MCP.
+ *
+ * @see MCP 2025-11-25, schema, "Errors"
+ */
+export const ErrorCode = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  /** The implementation-defined code for "not now": overloaded, or shutting down. `data.retryable` says which. */
+  serverUnavailable: -32000,
+  resourceNotFound: -32002,
+} as const;
+
+/** An error that the client receives as it is. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+  /** A JSON-RPC or MCP error code. */
+  readonly code: number;
+  /** Sent as `error.data`. */
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** A failure that the model may recover from: it becomes a tool result with `isError: true`. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+  /** A short machine-readable code, such as `OUTSIDE_ROOTS`; it leads the text that the model reads. */
+  readonly code: string | undefined;
+
+  constructor(message: string, options?: { readonly code?: string; readonly cause?: unknown }) {
+    super(message, options);
+    this.code = options?.code;
+  }
+}
+
+export type RuntimeErrorCode =
+  | 'ALREADY_CLOSED'
+  | 'CANCELLED'
+  | 'CAPABILITY_MISSING'
+  | 'INVALID_RESPONSE'
+  | 'LIMIT_EXCEEDED'
+  | 'OUTSIDE_ROOTS'
+  | 'REMOTE_CANCELLED'
+  | 'REQUEST_FAILED'
+  | 'REQUEST_TIMEOUT'
+  | 'TRANSPORT_CLOSED'
+  | 'UNSERIALIZABLE';
+
+/** An error for whoever called this library: a string code, and what the code is about. */
+export class RuntimeError extends Error {
+  override readonly name = 'RuntimeError';
+  readonly code: RuntimeErrorCode;
+  /** The client's own error, where it answered with one (`REQUEST_FAILED`). */
+  readonly remote: WireError | undefined;
+
+  constructor(
+    code: RuntimeErrorCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly remote?: WireError },
+  ) {
+    super(message, options);
+    this.code = code;
+    this.remote = options?.remote;
+  }
+}
+
+/** An error response; without an id where the request's could not be read. */
+export function errorResponse(id: RequestId | undefined, error: WireError) {
+  return id === undefined
+    ? ({ jsonrpc: '2.0', error } as const)
+    : ({ jsonrpc: '2.0', id, error } as const);
+}
+
+/** What a bug looks like from outside: nothing of its cause. */
+export const internalError: WireError = Object.freeze({
+  code: ErrorCode.internalError,
+  message: 'Internal error',
+});
+
+/** The wire form of what a handler threw, or undefined where it threw something that is a bug. */
+export function toWireError(error: unknown): WireError | undefined {
+  if (!(error instanceof ProtocolError)) return undefined;
+  return error.data === undefined
+    ? { code: error.code, message: error.message }
+    : { code: error.code, message: error.message, data: error.data };
+}

@@ -1,0 +1,11 @@
+/** The wire's method names that the session core itself knows. Features name their own. */
+export const Method = {
+  initialize: 'initialize',
+  ping: 'ping',
+  initialized: 'notifications/initialized',
+  cancelled: 'notifications/cancelled',
+  progress: 'notifications/progress',
+  rootsList: 'roots/list',
+  rootsListChanged: 'notifications/roots/list_changed',
+  resourceUpdated: 'notifications/resources/updated',
+} as const;

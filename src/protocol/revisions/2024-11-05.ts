@@ -1,0 +1,11 @@
+import type { Revision } from './revision.ts';
+
+/** The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. */
+export const revision20241105: Revision = {
+  version: '2024-11-05',
+  era: 'handshake',
+  batches: false,
+  toolAnnotations: false,
+  structuredOutput: false,
+  invalidArgumentsAreResults: false,
+};
