@@ -1,9 +1,9 @@
 /** What a server consists of, as its author writes it down. */
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { Implementation } from '../protocol/initialize.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { ResourceContents, ToolOutput } from './content.ts';
 import type { HandlerContext } from './handler-context.ts';
+import type { FromSchema, ObjectSchema } from './json-schema.ts';
 
 /**
  * Hints about a tool for a host.
@@ -17,9 +17,6 @@ export interface ToolAnnotations {
   readonly idempotentHint?: boolean;
   readonly openWorldHint?: boolean;
 }
-
-/** A JSON Schema (2020-12) whose type is an object. */
-export type ObjectSchema = JSONSchema & { readonly type: 'object' };
 
 /** A tool with its schemas as values; see {@link defineTool}. */
 export interface Tool<TArguments = never> {

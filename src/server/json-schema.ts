@@ -1,0 +1,41 @@
+/** The TypeScript type of the values that a JSON Schema literal describes, for the keywords tools are written with. */
+
+/** A JSON Schema (2020-12) as a value. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** A JSON Schema whose values are objects: what tools take and give. */
+export type ObjectSchema = JsonSchema & { readonly type: 'object' };
+
+/**
+ * The type of a schema's values: `const`, `enum`, the primitive types, arrays with `items`, objects with `properties` and `required`.
+ * What it cannot tell is `unknown`, never wrong.
+ */
+export type FromSchema<TSchema> = TSchema extends { readonly const: infer TValue }
+  ? TValue
+  : TSchema extends { readonly enum: readonly (infer TValue)[] }
+    ? TValue
+    : TSchema extends { readonly type: 'string' }
+      ? string
+      : TSchema extends { readonly type: 'number' | 'integer' }
+        ? number
+        : TSchema extends { readonly type: 'boolean' }
+          ? boolean
+          : TSchema extends { readonly type: 'null' }
+            ? null
+            : TSchema extends { readonly type: 'array'; readonly items: infer TItems }
+              ? readonly FromSchema<TItems>[]
+              : TSchema extends { readonly type: 'object'; readonly properties: infer TProperties }
+                ? FromProperties<TProperties, RequiredOf<TSchema>>
+                : TSchema extends { readonly type: 'object' }
+                  ? { readonly [key: string]: unknown }
+                  : unknown;
+
+type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TKey)[] }
+  ? TKey
+  : never;
+
+type FromProperties<TProperties, TRequired> = {
+  readonly [K in keyof TProperties as K extends TRequired ? K : never]: FromSchema<TProperties[K]>;
+} & {
+  readonly [K in keyof TProperties as K extends TRequired ? never : K]?: FromSchema<TProperties[K]>;
+};
