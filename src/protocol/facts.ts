@@ -1,0 +1,52 @@
+/**
+ * What happened that no message tells: the things a log shows and a test waits for. Nothing that a peer sends is dropped
+ * without one of these.
+ */
+
+export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
+
+export type FactName =
+  /** Input that was no message; answered with an error. */
+  | 'frame.invalid'
+  /** A notification that nobody handles. */
+  | 'notification.ignored'
+  /** A cancellation of nothing in flight. */
+  | 'cancellation.ignored'
+  /** A handler threw something that is no error for the wire: a bug of the handler's. */
+  | 'handler.failed'
+  /** A handler's result could not be written as JSON. */
+  | 'response.unserializable'
+  /** A request was refused because too many wait. */
+  | 'request.refused'
+  /** A response to a request of ours that has already ended otherwise. */
+  | 'response.late'
+  /** A second response to the same request. */
+  | 'response.duplicate'
+  /** A response to an id that is none of ours. */
+  | 'response.unknown'
+  /** A request of ours that the client did not answer in time. */
+  | 'request.timedOut'
+  /** Progress for a token that is none of ours, or not a number. */
+  | 'progress.ignored'
+  /** The client does not read: no request is started until it does. */
+  | 'output.blocked'
+  | 'output.flowing'
+  | 'output.broken'
+  /** Something other than the session wrote to stdout; it went to stderr. */
+  | 'output.diverted'
+  | 'session.state'
+  | 'session.closed'
+  | 'roots.updated'
+  /** XState's own logger. */
+  | 'machine.log';
+
+export interface Fact {
+  readonly level: FactLevel;
+  readonly name: FactName;
+  /** For a person. Bounded in length; never a whole payload. */
+  readonly message: string;
+  readonly details?: { readonly [field: string]: unknown };
+}
+
+/** Takes facts as they happen. Must not throw. */
+export type Report = (fact: Fact) => void;

@@ -1,0 +1,58 @@
+/** Every bound and every time of a session, with its default. Each is an option. */
+import type { SessionLimits } from '../machines/session.machine.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const second = 1000;
+const minute = 60 * second;
+
+/** Bounds of a transport. */
+export interface TransportLimits {
+  /** Longest inbound line, bytes. A longer one is answered with an error and skipped. */
+  readonly maxLineBytes: number;
+  /** Deepest nesting of an inbound message. */
+  readonly maxDepth: number;
+  /** What may wait for a client that does not read, bytes; past it no request is started until the client has read all. */
+  readonly maxOutboundBytes: number;
+  /** How much is still read while the output is blocked, bytes; then stdin is paused. */
+  readonly readAheadBytes: number;
+}
+
+/** Bounds of the router. */
+export interface RouterLimits {
+  /** Client requests whose handlers run at once. */
+  readonly maxRunning: number;
+  /** Client requests that wait for their turn; more are refused with a retryable error. */
+  readonly maxWaiting: number;
+}
+
+/** Bounds of the correlation actor. */
+export interface CorrelationLimits {
+  /** Requests to the client that may be pending at once. */
+  readonly maxPending: number;
+  /** Default time for the client to answer, milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** Default hard maximum, milliseconds, however much progress comes. */
+  readonly requestMaxTotalMs: number;
+  /** The same two for requests that a person answers: elicitation and sampling. */
+  readonly humanTimeoutMs: number;
+}
+
+export interface Limits extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits {}
+
+export const defaultLimits: Limits = {
+  maxLineBytes: 16 * MiB,
+  maxDepth: 256,
+  maxOutboundBytes: 16 * MiB,
+  readAheadBytes: 1 * MiB,
+  maxRunning: 64,
+  maxWaiting: 1024,
+  maxPending: 1024,
+  requestTimeoutMs: 60 * second,
+  requestMaxTotalMs: 10 * minute,
+  humanTimeoutMs: 10 * minute,
+  drainTimeoutMs: 2 * second,
+  rootsTimeoutMs: 5 * second,
+  rootsRetryMs: 30 * second,
+  maxOvertakenRoots: 16,
+};
