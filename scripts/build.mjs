@@ -1,0 +1,140 @@
+/**
+ * Builds `dist/`: the library, the command and, unless `--bundle-only` is given, the declarations.
+ *
+ * Outputs are compared with what is on disk and replaced one by one, so that a process which runs
+ * from `dist/` while a test run builds the same sources is never disturbed.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
+const types = join(dist, 'types');
+const command = join(dist, 'bin', 'cli.js');
+const require = createRequire(import.meta.url);
+const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+
+/** @type {import('esbuild').BuildOptions} */
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  sourcemap: true,
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+  define: { __VERSION__: JSON.stringify(manifest.version) },
+  // Under Node's conditions rxjs resolves to CommonJS, which esbuild cannot shake: about 200 modules.
+  alias: { rxjs: './node_modules/rxjs/dist/esm/index.js' },
+};
+
+/** What a user installs beside the library; of rxjs the few operators in use are inlined instead. */
+const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(
+  (name) => name !== 'rxjs',
+);
+
+const builds = [
+  build({
+    ...common,
+    entryPoints: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+    outdir: 'dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    external,
+  }),
+  build({
+    ...common,
+    entryPoints: { cli: 'src/cli.ts' },
+    outdir: 'dist/bin',
+    chunkNames: 'chunks/[name]-[hash]',
+    // Its executable lies in a package of its own, found relative to the module.
+    external: ['@vscode/ripgrep'],
+    // Not minified: it would save about a millisecond, and an uncaught error prints its whole line.
+    legalComments: 'none',
+    sourcesContent: false,
+  }),
+];
+
+/**
+ * The licences of the packages that the bundles contain, as those licences ask.
+ * @param {import('esbuild').Metafile[]} metafiles
+ */
+async function notices(metafiles) {
+  const names = new Set(
+    metafiles
+      .flatMap((metafile) => Object.values(metafile.outputs))
+      .flatMap((output) => Object.entries(output.inputs))
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .map(([path]) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+      .filter((name) => name !== undefined),
+  );
+  const sections = [...names].sort().map(async (name) => {
+    const folder = join(root, 'node_modules', name);
+    const { version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`;
+  });
+  return `Parts of these packages are included in this distribution.\n\n${(await Promise.all(sections)).join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+/**
+ * @param {string} path
+ * @param {Uint8Array} contents
+ */
+async function replace(path, contents) {
+  const present = await readFile(path).catch((/** @type {NodeJS.ErrnoException} */ error) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (present?.equals(contents)) return;
+  await mkdir(dirname(path), { recursive: true });
+  const draft = `${path}.${process.pid}.tmp`;
+  await writeFile(draft, contents);
+  await rename(draft, path);
+}
+
+/** @param {Set<string>} kept */
+async function removeStale(kept) {
+  const entries = await readdir(dist, { recursive: true, withFileTypes: true });
+  const stale = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !kept.has(path) && !path.startsWith(types + sep) && !path.endsWith('.tmp'));
+  await Promise.all(stale.map((path) => rm(path, { force: true })));
+}
+
+function emitDeclarations() {
+  const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new Error(`tsc exited with ${String(status)}; see its messages above.`);
+}
+
+const started = performance.now();
+const results = await Promise.all(builds);
+const outputs = new Map(
+  results.flatMap((result) => result.outputFiles).map((file) => [file.path, file.contents]),
+);
+outputs.set(
+  join(dist, 'THIRD-PARTY-NOTICES.txt'),
+  Buffer.from(await notices(results.map((result) => result.metafile))),
+);
+await Promise.all([...outputs].map(([path, contents]) => replace(path, contents)));
+await chmod(command, 0o755);
+await removeStale(new Set(outputs.keys()));
+if (!process.argv.includes('--bundle-only')) {
+  await rm(types, { recursive: true, force: true });
+  emitDeclarations();
+}
+console.error(
+  `built ${relative(root, dist)} in ${Math.round(performance.now() - started)} ms (${outputs.size} files)`,
+);
