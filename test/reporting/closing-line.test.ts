@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { closingLine, countRun, type FinishedModule } from './closing-line.ts';
+
+function finished(
+  states: string[],
+  errors: unknown[] = [],
+  suites: unknown[][] = [],
+): FinishedModule {
+  return {
+    errors: () => errors,
+    children: {
+      allTests: () => states.map((state) => ({ result: () => ({ state }) })),
+      allSuites: () => suites.map((suiteErrors) => ({ errors: () => suiteErrors })),
+    },
+  };
+}
+
+describe('the line that closes a test run', () => {
+  it('counts every test of every file by its result', () => {
+    const counts = countRun([finished(['passed', 'failed']), finished(['passed', 'skipped'])], 0);
+    expect(closingLine(counts)).toBe('2 passed, 1 failed, 1 skipped');
+  });
+
+  it('leaves skipped tests out when there are none', () => {
+    expect(closingLine(countRun([finished(['passed'])], 0))).toBe('1 passed, 0 failed');
+  });
+
+  it('counts a file that could not be loaded as a failure', () => {
+    expect(countRun([finished([], [new Error('no such module')])], 0).failed).toBe(1);
+  });
+
+  it('counts a failing hook of a suite as a failure', () => {
+    expect(countRun([finished(['skipped'], [], [[new Error('beforeAll')], []])], 0).failed).toBe(1);
+  });
+
+  it('counts errors outside any test as failures', () => {
+    expect(countRun([finished(['passed'])], 2).failed).toBe(2);
+  });
+});

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { access, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+const manifestShape = z.object({
+  version: z.string(),
+  bin: z.record(z.string(), z.string()),
+  exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
+  peerDependencies: z.record(z.string(), z.string()),
+  devDependencies: z.record(z.string(), z.string()),
+});
+const manifest = manifestShape.parse(
+  JSON.parse(await readFile(join(root, 'package.json'), 'utf8')),
+);
+
+describe('the package', () => {
+  const entries = Object.entries(manifest.exports).map(([name, target]) => ({
+    name,
+    path: typeof target === 'string' ? target : target.default,
+  }));
+
+  it.each(entries)('has the file behind the export $name', async ({ path }) => {
+    await expect(access(join(root, path))).resolves.toBeUndefined();
+  });
+
+  it('has an executable command that starts with the line that names Node', async () => {
+    for (const path of Object.values(manifest.bin)) {
+      const { mode } = await stat(join(root, path));
+      expect(mode & 0o111).toBe(0o111);
+      expect(await readFile(join(root, path), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n(?!#!)/);
+    }
+  });
+
+  it('loads through its own name, as a user loads it', async () => {
+    const script = "console.log(Object.keys(await import('mcp-actors')).length > 0)";
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: root,
+    });
+    expect(stdout.trim()).toBe('true');
+  });
+
+  it('is developed against the peers that it asks for', () => {
+    const missing = Object.keys(manifest.peerDependencies).filter(
+      (name) => !(name in manifest.devDependencies),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('inlines RxJS as ES modules, without its CommonJS tree', async () => {
+    const bundle = await readFile(join(root, 'dist', 'index.js'), 'utf8');
+    expect(bundle).not.toMatch(/from ["']rxjs|require\(["']rxjs|rxjs\/dist\/cjs/);
+  });
+});

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: {
+      'mcp-actors/testing': here('src/testing/index.ts'),
+      'mcp-actors': here('src/index.ts'),
+    },
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/tooling/build.setup.ts'],
+    reporters: ['default', 'test/reporting/closing-line.reporter.ts'],
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
+    restoreMocks: true,
+    unstubEnvs: true,
+    coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
+  },
+});
