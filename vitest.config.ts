@@ -12,8 +12,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/tooling/build.setup.ts'],
-    reporters: ['default', 'test/reporting/closing-line.reporter.ts'],
+    globalSetup: ['./test/tooling/build.setup.ts'],
+    reporters: ['default', './test/reporting/closing-line.reporter.ts'],
     testTimeout: 15_000,
     hookTimeout: 15_000,
     restoreMocks: true,
