@@ -1,0 +1,39 @@
+/** The directories on the command line. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { UsageError } from './usage-error.ts';
+
+/**
+ * Makes them absolute and checks that each is a directory.
+ *
+ * @throws {UsageError} one that is missing, is something else, or cannot be looked at
+ */
+export function checkDirectories(names: readonly string[], cwd: string): readonly string[] {
+  return names.map((name) => {
+    const path = resolve(cwd, name);
+    const fault = name === '' ? 'is empty' : faultOf(path);
+    if (fault === undefined) return path;
+    throw new UsageError(`${JSON.stringify(name)} ${fault}. ${adviceFor(name)}`);
+  });
+}
+
+function faultOf(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : `is not a directory (${path})`;
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === 'ENOENT') return `does not exist (looked for ${path})`;
+    if (code === 'ENOTDIR') return `does not exist: a part of ${path} is a file`;
+    return `cannot be used: ${(error as Error).message}`;
+  }
+}
+
+/** Configurations of hosts are not read by a shell: what a shell would have replaced arrives as it stands. */
+function adviceFor(name: string): string {
+  if (name.startsWith('~')) return 'No shell has expanded the ~ here: write the whole path';
+  if (/\$\{?\w/.test(name)) {
+    return 'This host does not replace variables: write the path itself, or leave it out and let roots decide';
+  }
+  if (/^file:/i.test(name)) return 'Give a path, not a URI';
+  return 'The arguments are directories to serve; see mcp-actors --help';
+}

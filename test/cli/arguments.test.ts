@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { readArguments } from '../../src/cli/arguments.ts';
+import type { ServeInvocation } from '../../src/cli/arguments.ts';
+import { helpText, optionsTable } from '../../src/cli/help.ts';
+import { defaultOf, options } from '../../src/cli/options.ts';
+import type { Option } from '../../src/cli/options.ts';
+import { UsageError } from '../../src/cli/usage-error.ts';
+import { defaultLimits } from '../../src/server/limits.ts';
+
+const table = Object.entries<Option>(options);
+const serveArguments = (args: readonly string[], environment = {}) =>
+  readArguments(args, environment) as ServeInvocation;
+
+describe('the table of options', () => {
+  test('has exactly one option for every limit', () => {
+    const limits = table.flatMap(([, option]) => ('limit' in option ? [option.limit] : []));
+    expect(limits.toSorted()).toEqual(Object.keys(defaultLimits).toSorted());
+  });
+
+  test.each(table)(
+    '--%s is in the help text and the documentation, with its default',
+    (name, option) => {
+      const byDefault = defaultOf(option);
+      const rest = helpText().split(new RegExp(`^ .*--${name}\\b`, 'm'))[1];
+      expect(rest).toBeDefined();
+      const paragraph = (rest as string).split(/\n {2}-/)[0]?.replaceAll(/\s+/g, ' ');
+      expect(paragraph).toContain(option.help);
+      if (byDefault !== undefined) expect(paragraph).toContain(`Default: ${byDefault}.`);
+      expect(optionsTable()).toMatch(
+        new RegExp(`^\\| \`--${name}\\b.*\\| ${byDefault ?? ''} \\|`, 'm'),
+      );
+    },
+  );
+
+  test('makes a help text that fits a terminal', () => {
+    expect(
+      helpText()
+        .split('\n')
+        .filter((line) => line.length > 86),
+    ).toEqual([]);
+  });
+
+  test.each(table.flatMap(([name, option]) => ('limit' in option ? [{ name, option }] : [])))(
+    '--$name reads its own default and sets its limit',
+    ({ name, option }) => {
+      const { limits } = serveArguments([`--${name}`, defaultOf(option) as string]);
+      expect(limits).toEqual({ [option.limit]: defaultLimits[option.limit] });
+    },
+  );
+});
+
+describe('the command line', () => {
+  test('without anything serves with the defaults', () => {
+    expect(readArguments([], {})).toEqual({
+      kind: 'serve',
+      directories: [],
+      logLevel: 'warning',
+      logFile: undefined,
+      followRoots: false,
+      chdir: false,
+      limits: {},
+    });
+  });
+
+  test('takes "serve" as the command, and only where it comes first', () => {
+    expect(serveArguments(['serve', 'a', 'b']).directories).toEqual(['a', 'b']);
+    expect(serveArguments(['a', 'serve']).directories).toEqual(['a', 'serve']);
+    expect(serveArguments(['./serve']).directories).toEqual(['./serve']);
+  });
+
+  test('mixes options and directories, with = or a space, and ends options at --', () => {
+    const args = ['a', '--roots-timeout=50ms', '--max-line', '1MiB', '--chdir', '--', '--odd'];
+    expect(serveArguments(args)).toMatchObject({
+      directories: ['a', '--odd'],
+      chdir: true,
+      limits: { rootsTimeoutMs: 50, maxLineBytes: 1024 ** 2 },
+    });
+  });
+
+  test.each([
+    ['--help', 'help'],
+    ['-h', 'help'],
+    ['--version', 'version'],
+    ['-V', 'version'],
+  ])('%s asks for the %s, whatever else is given', (flag, kind) => {
+    expect(readArguments(['dir', flag, '--max-line=nonsense'], {})).toEqual({ kind });
+  });
+
+  test('takes the level from the option, then from the environment', () => {
+    const environment = { MCP_ACTORS_LOG_LEVEL: 'debug' };
+    expect(serveArguments([], environment).logLevel).toBe('debug');
+    expect(serveArguments(['--log-level=silent'], environment).logLevel).toBe('silent');
+    expect(serveArguments([], { MCP_ACTORS_LOG_LEVEL: '' }).logLevel).toBe('warning');
+  });
+
+  test.each<[readonly string[], RegExp]>([
+    [
+      ['--root-timeout', '5s'],
+      /^Unknown option --root-timeout\. Is it --roots-timeout that you mean\?/,
+    ],
+    [['--roots'], /Is it --roots-timeout/],
+    [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
+    [['-x'], /^Unknown option -x\. See mcp-actors --help/],
+    [
+      ['--log-level', 'loud'],
+      /^--log-level: "loud" is not one of debug, info, warning, error, silent$/,
+    ],
+    [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
+    [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
+    [['--log-file='], /^--log-file needs the name of a file$/],
+    [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
+    [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
+    [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],
+    [['--roots-timeout', '25d'], /^--roots-timeout: "25d" is not a duration/],
+    [['--request-timeout', '600h'], /^--request-timeout: "600h" is out of range/],
+    [['--max-line', '1GiB'], /^--max-line: "1GiB" is out of range: .* at most 511MiB/],
+    [['--max-running', '1.5'], /^--max-running: "1.5" is not whole/],
+  ])('%j is refused with a message that says what to do', (args, message) => {
+    const read = () => readArguments(args, {});
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(message);
+  });
+
+  test('names the environment variable where its value is wrong', () => {
+    const read = () => readArguments([], { MCP_ACTORS_LOG_LEVEL: 'chatty' });
+    expect(read).toThrow(/^MCP_ACTORS_LOG_LEVEL: "chatty" is not one of/);
+  });
+
+  test("a limit that is not given is not set, so that the server's default holds", () => {
+    expect(serveArguments(['--max-depth=64']).limits).toEqual({ maxDepth: 64 });
+  });
+});

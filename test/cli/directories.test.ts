@@ -1,0 +1,34 @@
+import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkDirectories } from '../../src/cli/directories.ts';
+import { UsageError } from '../../src/cli/usage-error.ts';
+
+let base: string;
+
+beforeAll(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-')));
+  mkdirSync(join(base, 'with space'));
+  writeFileSync(join(base, 'file'), '');
+});
+afterAll(() => rmSync(base, { recursive: true }));
+
+test('directories are made absolute from the working directory', () => {
+  const given = ['with space', '.', join(base, 'with space', '..')];
+  expect(checkDirectories(given, base)).toEqual([join(base, 'with space'), base, base]);
+});
+
+test.each([
+  ['gone', /^"gone" does not exist \(looked for .*\/gone\)\. .* --help$/],
+  ['file', /^"file" is not a directory/],
+  ['file/below', /^"file\/below" does not exist: a part of .* is a file/],
+  ['', /^"" is empty/],
+  ['~/project', /No shell has expanded the ~/],
+  ['${workspaceFolder}', /does not replace variables/],
+  ['file:///tmp', /Give a path, not a URI/],
+])('%j is refused, and the message says why', (name, message) => {
+  const check = () => checkDirectories([name], base);
+  expect(check).toThrow(UsageError);
+  expect(check).toThrow(message);
+});
