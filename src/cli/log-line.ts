@@ -1,0 +1,60 @@
+/** How one entry of the log is written. */
+import type { FactLevel } from '../protocol/facts.ts';
+import { redact, redactText } from './redaction.ts';
+
+/** One entry, as it stands in the log. */
+export interface LogEntry {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly level: FactLevel;
+  /** The fact's name. */
+  readonly event: string;
+  readonly message: string;
+  /** The session's state at the time, if there is a session: `rootsKnown`, `draining.flushing`. */
+  readonly session?: string | undefined;
+  readonly details?: { readonly [field: string]: unknown } | undefined;
+}
+
+/** Writes an entry as one line, with its line feed. */
+export type LogForm = (entry: LogEntry) => string;
+
+const maxMessage = 1000;
+const maxDetails = 8000;
+
+/** One JSON object on a line: `time`, `level`, `event`, `message`, and where known `session` and `details`. */
+export const jsonForm: LogForm = ({ time, level, event, message, session, details }) => {
+  const head = {
+    time: new Date(time).toISOString(),
+    level,
+    event,
+    message: redactText(message, maxMessage),
+    session,
+  };
+  return `${JSON.stringify({ ...head, details: boundedDetails(details) })}\n`;
+};
+
+/** For a person at a terminal: the time of day, the level, what happened, the state. */
+export const humanForm: LogForm = ({ time, level, event, message, session, details }) => {
+  const clock = new Date(time).toISOString().slice(11, 23);
+  const state = session === undefined ? '' : ` [${session}]`;
+  const tail = details === undefined ? '' : ` ${JSON.stringify(boundedDetails(details))}`;
+  return `${printable(`${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`)}\n`;
+};
+
+/** Bounded twice: each value by itself, and all together, since many short values make a long line too. */
+function boundedDetails(details: LogEntry['details']): unknown {
+  if (details === undefined) return undefined;
+  const clean = redact(details);
+  const text = JSON.stringify(clean);
+  if (text.length <= maxDetails) return clean;
+  return `${text.slice(0, maxDetails)}… (${text.length - maxDetails} more)`;
+}
+
+/** What a client sends must not move the cursor of somebody's terminal. */
+function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+  return text.replaceAll(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${(character.codePointAt(0) as number).toString(16).padStart(4, '0')}`,
+  );
+}

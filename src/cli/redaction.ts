@@ -1,0 +1,114 @@
+/** Makes a fact's details fit for a log: without secrets, bounded in depth, breadth and length. */
+
+/** What stands in a secret's place. */
+export const redacted = '[redacted]';
+
+const maxDepth = 6;
+const maxEntries = 50;
+const maxString = 500;
+const maxStack = 4000;
+
+const secretKey =
+  /token|authorization|passw|passphrase|passcode|secret|apikey|accesskey|privatekey|cookie|credential|bearer/;
+/** Names that contain such a word and hold none. */
+const harmlessKeys = new Set([
+  'progresstoken',
+  'maxtokens',
+  'tokencount',
+  'inputtokens',
+  'outputtokens',
+]);
+
+const secretTexts: readonly (readonly [RegExp, string])[] = [
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${redacted}`],
+  // The user's part of a URL may hold a password.
+  [/(\b[a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@]{1,500}@/gi, `$1${redacted}@`],
+  [
+    /((?:token|authorization|passw(?:or)?d|secret|api[_-]?key|access[_-]?key|cookie)"?\s{0,3}[=:]\s{0,3})(?!\[redacted\]|Bearer |Basic )("[^"]*"|[^\s"&,;]+)/gi,
+    `$1${redacted}`,
+  ],
+];
+
+/** A text without the secrets that can be told by their form, on at most `limit` characters. */
+export function redactText(text: string, limit = maxString): string {
+  // Cut first: what is matched against must be bounded.
+  const [head, rest] = [text.slice(0, limit), text.length - limit];
+  const clean = secretTexts.reduce((result, [form, place]) => result.replace(form, place), head);
+  return rest > 0 ? `${clean}… (${rest} more)` : clean;
+}
+
+/** True for a key whose value is a secret. */
+export function isSecretKey(key: string): boolean {
+  const plain = key.toLowerCase().replaceAll(/[^a-z\d]/g, '');
+  return secretKey.test(plain) && !harmlessKeys.has(plain);
+}
+
+/**
+ * A copy that `JSON.stringify` takes: secrets replaced at any depth, errors as objects with their stack and cause,
+ * cycles and what JSON lacks as text. Never throws.
+ */
+export function redact(value: unknown): unknown {
+  return copy(value, []);
+}
+
+function copy(value: unknown, above: readonly object[]): unknown {
+  switch (typeof value) {
+    case 'string':
+      return redactText(value);
+    case 'number':
+      return Number.isFinite(value) ? value : String(value);
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'object':
+      return value === null ? null : copyObject(value, above);
+    case 'function':
+      return '[function]';
+    default:
+      return String(value);
+  }
+}
+
+function copyObject(value: object, above: readonly object[]): unknown {
+  if (above.includes(value)) return '[circular]';
+  if (above.length >= maxDepth) return Array.isArray(value) ? '[array]' : '[object]';
+  const path = [...above, value];
+  try {
+    if (value instanceof Error) return copyError(value, path);
+    if (value instanceof Date || value instanceof URL) return redactText(String(value));
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (value instanceof Map || value instanceof Set) return copyList([...value], path);
+    return Array.isArray(value) ? copyList(value, path) : copyEntries(Object.entries(value), path);
+  } catch (error) {
+    // A getter or a proxy of somebody's may throw; the line is logged all the same.
+    return `[unreadable: ${redactText(String(error))}]`;
+  }
+}
+
+function copyList(list: readonly unknown[], path: readonly object[]): unknown {
+  const copied = list.slice(0, maxEntries).map((entry) => copy(entry, path));
+  return list.length > maxEntries ? [...copied, `… (${list.length - maxEntries} more)`] : copied;
+}
+
+function copyEntries(entries: readonly (readonly [string, unknown])[], path: readonly object[]) {
+  const copied = entries
+    .slice(0, maxEntries)
+    .map(([key, entry]) => [
+      key.slice(0, maxString),
+      isSecretKey(key) && entry !== undefined ? redacted : copy(entry, path),
+    ]);
+  if (entries.length > maxEntries) copied.push(['…', `${entries.length - maxEntries} more`]);
+  return Object.fromEntries(copied) as { readonly [key: string]: unknown };
+}
+
+function copyError(error: Error, path: readonly object[]): unknown {
+  const { name, message, stack, cause } = error;
+  const { code } = error as { readonly code?: unknown };
+  return {
+    name,
+    message: redactText(message),
+    ...(code === undefined ? {} : { code: copy(code, path) }),
+    ...(stack === undefined ? {} : { stack: redactText(stack, maxStack) }),
+    ...(cause === undefined ? {} : { cause: copy(cause, path) }),
+  };
+}

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { jsonForm } from '../../src/cli/log-line.ts';
+import { isSecretKey, redact, redacted, redactText } from '../../src/cli/redaction.ts';
+
+describe('secrets', () => {
+  test.each([
+    'token',
+    'accessToken',
+    'refresh_token',
+    'Authorization',
+    'proxy-authorization',
+    'password',
+    'PASSWD',
+    'passphrase',
+    'clientSecret',
+    'apiKey',
+    'api_key',
+    'X-API-Key',
+    'Set-Cookie',
+    'private_key',
+    'credentials',
+  ])('the value of %j is replaced', (key) => {
+    expect(redact({ [key]: 'hunter2' })).toEqual({ [key]: redacted });
+  });
+
+  test.each(['progressToken', 'maxTokens', 'author', 'keyboard', 'path'])(
+    'the value of %j stays',
+    (key) => {
+      expect(isSecretKey(key)).toBe(false);
+    },
+  );
+
+  test('are replaced at any depth, in lists and inside of values that are objects', () => {
+    const value = { a: [{ b: { token: { deep: 'hunter2' }, ok: 1 } }] };
+    expect(redact(value)).toEqual({ a: [{ b: { token: redacted, ok: 1 } }] });
+  });
+
+  test.each([
+    'Authorization: Bearer abc.def-123',
+    'failed with Bearer eyJhbGciOi.abc.def',
+    'GET https://user:hunter2@example.org/path',
+    'GET https://example.org/?access_token=hunter2&x=1',
+    'password=hunter2 refused',
+    '{"apiKey":"hunter2"}',
+  ])('in a text are replaced: %j', (text) => {
+    const clean = redactText(text);
+    expect(clean).toContain(redacted);
+    expect(clean).not.toMatch(/hunter2|abc\.def|eyJ/);
+  });
+
+  test('never reach a line, whatever holds them', () => {
+    const secret = 'hunter2-hunter2';
+    const nested = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'small' },
+        fc.record({ token: fc.constant(secret) }),
+        fc.array(tie('tree'), { maxLength: 3 }),
+        fc.dictionary(fc.string(), tie('tree'), { maxKeys: 3 }),
+        fc.string(),
+      ),
+    })).tree;
+    fc.assert(
+      fc.property(nested, (details) => {
+        const line = jsonForm({
+          time: 0,
+          level: 'info',
+          event: 'test',
+          message: 'm',
+          details: { details },
+        });
+        expect(line).not.toContain(secret);
+        expect(line.trimEnd()).not.toContain('\n');
+        JSON.parse(line);
+      }),
+    );
+  });
+});
+
+describe('what a log cannot hold', () => {
+  test('cycles, depth, breadth and length are bounded', () => {
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    expect(redact(cycle)).toEqual({ self: '[circular]' });
+    expect(redact([[[[[[[1]]]]]]])).toEqual([[[[[['[array]']]]]]]);
+    expect(redact(Array.from({ length: 60 }, () => 1))).toHaveLength(51);
+    const wide = redact(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, i])));
+    expect(wide).toMatchObject({ '…': '10 more' });
+    expect(redact('x'.repeat(600))).toBe(`${'x'.repeat(500)}… (100 more)`);
+  });
+
+  test('what JSON lacks becomes text', () => {
+    const value = [1n, Number.NaN, () => 1, Symbol('s'), new Uint8Array(3), new Set([1]), null];
+    const expected = ['1', 'NaN', '[function]', 'Symbol(s)', '[3 bytes]', [1], null];
+    expect(redact(value)).toEqual(expected);
+  });
+
+  test('an error keeps its name, code, stack and cause', () => {
+    const error = new TypeError('outer', { cause: new Error('inner, token=hunter2') });
+    expect(redact(error)).toMatchObject({
+      name: 'TypeError',
+      message: 'outer',
+      stack: expect.stringContaining('redaction.test.ts') as string,
+      cause: { message: `inner, token=${redacted}` },
+    });
+  });
+
+  test('an object that throws when it is read is named, not fatal', () => {
+    const trap = {
+      get bad(): never {
+        throw new Error('no');
+      },
+    };
+    expect(redact({ trap, good: 1 })).toEqual({ trap: '[unreadable: Error: no]', good: 1 });
+  });
+});
