@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -9,13 +8,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 function trackedFiles(): string[] {
-  const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--deduplicate'], {
-    cwd: root,
-  });
-  return listing
-    .toString('utf8')
-    .split('\0')
-    .filter((path) => path !== '');
+  const listing = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
+  return listing.split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
 }
 
 describe('the repository', () => {
@@ -26,11 +20,11 @@ describe('the repository', () => {
     expect(resolved.filter((url) => !url.startsWith('https://registry.npmjs.org/'))).toEqual([]);
   });
 
-  it('mentions no path of the machine it was written on', () => {
-    const places = [root, ...(homedir().length > 6 ? [homedir()] : [])];
-    const guilty = trackedFiles().filter((path) =>
-      places.some((place) => read(path).includes(place)),
-    );
-    expect(guilty).toEqual([]);
-  });
+  // A folder directly under the root of the disk, such as /src, has a name that may occur by chance.
+  it.runIf(root.split('/').filter(Boolean).length > 1)(
+    'mentions nowhere the folder that it lies in',
+    () => {
+      expect(trackedFiles().filter((path) => read(path).includes(root))).toEqual([]);
+    },
+  );
 });
