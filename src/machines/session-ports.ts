@@ -11,7 +11,7 @@ import type {
   OutboundResponse,
   RequestId,
 } from '../protocol/frames.ts';
-import type { Revision } from '../protocol/revisions/revision.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
 
 /** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
@@ -26,8 +26,8 @@ export type ReaderEvent = OutputFlow;
 export type RouterEvent =
   /** From the reader: everything one chunk of input held, in order. */
   | { readonly type: 'frames.received'; readonly frames: readonly InboundFrame[] }
-  /** Requests are served from now on, as this revision has them. */
-  | { readonly type: 'gate.opened'; readonly revision: Revision }
+  /** Requests of this client are served from now on. */
+  | { readonly type: 'gate.opened'; readonly client: ClientDescription }
   /** The client's new requests are refused; those in flight may end, then `calls.drained`. */
   | { readonly type: 'gate.closed' }
   /** What the session answers to a lifecycle request. */
@@ -38,7 +38,12 @@ export type RouterEvent =
 
 /** What the writer takes. */
 export type WriterEvent =
-  | { readonly type: 'frames.send'; readonly frames: readonly OutboundFrame[] }
+  | {
+      readonly type: 'frames.send';
+      readonly frames: readonly OutboundFrame[];
+      /** Hears of a request or notification that JSON cannot hold; it is not sent. */
+      readonly rejected?: (error: unknown) => void;
+    }
   /** Answer `output.flushed` once everything is with the operating system. */
   | { readonly type: 'output.flush' };
 

@@ -5,7 +5,7 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle
  */
-import { assign, emit, sendTo, setup, stopChild } from 'xstate';
+import { assign, emit, sendTo, setup } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
@@ -180,7 +180,7 @@ export const sessionMachine = setup({
       ({ context }) => context.router,
       ({ context }) => ({
         type: 'gate.opened',
-        revision: (context.client as ClientDescription).revision,
+        client: context.client as ClientDescription,
       }),
     ),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
@@ -250,7 +250,7 @@ export const sessionMachine = setup({
   initial: 'uninitialized',
   on: {
     'input.ended': '.draining',
-    'output.broken': '.draining',
+    'output.broken': { target: '.draining', actions: 'abandonCalls' },
     'session.shutdown': '.draining',
     [anyActorFailed]: '.draining',
     'output.blocked': { actions: 'tellFlow' },
@@ -327,7 +327,7 @@ export const sessionMachine = setup({
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberCause', stopChild('roots'), 'closeOutboundGate', 'closeInboundGate'],
+      entry: ['rememberCause', 'closeOutboundGate', 'closeInboundGate'],
       on: {
         'input.ended': {},
         'session.shutdown': {},

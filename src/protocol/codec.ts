@@ -73,30 +73,26 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+/** Hears of a message that JSON cannot hold (a cycle, a BigInt). */
+export type Unserializable = (message: OutboundMessage, error: unknown) => void;
+
 /**
- * Encodes a frame as one line, line feed included. A value that JSON cannot hold (a cycle, a BigInt) harms only its own
- * request: its response becomes `-32603`, and `onUnserializable` hears of it. A request or notification of ours that
- * cannot be encoded is an error of the caller's and is thrown.
- *
- * @throws {TypeError} a request or notification whose params JSON cannot hold
+ * Encodes a frame as one line, line feed included. What JSON cannot hold harms only its own message: a response becomes
+ * `-32603`, a request or notification becomes nothing, and `onUnserializable` hears of it. Never throws.
  */
-export function encodeFrame(
-  frame: OutboundFrame,
-  onUnserializable: (message: OutboundMessage, error: unknown) => void,
-): string {
-  if (!('length' in frame)) return encodeMessage(frame, onUnserializable) + '\n';
+export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializable): string {
+  if (!('length' in frame)) {
+    const text = encodeMessage(frame, onUnserializable);
+    return text === '' ? '' : text + '\n';
+  }
   return `[${frame.map((message) => encodeMessage(message, onUnserializable)).join(',')}]\n`;
 }
 
-function encodeMessage(
-  message: OutboundMessage,
-  onUnserializable: (message: OutboundMessage, error: unknown) => void,
-): string {
+function encodeMessage(message: OutboundMessage, onUnserializable: Unserializable): string {
   try {
     return JSON.stringify(message);
   } catch (error) {
-    if ('method' in message) throw error;
     onUnserializable(message, error);
-    return JSON.stringify(errorResponse(message.id, internalError));
+    return 'method' in message ? '' : JSON.stringify(errorResponse(message.id, internalError));
   }
 }

@@ -1,0 +1,115 @@
+/**
+ * A client request whose handler runs: a record of the router's, with its own cancellation.
+ * It is no XState actor, because a promise and a record cost a third of one (docs/decisions/0001-control-plane-and-data-plane.md).
+ */
+import type { Ref } from '../machines/port.ts';
+import type { RootsRef } from '../machines/session.machine.ts';
+import type { ClientRequest, CorrelationEvent, WriterEvent } from '../machines/session-ports.ts';
+import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import { requestClient } from './client-request.ts';
+import type { RequestSpec } from './client-request.ts';
+
+/** What all calls of a session share. */
+export interface CallScope {
+  readonly client: ClientDescription;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+  readonly roots: RootsRef;
+}
+
+/** Where the responses to a batch are gathered. */
+export interface Replies {
+  add(response: OutboundResponse): void;
+  /** One of the expected responses will not come. */
+  drop(): void;
+}
+
+/** Runs one request; what it gives is the response's `result`. */
+export type RequestHandler = (params: JsonObject | undefined, call: Call) => unknown;
+
+export type CallState = 'waiting' | 'running' | 'ended';
+
+export class Call {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly handler: RequestHandler;
+  readonly scope: CallScope;
+  readonly replies: Replies;
+  state: CallState = 'waiting';
+  /** Made when first read: an AbortController costs more than the rest of a call. */
+  #controller: AbortController | undefined;
+  /** What it asks the client and has no answer to yet. */
+  #asked: Set<ClientRequest> | undefined;
+  #endedBy: unknown;
+
+  constructor(
+    request: {
+      readonly id: RequestId;
+      readonly method: string;
+      readonly params: JsonObject | undefined;
+    },
+    handler: RequestHandler,
+    scope: CallScope,
+    replies: Replies,
+  ) {
+    this.id = request.id;
+    this.method = request.method;
+    this.params = request.params;
+    this.handler = handler;
+    this.scope = scope;
+    this.replies = replies;
+  }
+
+  /** Aborted when the call is cancelled. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#endedBy !== undefined) this.#controller.abort(this.#endedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Asks the client on this call's behalf: when the call ends, so does the request. */
+  ask(spec: RequestSpec): Promise<JsonObject> {
+    const { request, result } = requestClient(this.scope.correlation, spec, (settled) =>
+      this.#asked?.delete(settled),
+    );
+    if (this.state === 'ended') this.#cancelRequest(request, 'its request has ended');
+    else (this.#asked ??= new Set()).add(request);
+    return result;
+  }
+
+  /** Sends a notification that belongs to this call; nothing once it has ended. */
+  notify(method: string, params: JsonObject): void {
+    if (this.state === 'ended') return;
+    this.scope.writer.send({
+      type: 'frames.send',
+      frames: [{ jsonrpc: '2.0', method, params }],
+    });
+  }
+
+  /** The handler has ended: what it asked and did not wait for is cancelled. */
+  end(): void {
+    this.state = 'ended';
+    this.#cancelAsked('its request has ended');
+  }
+
+  /** Ends the call from outside: its signal fires, what it asked is cancelled. */
+  abort(reason: Error): void {
+    this.state = 'ended';
+    this.#endedBy = reason;
+    this.#controller?.abort(reason);
+    this.#cancelAsked(reason.message);
+  }
+
+  #cancelAsked(reason: string): void {
+    if (!this.#asked) return;
+    for (const request of [...this.#asked]) this.#cancelRequest(request, reason);
+  }
+
+  #cancelRequest(request: ClientRequest, reason: string): void {
+    this.scope.correlation.send({ type: 'request.cancel', request, reason });
+  }
+}

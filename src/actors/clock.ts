@@ -1,0 +1,24 @@
+/** Time for a session, injected so that tests drive it. XState's `SimulatedClock` fits. */
+export interface Clock {
+  /** Monotonic, milliseconds. */
+  now(): number;
+  setTimeout(callback: () => void, delayMs: number): unknown;
+  clearTimeout(handle: unknown): void;
+}
+
+/** The longest delay that a timer of the platform takes; a longer one would fire at once. */
+const longestDelayMs = 2 ** 31 - 1;
+
+/** The real clock. Its timers never keep a process alive. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  setTimeout: (callback, delayMs) => {
+    const timer: unknown = setTimeout(callback, Math.min(delayMs, longestDelayMs));
+    // Node's timers are objects that can be told so, a browser's are numbers.
+    if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
+      (timer as { unref(): void }).unref();
+    }
+    return timer;
+  },
+  clearTimeout: (handle) => clearTimeout(handle as Parameters<typeof clearTimeout>[0]),
+};

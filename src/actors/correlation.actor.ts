@@ -1,0 +1,294 @@
+/**
+ * The pending requests of ours: who asked, since when, until when, and which answer belongs to whom.
+ *
+ * Ids are `s-<n>-<uuid>`: the counter makes them readable in a log, the random part makes them impossible to guess and never repeats
+ * after a restart. A `Map` keeps `1` and `"1"` apart.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
+ * @see MCP 2025-11-25, basic/utilities/cancellation
+ */
+import type { Behaviour, Port, Ref } from '../machines/port.ts';
+import { plainActor } from '../machines/port.ts';
+import type {
+  ClientRequest,
+  CorrelationEvent,
+  CorrelationInput,
+  ProgressReport,
+  RequestOutcome,
+  WriterEvent,
+} from '../machines/session-ports.ts';
+import { describe } from '../protocol/classify.ts';
+import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
+import type { Report } from '../protocol/facts.ts';
+import type {
+  InboundResponse,
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+} from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
+import type { Clock } from './clock.ts';
+import { DeadlineQueue } from './deadline-queue.ts';
+import type { Expiring } from './deadline-queue.ts';
+
+export interface CorrelationOptions {
+  /** Requests that may be pending at once. */
+  readonly maxPending: number;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
+export interface PendingRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly sentAt: number;
+  readonly dueAt: number;
+}
+
+interface Pending extends Omit<PendingRequest, 'dueAt'>, Expiring {
+  readonly request: ClientRequest;
+  /** When it ends whatever progress comes. */
+  readonly endsAt: number;
+}
+
+type Ending = 'answered' | 'timedOut' | 'cancelled';
+
+/** How many ended ids are remembered, to tell a late response from one that nobody asked for. */
+const rememberedEndings = 1024;
+
+/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by id. */
+export function correlationActor(
+  options: CorrelationOptions,
+): Port<CorrelationEvent, CorrelationInput> {
+  return plainActor(({ input }) => new Correlation(options, input.writer));
+}
+
+class Correlation implements Behaviour<CorrelationEvent> {
+  readonly #pending = new Map<RequestId, Pending>();
+  /** Taken before the gate is open: sent, in order, when it opens. */
+  readonly #held = new Set<Pending>();
+  readonly #endings = new Map<RequestId, Ending>();
+  readonly #deadlines: DeadlineQueue<Pending>;
+  readonly #options: CorrelationOptions;
+  readonly #writer: Ref<WriterEvent>;
+  #count = 0;
+  #submit: (pending: Pending) => void = (pending) => this.#held.add(pending);
+
+  constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
+    this.#options = options;
+    this.#writer = writer;
+    this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
+  }
+
+  get view(): ReadonlyMap<RequestId, PendingRequest> {
+    return this.#pending;
+  }
+
+  receive(event: CorrelationEvent): void {
+    switch (event.type) {
+      case 'request.send':
+        return this.#take(event.request);
+      case 'response.received':
+        return this.#receive(event.response);
+      case 'request.cancel':
+        return this.#cancel(event.request, event.reason);
+      case 'progress.received':
+        return this.#progress(event.params);
+      case 'remote.cancelled':
+        return this.#remoteCancelled(event.id, event.reason);
+      case 'gate.opened':
+        return this.#open();
+      case 'gate.closed':
+        return this.#close(event.error);
+    }
+  }
+
+  stop(): void {
+    this.#close(new RuntimeError('TRANSPORT_CLOSED', 'The session has ended'));
+  }
+
+  #take(request: ClientRequest): void {
+    const { maxPending, clock } = this.#options;
+    if (this.#pending.size >= maxPending) {
+      const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
+      settle(request, { ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+      return;
+    }
+    const id = `s-${++this.#count}-${crypto.randomUUID()}`;
+    request.id = id;
+    const { method, timeoutMs, maxTotalMs } = request;
+    const sentAt = clock.now();
+    const pending = { id, method, request, sentAt, endsAt: sentAt + maxTotalMs, dueAt: 0, lane: 0 };
+    this.#pending.set(id, pending);
+    this.#deadlines.add(pending, Math.min(timeoutMs, maxTotalMs));
+    this.#submit(pending);
+  }
+
+  readonly #send = ({ id, request }: Pending): void => {
+    const { method, onProgress } = request;
+    const params = onProgress ? withProgressToken(request.params, id) : request.params;
+    this.#writer.send({
+      type: 'frames.send',
+      frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
+      rejected: (error) => this.#reject(id, error),
+    });
+  };
+
+  #reject(id: RequestId, cause: unknown): void {
+    const pending = this.#end(id, 'cancelled');
+    if (!pending) return;
+    const message = `The params of ${pending.method} cannot be written as JSON: ${String(cause)}`;
+    fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
+  }
+
+  #receive({ id, outcome }: InboundResponse): void {
+    const pending = this.#end(id, 'answered');
+    if (!pending) return this.#unmatched(id, outcome);
+    if (outcome.ok) return settle(pending.request, outcome);
+    if ('malformed' in outcome) {
+      const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
+      return fail(pending, new RuntimeError('INVALID_RESPONSE', message));
+    }
+    const { code, message } = outcome.error;
+    const text = `The client answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;
+    fail(pending, new RuntimeError('REQUEST_FAILED', text, { remote: outcome.error }));
+  }
+
+  #unmatched(id: RequestId, outcome: InboundResponse['outcome']): void {
+    const ending = this.#endings.get(id);
+    if (ending === 'answered') {
+      return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
+    }
+    if (ending !== undefined) {
+      const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
+      return this.#report('response.late', message);
+    }
+    this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
+    if ('malformed' in outcome) {
+      const error = {
+        code: ErrorCode.invalidRequest,
+        message: `Invalid request: a response is malformed: ${outcome.malformed}`,
+      };
+      this.#write(errorResponse(undefined, error));
+    }
+  }
+
+  #cancel(request: ClientRequest, reason: string): void {
+    const pending = request.id === undefined ? undefined : this.#pending.get(request.id);
+    if (!pending) return;
+    this.#abort(pending, 'cancelled', reason);
+    fail(pending, new RuntimeError('CANCELLED', `${pending.method} was cancelled: ${reason}`));
+  }
+
+  #expire(pending: Pending): void {
+    const { id, method, sentAt } = pending;
+    const waitedMs = Math.round(this.#options.clock.now() - sentAt);
+    const message = `The client has not answered ${method} within ${waitedMs} ms`;
+    this.#abort(pending, 'timedOut', message);
+    this.#options.report({
+      level: 'warning',
+      name: 'request.timedOut',
+      message,
+      details: { id, method, waitedMs },
+    });
+    fail(pending, new RuntimeError('REQUEST_TIMEOUT', message));
+  }
+
+  /** Ends a request and tells the client, if the request has ever been sent. */
+  #abort(pending: Pending, ending: Ending, reason: string): void {
+    const { id } = pending;
+    const unsent = this.#held.has(pending);
+    this.#end(id, ending);
+    if (unsent) return;
+    this.#write({
+      jsonrpc: '2.0',
+      method: Method.cancelled,
+      params: { requestId: id, reason },
+    });
+  }
+
+  #progress(params: JsonObject | undefined): void {
+    const { progressToken, progress, total, message } = params ?? {};
+    const pending = this.#pending.get(progressToken as RequestId);
+    if (!pending?.request.onProgress || typeof progress !== 'number') {
+      // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
+      return;
+    }
+    const leftMs = pending.endsAt - this.#options.clock.now();
+    this.#deadlines.add(pending, Math.max(0, Math.min(pending.request.timeoutMs, leftMs)));
+    const report: ProgressReport = {
+      progress,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof message === 'string' ? { message } : {}),
+    };
+    pending.request.onProgress(report);
+  }
+
+  #remoteCancelled(id: RequestId, reason: unknown): void {
+    const pending = this.#end(id, 'cancelled');
+    if (!pending) {
+      const message = `The client cancelled ${describe(id)}, which is not in flight`;
+      return this.#report('cancellation.ignored', message);
+    }
+    const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
+    const message = `The client will not answer ${pending.method}${why}`;
+    fail(pending, new RuntimeError('REMOTE_CANCELLED', message));
+  }
+
+  #open(): void {
+    this.#submit = this.#send;
+    for (const pending of this.#held) {
+      this.#held.delete(pending);
+      this.#send(pending);
+    }
+  }
+
+  #close(error: RuntimeError): void {
+    this.#submit = (pending) => {
+      this.#end(pending.id, 'cancelled');
+      fail(pending, error);
+    };
+    this.#deadlines.clear();
+    for (const pending of [...this.#pending.values()]) this.#submit(pending);
+  }
+
+  /** Takes a request out of the books. */
+  #end(id: RequestId, ending: Ending): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (!pending) return undefined;
+    this.#pending.delete(id);
+    this.#held.delete(pending);
+    this.#deadlines.remove(pending);
+    this.#endings.set(id, ending);
+    if (this.#endings.size > rememberedEndings) {
+      for (const oldest of this.#endings.keys()) {
+        this.#endings.delete(oldest);
+        break;
+      }
+    }
+    return pending;
+  }
+
+  #write(frame: OutboundFrame): void {
+    this.#writer.send({ type: 'frames.send', frames: [frame] });
+  }
+
+  #report(name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored', message: string): void {
+    this.#options.report({ level: 'debug', name, message });
+  }
+}
+
+function fail(pending: Pending, error: RuntimeError): void {
+  settle(pending.request, { ok: false, error });
+}
+
+function settle(request: ClientRequest, outcome: RequestOutcome): void {
+  request.settle(outcome);
+}
+
+/** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
+function withProgressToken(params: JsonObject | undefined, progressToken: RequestId): JsonObject {
+  const meta = params?.['_meta'];
+  return { ...params, _meta: { ...(meta as JsonObject | undefined), progressToken } };
+}

@@ -1,0 +1,386 @@
+/**
+ * Where every inbound message goes: lifecycle messages to the session, answers to the correlation actor, requests to their handlers.
+ *
+ * The router owns the requests in flight. What it does with a request is its current gate, switched by the session's events:
+ * before the handshake everything but ping is refused, then requests are served, at the end they are refused again.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle
+ * @see MCP 2025-11-25, basic/utilities/cancellation
+ */
+import type { Behaviour, Port, Ref } from '../machines/port.ts';
+import { plainActor } from '../machines/port.ts';
+import type { RouterInput } from '../machines/session.machine.ts';
+import type { RouterEvent } from '../machines/session-ports.ts';
+import { describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
+import {
+  ErrorCode,
+  RuntimeError,
+  errorResponse,
+  internalError,
+  toWireError,
+} from '../protocol/errors.ts';
+import type { Report } from '../protocol/facts.ts';
+import type {
+  InboundBatch,
+  InboundFrame,
+  InboundNotification,
+  InboundRequest,
+  InvalidFrame,
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+  WireError,
+} from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import { Method } from '../protocol/methods.ts';
+import { BatchReplies } from './batch-replies.ts';
+import { Call } from './call.ts';
+import type { CallScope, Replies, RequestHandler } from './call.ts';
+import { CallQueue } from './call-queue.ts';
+
+export interface RouterOptions {
+  /** The handler of a method, or undefined where the server does not offer it. */
+  readonly handlerOf: (method: string) => RequestHandler | undefined;
+  /** Handlers that run at once. */
+  readonly maxRunning: number;
+  /** Requests that wait for a handler; more are refused. */
+  readonly maxWaiting: number;
+  readonly report: Report;
+}
+
+/** The router's logic. Its snapshot's `view` is the live map of calls by id. */
+export function routerActor(options: RouterOptions): Port<RouterEvent, RouterInput> {
+  return plainActor(({ input, self }) => new Router(options, input, self));
+}
+
+const emptyResult = Object.freeze({});
+
+class Router implements Behaviour<RouterEvent> {
+  readonly #options: RouterOptions;
+  readonly #input: RouterInput;
+  readonly #self: Ref<RouterEvent>;
+  readonly #calls = new Map<RequestId, Call>();
+  readonly #queue: CallQueue;
+  readonly #direct: Replies;
+  /** Frames of this turn; they go to the writer together. */
+  #outbox: OutboundFrame[] = [];
+  /** What is done with a request that runs user code. */
+  #gate: (request: InboundRequest, replies: Replies) => void;
+  /** What is done when the last call has ended. */
+  #onIdle: () => void = () => {};
+  #acceptsBatches = false;
+
+  constructor(options: RouterOptions, input: RouterInput, self: Ref<RouterEvent>) {
+    this.#options = options;
+    this.#input = input;
+    this.#self = self;
+    this.#gate = this.#refuseBeforeInitialize;
+    this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
+    this.#queue = new CallQueue(options, (call) => this.#run(call));
+  }
+
+  get view(): ReadonlyMap<RequestId, Call> {
+    return this.#calls;
+  }
+
+  receive(event: RouterEvent): void {
+    switch (event.type) {
+      case 'frames.received':
+        this.#route(event.frames);
+        break;
+      case 'gate.opened':
+        this.#open(event.client);
+        break;
+      case 'gate.closed':
+        this.#close();
+        break;
+      case 'lifecycle.answered':
+        this.#outbox.push(event.response);
+        break;
+      case 'calls.abandon':
+        this.#abandon();
+        break;
+      case 'output.blocked':
+        this.#queue.hold();
+        break;
+      case 'output.flowing':
+        this.#queue.release();
+        break;
+    }
+    this.#flush();
+  }
+
+  #route(frames: readonly InboundFrame[]): void {
+    for (let at = 0; at < frames.length; at++) {
+      const frame = frames[at] as InboundFrame;
+      if (!this.#isLifecycle(frame)) {
+        this.#routeOne(frame);
+        continue;
+      }
+      // The session's reaction to it is an event to this actor. The rest of the chunk goes into the mailbox behind it.
+      this.#sendLifecycle(frame);
+      const rest = frames.slice(at + 1);
+      if (rest.length > 0) this.#self.send({ type: 'frames.received', frames: rest });
+      return;
+    }
+  }
+
+  #isLifecycle(frame: InboundFrame): frame is InboundRequest | InboundNotification {
+    return (
+      (frame.kind === 'request' && frame.method === Method.initialize) ||
+      (frame.kind === 'notification' && frame.method === Method.initialized)
+    );
+  }
+
+  #sendLifecycle(frame: InboundRequest | InboundNotification): void {
+    const { session } = this.#input;
+    if (frame.kind === 'notification') return session.send({ type: 'initialized.received' });
+    const { id, params } = frame;
+    if (this.#calls.has(id)) return this.#refuseDuplicate(id, this.#direct);
+    session.send({ type: 'initialize.received', id, params });
+  }
+
+  #routeOne(frame: InboundFrame): void {
+    switch (frame.kind) {
+      case 'request':
+        return this.#request(frame, this.#direct);
+      case 'response':
+        return this.#input.correlation.send({ type: 'response.received', response: frame });
+      case 'notification':
+        return this.#notification(frame);
+      case 'invalid':
+        return this.#invalid(frame, this.#direct);
+      case 'batch':
+        return this.#batch(frame);
+    }
+  }
+
+  #request(request: InboundRequest, replies: Replies): void {
+    if (request.method === Method.ping) {
+      replies.add({ jsonrpc: '2.0', id: request.id, result: emptyResult });
+    } else {
+      this.#gate(request, replies);
+    }
+  }
+
+  // The gates.
+
+  readonly #refuseBeforeInitialize = ({ id, method }: InboundRequest, replies: Replies): void => {
+    replies.add(
+      errorResponse(id, {
+        code: ErrorCode.invalidRequest,
+        message: `Invalid request: ${describe(method)} came before "initialize"; only "ping" may`,
+      }),
+    );
+  };
+
+  readonly #refuseAtEnd = ({ id }: InboundRequest, replies: Replies): void => {
+    replies.add(errorResponse(id, endingError));
+  };
+
+  #open(client: ClientDescription): void {
+    const { writer, correlation, roots } = this.#input;
+    const scope: CallScope = { client, writer, correlation, roots };
+    this.#acceptsBatches = client.revision.batches;
+    this.#gate = (request, replies) => this.#serve(request, scope, replies);
+  }
+
+  #close(): void {
+    this.#gate = this.#refuseAtEnd;
+    this.#onIdle = () => this.#input.session.send({ type: 'calls.drained' });
+    if (this.#calls.size === 0) this.#onIdle();
+  }
+
+  // Requests in flight.
+
+  #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
+    const { id, method } = request;
+    if (this.#calls.has(id)) return this.#refuseDuplicate(id, replies);
+    const handler = this.#options.handlerOf(method);
+    if (!handler) {
+      const message = `Method not found: ${describe(method)} is not offered by this server`;
+      return replies.add(errorResponse(id, { code: ErrorCode.methodNotFound, message }));
+    }
+    const call = new Call(request, handler, scope, replies);
+    this.#calls.set(id, call);
+    if (!this.#queue.add(call)) this.#refuseOverload(call);
+  }
+
+  #run(call: Call): void {
+    call.state = 'running';
+    try {
+      const result = call.handler(call.params, call);
+      if (isThenable(result)) {
+        result.then(
+          (late) => this.#succeedLate(call, late),
+          (error: unknown) => this.#failLate(call, error),
+        );
+      } else {
+        this.#succeed(call, result);
+      }
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  #succeedLate(call: Call, result: unknown): void {
+    this.#succeed(call, result);
+    this.#flush();
+  }
+
+  #failLate(call: Call, error: unknown): void {
+    this.#fail(call, error);
+    this.#flush();
+  }
+
+  #succeed(call: Call, result: unknown): void {
+    if (call.state === 'ended') return;
+    if (!isJsonObject(result)) {
+      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
+      return this.#fail(call, new TypeError(message));
+    }
+    call.replies.add({ jsonrpc: '2.0', id: call.id, result });
+    this.#end(call);
+  }
+
+  #fail(call: Call, error: unknown): void {
+    if (call.state === 'ended') return;
+    call.replies.add(errorResponse(call.id, this.#wireError(call, error)));
+    this.#end(call);
+  }
+
+  #end(call: Call): void {
+    call.end();
+    this.#forget(call);
+  }
+
+  #forget(call: Call): void {
+    this.#calls.delete(call.id);
+    this.#queue.remove(call);
+    if (this.#calls.size === 0) this.#onIdle();
+  }
+
+  #wireError(call: Call, error: unknown): WireError {
+    const wireError = toWireError(error);
+    if (wireError) return wireError;
+    this.#options.report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `The handler of ${call.method} failed: ${String(error)}`,
+      details: { id: call.id, error },
+    });
+    return internalError;
+  }
+
+  #refuseDuplicate(id: RequestId, replies: Replies): void {
+    const message = `Invalid request: a request with the id ${describe(id)} is in flight; it goes on`;
+    replies.add(errorResponse(id, { code: ErrorCode.invalidRequest, message }));
+  }
+
+  #refuseOverload(call: Call): void {
+    const { maxRunning, maxWaiting } = this.#options;
+    const message = `Overloaded: ${maxRunning} requests run and ${maxWaiting} wait; try again when some have been answered`;
+    this.#options.report({ level: 'warning', name: 'request.refused', message });
+    const data = { reason: 'overloaded', retryable: true };
+    call.replies.add(errorResponse(call.id, { code: ErrorCode.serverUnavailable, message, data }));
+    this.#calls.delete(call.id);
+  }
+
+  #abandon(): void {
+    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    for (const call of [...this.#calls.values()]) {
+      call.abort(reason);
+      call.replies.add(errorResponse(call.id, endingError));
+      this.#forget(call);
+    }
+  }
+
+  // Notifications.
+
+  #notification({ method, params }: InboundNotification): void {
+    switch (method) {
+      case Method.cancelled:
+        return this.#cancelled(params);
+      case Method.progress:
+        return this.#input.correlation.send({ type: 'progress.received', params });
+      case Method.rootsListChanged:
+        return this.#input.session.send({ type: 'roots.changed' });
+      default:
+        this.#options.report({
+          level: 'debug',
+          name: 'notification.ignored',
+          message: `Nobody handles the notification ${describe(method)}`,
+        });
+    }
+  }
+
+  /** The client's own request first; one of ours only where it has no such request in flight. */
+  #cancelled(params: JsonObject | undefined): void {
+    const { requestId: id, reason } = params ?? {};
+    if (!isRequestId(id)) {
+      return this.#options.report({
+        level: 'debug',
+        name: 'cancellation.ignored',
+        message: `A cancellation needs "requestId", this is ${describe(id)}`,
+      });
+    }
+    const call = this.#calls.get(id);
+    if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
+    const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
+    call.abort(new RuntimeError('CANCELLED', `The client cancelled the request${why}`));
+    call.replies.drop();
+    this.#forget(call);
+  }
+
+  // What is no single message.
+
+  #invalid({ id, error }: InvalidFrame, replies: Replies): void {
+    this.#options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
+    replies.add(errorResponse(id, error));
+  }
+
+  /** @see MCP 2025-03-26, basic, "Batching": the one revision that has it */
+  #batch({ frames }: InboundBatch): void {
+    if (!this.#acceptsBatches) {
+      const message = 'Invalid request: this revision of the protocol has no batches';
+      const error = { code: ErrorCode.invalidRequest, message };
+      return this.#invalid({ kind: 'invalid', error }, this.#direct);
+    }
+    const replies = new BatchReplies((responses) => {
+      this.#outbox.push(responses);
+    });
+    for (const frame of frames) {
+      if (frame.kind === 'request' || frame.kind === 'invalid') replies.expect();
+    }
+    for (const frame of frames) {
+      if (frame.kind === 'invalid') this.#invalid(frame, replies);
+      else if (frame.kind !== 'request') this.#routeOne(frame);
+      else if (frame.method === Method.initialize) this.#refuseInBatch(frame, replies);
+      else this.#request(frame, replies);
+    }
+  }
+
+  #refuseInBatch({ id }: InboundRequest, replies: Replies): void {
+    const message = 'Invalid request: "initialize" must not be part of a batch';
+    replies.add(errorResponse(id, { code: ErrorCode.invalidRequest, message }));
+  }
+
+  /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
+  #flush(): void {
+    this.#queue.startWaiting();
+    if (this.#outbox.length === 0) return;
+    const frames = this.#outbox;
+    this.#outbox = [];
+    this.#input.writer.send({ type: 'frames.send', frames });
+  }
+}
+
+const endingError: WireError = Object.freeze({
+  code: ErrorCode.serverUnavailable,
+  message: 'The server is shutting down',
+  data: { reason: 'shutting-down', retryable: false },
+});
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
+}

@@ -1,0 +1,39 @@
+/** The public names. */
+export { createMcpServer } from './server/create-server.ts';
+export type { ListenOptions, McpServer, McpSession } from './server/create-server.ts';
+export { defineResource, defineTool } from './server/definition.ts';
+export type {
+  ReadResult,
+  Resource,
+  RootsResolver,
+  ServerDefinition,
+  Tool,
+  ToolAnnotations,
+} from './server/definition.ts';
+export type { ContentBlock, ResourceContents, ToolOutput, ToolResult } from './server/content.ts';
+export type { HandlerContext, RequestOptions } from './server/handler-context.ts';
+export type { FromSchema, JsonSchema, ObjectSchema } from './server/json-schema.ts';
+export { defaultLimits } from './server/limits.ts';
+export type { Limits } from './server/limits.ts';
+export { memory } from './server/memory.ts';
+export type { MemoryPeer } from './server/memory.ts';
+export { stdio } from './server/stdio.ts';
+export type { StdioStreams } from './server/stdio.ts';
+export type { Transport, TransportActors } from './server/transport.ts';
+export { rootsMachine } from './machines/roots.machine.ts';
+export type { RootsReport, RootsStatus } from './machines/roots.machine.ts';
+export { sessionMachine } from './machines/session.machine.ts';
+export type {
+  SessionEmitted,
+  SessionEvent,
+  SessionInput,
+  SessionOutput,
+} from './machines/session.machine.ts';
+export type { CloseCause, ProgressReport } from './machines/session-ports.ts';
+export type { Clock } from './actors/clock.ts';
+export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
+export type { RuntimeErrorCode } from './protocol/errors.ts';
+export type { Fact, FactLevel, FactName, Report } from './protocol/facts.ts';
+export type { JsonObject, RequestId, WireError } from './protocol/frames.ts';
+export type { ClientDescription, Implementation } from './protocol/initialize.ts';
+export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';

@@ -1,0 +1,141 @@
+/**
+ * The composition root: a definition and a transport become a session's actor system.
+ */
+import { createActor } from 'xstate';
+import type { ActorRefFrom, InspectionEvent, Observer } from 'xstate';
+import { systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { RootsReport } from '../machines/roots.machine.ts';
+import type { sessionMachine } from '../machines/session.machine.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
+import type { Report } from '../protocol/facts.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerDefinition } from './definition.ts';
+import { defaultLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
+import { createSessionLogic } from './session-logic.ts';
+import type { Transport } from './transport.ts';
+
+export interface ListenOptions {
+  /** Overrides of {@link defaultLimits}. */
+  readonly limits?: Partial<Limits>;
+  /** Hears what happens; by default nobody does. */
+  readonly report?: Report;
+  /** Called on each roots update, with the report that handlers see from then on. */
+  readonly onRootsUpdated?: (report: RootsReport) => void;
+  /** Ends the session. */
+  readonly signal?: AbortSignal;
+  /** Tests drive a session's time through this. */
+  readonly clock?: Clock;
+  /** XState's inspection events. Every event costs more while somebody inspects. */
+  readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+}
+
+/** A session that is being served. */
+export interface McpSession extends AsyncDisposable {
+  /** The session machine's actor: its state, its emitted events, its children. */
+  readonly actor: ActorRefFrom<typeof sessionMachine>;
+  /** Resolves when the session has ended, with why. Never rejects. */
+  readonly closed: Promise<CloseCause>;
+  /** Ends the session: what is in flight gets the drain time. Repeating it changes nothing. */
+  shutdown(reason: string): void;
+  /** Tells the client that a resource has changed, if it has subscribed to it. */
+  resourceUpdated(uri: string): void;
+}
+
+export interface McpServer {
+  /** Serves one session over a transport. Each call is a session of its own. */
+  listen(transport: Transport, options?: ListenOptions): McpSession;
+}
+
+/** Makes a server of a definition. It does nothing until it listens. */
+export function createMcpServer(definition: ServerDefinition): McpServer {
+  return { listen: (transport, options = {}) => startSession(definition, transport, options) };
+}
+
+function startSession(
+  definition: ServerDefinition,
+  transport: Transport,
+  options: ListenOptions,
+): McpSession {
+  const { report = () => {}, clock = systemClock, onRootsUpdated, signal } = options;
+  const limits: Limits = { ...defaultLimits, ...options.limits };
+  const notify = (method: string, params: JsonObject) =>
+    actor.getSnapshot().context.writer.send({
+      type: 'frames.send',
+      frames: [{ jsonrpc: '2.0', method, params }],
+    });
+  const { logic, input, resourceUpdated } = createSessionLogic(definition, transport, {
+    limits,
+    report,
+    clock,
+    notify,
+  });
+  const actor = createActor(logic, {
+    input,
+    clock,
+    logger: (...words: unknown[]) =>
+      report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
+    ...(options.inspect ? { inspect: options.inspect } : {}),
+  });
+
+  const closed = new Promise<CloseCause>((resolve) => {
+    let state = '';
+    actor.subscribe({
+      next: ({ value, output }) => {
+        const name = typeof value === 'string' ? value : Object.keys(value).join();
+        if (name !== state) {
+          report({ level: 'debug', name: 'session.state', message: name, details: { from: state } });
+        }
+        state = name;
+        if (output) resolve(output.cause);
+      },
+      error: (error) => resolve({ kind: 'failure', error }),
+      complete: () => resolve({ kind: 'shutdown', reason: 'The actor was stopped' }),
+    });
+  });
+  actor.on('roots.updated', ({ report: roots }) => {
+    report({
+      level: 'info',
+      name: 'roots.updated',
+      message: `Roots are ${roots.status}: ${roots.roots.length}`,
+      details: { generation: roots.generation, settled: roots.settled, problem: roots.problem },
+    });
+    guard(onRootsUpdated, roots, report);
+  });
+  actor.on('session.closed', ({ cause }) =>
+    report({ level: 'info', name: 'session.closed', message: cause.kind, details: { cause } }),
+  );
+
+  const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
+  const abort = () => shutdown(String(signal?.reason));
+  signal?.addEventListener('abort', abort);
+  void closed.then(() => signal?.removeEventListener('abort', abort));
+  actor.start();
+  if (signal?.aborted) abort();
+
+  return {
+    actor,
+    closed,
+    shutdown,
+    resourceUpdated,
+    [Symbol.asyncDispose]: async () => {
+      shutdown('disposed');
+      await closed;
+    },
+  };
+}
+
+/** A host's error in a listener is the host's: it must not end the session. */
+function guard<T>(listener: ((value: T) => void) | undefined, value: T, report: Report): void {
+  try {
+    listener?.(value);
+  } catch (error) {
+    report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `A listener failed: ${String(error)}`,
+      details: { error },
+    });
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * tools/list and tools/call.
+ *
+ * @see MCP 2025-11-25, server/tools
+ */
+import type { Call } from '../../actors/call.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import type { ContentBlock, ToolOutput, ToolResult } from '../content.ts';
+import type { Tool } from '../definition.ts';
+import { SchemaCompiler } from '../validation.ts';
+import type { Check } from '../validation.ts';
+import type { Feature, FeatureScope } from './feature.ts';
+import { refuseCursor } from './pagination.ts';
+
+/** The tools of a server, for one session. */
+export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Feature {
+  const compiler = new SchemaCompiler();
+  const byName = new Map(tools.map((tool) => [tool.name, new CallableTool(tool, compiler, scope)]));
+  return {
+    capabilities: { tools: {} },
+    handlers: {
+      'tools/list': (params, { scope: { client } }) => {
+        refuseCursor(params);
+        return { tools: tools.map((tool) => describeTool(tool, client.revision)) };
+      },
+      'tools/call': (params, call) => {
+        const name = params?.['name'];
+        const tool = typeof name === 'string' ? byName.get(name) : undefined;
+        if (!tool) {
+          throw invalidParams(
+            typeof name === 'string'
+              ? `unknown tool ${describe(name)}; this server has ${[...byName.keys()].join(', ')}`
+              : `"name" must be a string, this is ${describe(name)}`,
+          );
+        }
+        const args = params?.['arguments'] ?? {};
+        if (!isJsonObject(args)) {
+          throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
+        }
+        return tool.call(args, call);
+      },
+    },
+  };
+}
+
+function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
+}
+
+/** A tool as a revision's clients know it. */
+function describeTool(tool: Tool, revision: Revision): JsonObject {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  return {
+    name,
+    ...(title !== undefined && revision.structuredOutput ? { title } : {}),
+    description,
+    inputSchema,
+    ...(outputSchema && revision.structuredOutput ? { outputSchema } : {}),
+    ...(annotations && revision.toolAnnotations ? { annotations } : {}),
+  };
+}
+
+interface Checks {
+  readonly input: Check;
+  readonly output: Check | undefined;
+}
+
+class CallableTool {
+  readonly #tool: Tool<JsonObject>;
+  readonly #compiler: SchemaCompiler;
+  readonly #scope: FeatureScope;
+  #compiling: Promise<Checks> | undefined;
+  #checks: Checks | undefined;
+
+  constructor(tool: Tool, compiler: SchemaCompiler, scope: FeatureScope) {
+    // The handler gets only what its own input schema has let through.
+    this.#tool = tool as Tool<JsonObject>;
+    this.#compiler = compiler;
+    this.#scope = scope;
+  }
+
+  call(args: JsonObject, call: Call): JsonObject | Promise<JsonObject> {
+    return this.#checks ? this.#run(args, call, this.#checks) : this.#compileAndRun(args, call);
+  }
+
+  async #compileAndRun(args: JsonObject, call: Call): Promise<JsonObject> {
+    this.#compiling ??= this.#compile();
+    this.#checks = await this.#compiling;
+    return this.#run(args, call, this.#checks);
+  }
+
+  async #compile(): Promise<Checks> {
+    const { inputSchema, outputSchema } = this.#tool;
+    const input = await this.#compiler.compile(inputSchema);
+    const output = outputSchema ? await this.#compiler.compile(outputSchema) : undefined;
+    return { input, output };
+  }
+
+  #run(args: JsonObject, call: Call, checks: Checks): JsonObject | Promise<JsonObject> {
+    const { revision } = call.scope.client;
+    const fault = checks.input(args);
+    if (fault !== undefined) {
+      const message = `${this.#tool.name} was called with invalid arguments: ${fault}`;
+      if (!revision.invalidArgumentsAreResults) throw invalidParams(message);
+      return errorResult(message);
+    }
+    try {
+      const output = this.#tool.handler(args, this.#scope.contextOf(call));
+      if (!(output instanceof Promise)) return this.#result(output, revision, checks);
+      return output.then((late) => this.#result(late, revision, checks), toolFailure);
+    } catch (error) {
+      return toolFailure(error);
+    }
+  }
+
+  #result(output: ToolOutput, revision: Revision, { output: check }: Checks): JsonObject {
+    const { content, structured, isError, _meta } = normalize(output);
+    const fault = check && !isError ? check(structured) : undefined;
+    if (fault !== undefined) {
+      throw new TypeError(`${this.#tool.name} gave a result that its outputSchema refuses: ${fault}`);
+    }
+    return {
+      content: content ?? [textBlock(JSON.stringify(structured))],
+      ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
+      ...(isError ? { isError } : {}),
+      ...(_meta ? { _meta } : {}),
+    };
+  }
+}
+
+function normalize(output: ToolOutput): ToolResult {
+  if (typeof output === 'string') return { content: [textBlock(output)] };
+  return isBlocks(output) ? { content: output } : output;
+}
+
+function isBlocks(output: readonly ContentBlock[] | ToolResult): output is readonly ContentBlock[] {
+  return Array.isArray(output);
+}
+
+/** What the model may recover from is a result; anything else goes on to the router. */
+function toolFailure(error: unknown): JsonObject {
+  if (!(error instanceof ToolError || error instanceof RuntimeError)) throw error;
+  return errorResult(error.code === undefined ? error.message : `${error.code}: ${error.message}`);
+}
+
+function errorResult(message: string): JsonObject {
+  return { content: [textBlock(message)], isError: true };
+}
+
+function textBlock(text: string): ContentBlock {
+  return { type: 'text', text };
+}

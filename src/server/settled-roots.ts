@@ -1,0 +1,71 @@
+/** Waiting for the client's roots, for at most so long. */
+import type { SnapshotFrom } from 'xstate';
+import type { Clock } from '../actors/clock.ts';
+import type { RootsReport, rootsMachine } from '../machines/roots.machine.ts';
+import type { RootsRef } from '../machines/session.machine.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+
+export interface RootsWait {
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The roots as they stand once nothing newer is being asked for, or once a report came that says that it is not settled, or after `timeoutMs`.
+ *
+ * @throws {RuntimeError} CANCELLED where the signal fires first, TRANSPORT_CLOSED where the session ends first
+ */
+export function settledRoots(roots: RootsRef, wait: () => RootsWait): Promise<RootsReport> {
+  const now = roots.getSnapshot();
+  if (isSettled(now)) return Promise.resolve(reportOf(now));
+  if (now.status !== 'active') return Promise.reject(closed());
+  const { timeoutMs, clock, signal } = wait();
+  return new Promise((resolve, reject) => {
+    const finish = (end: () => void) => {
+      subscription.unsubscribe();
+      clock.clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      end();
+    };
+    const generation = now.context.report?.generation;
+    const subscription = roots.subscribe({
+      next: (snapshot) => {
+        if (isSettled(snapshot) || snapshot.context.report?.generation !== generation) {
+          finish(() => resolve(reportOf(snapshot)));
+        }
+      },
+      error: () => finish(() => reject(closed())),
+      complete: () => finish(() => reject(closed())),
+    });
+    const timer = clock.setTimeout(
+      () => finish(() => resolve(reportOf(roots.getSnapshot(), timeoutMs))),
+      timeoutMs,
+    );
+    const cancel = () =>
+      finish(() => reject(new RuntimeError('CANCELLED', 'The call was cancelled')));
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
+  });
+}
+
+type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
+
+function isSettled(snapshot: RootsSnapshot): boolean {
+  return snapshot.status === 'active' && !snapshot.matches('unasked') && !snapshot.matches('querying');
+}
+
+/** What is known now; where nothing is, why not. */
+function reportOf({ context, value }: RootsSnapshot, waitedMs = 0): RootsReport {
+  const settled = value !== 'unasked' && typeof value === 'string';
+  if (context.report) return settled ? context.report : { ...context.report, settled: false };
+  const problem =
+    value === 'unasked'
+      ? `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`
+      : `The client has not answered "roots/list" within ${waitedMs} ms`;
+  return { status: 'failed', generation: 0, settled: false, roots: [], problem };
+}
+
+function closed(): RuntimeError {
+  return new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+}

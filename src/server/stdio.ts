@@ -1,0 +1,96 @@
+/**
+ * The stdio transport: newline-delimited JSON on a pair of streams.
+ *
+ * @see MCP 2025-11-25, basic/transports, "stdio"
+ */
+import { Observable } from 'rxjs';
+import { readerActor } from '../actors/reader.actor.ts';
+import type { ByteSource } from '../actors/reader.actor.ts';
+import { writerActor } from '../actors/writer.actor.ts';
+import type { Sink } from '../actors/writer.actor.ts';
+import type { Report } from '../protocol/facts.ts';
+import type { Transport } from './transport.ts';
+
+export interface StdioStreams {
+  /** By default `process.stdin`. */
+  readonly input?: NodeJS.ReadableStream;
+  /** By default `process.stdout`, which is then kept for frames alone: whatever else writes to it goes to stderr. */
+  readonly output?: NodeJS.WritableStream;
+}
+
+/** Serves one session on stdin and stdout, or on another pair of byte streams. */
+export function stdio({ input, output }: StdioStreams = {}): Transport {
+  return ({ limits, report }) => ({
+    reader: readerActor(sourceOf(input ?? process.stdin), limits),
+    writer: writerActor(output ? sinkOf(output) : guardedStdout(report), {
+      maxOutboundBytes: limits.maxOutboundBytes,
+      report,
+    }),
+  });
+}
+
+function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
+  return {
+    chunks$: new Observable((subscriber) => {
+      const next = (chunk: Uint8Array) => subscriber.next(chunk);
+      const complete = () => subscriber.complete();
+      const fail = (error: unknown) => subscriber.error(error);
+      stream.on('data', next);
+      stream.on('end', complete);
+      // A destroyed stream may close without an end.
+      stream.on('close', complete);
+      stream.on('error', fail);
+      return () => {
+        stream.off('data', next);
+        stream.off('end', complete);
+        stream.off('close', complete);
+        stream.off('error', fail);
+        // An error that comes later has nobody to go to, and must not end the process.
+        stream.on('error', () => {});
+        stream.pause();
+      };
+    }),
+    pause: () => stream.pause(),
+    resume: () => stream.resume(),
+  };
+}
+
+type Write = (text: string, done?: () => void) => boolean;
+
+function sinkOf(
+  stream: NodeJS.WritableStream,
+  write: Write = (text, done) => stream.write(text, done),
+): Sink {
+  return {
+    write: (text) => write(text),
+    flush: (done) => {
+      write('', () => done());
+    },
+    listen: ({ drained, broken }) => {
+      stream.on('drain', drained);
+      // Stays for good: a broken pipe may be reported again after the session is over.
+      stream.on('error', broken);
+      return () => {
+        stream.off('drain', drained);
+      };
+    },
+  };
+}
+
+/**
+ * Keeps stdout for frames: the session writes through the stream's own method, everybody else (`console.log`, a dependency) gets one that
+ * writes to stderr. It stays so after the session, because a late line would still reach the client.
+ */
+function guardedStdout(report: Report): Sink {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout) as Write;
+  stdout.write = ((...written: Parameters<typeof stdout.write>) => {
+    report({
+      level: 'debug',
+      name: 'output.diverted',
+      message: `Something wrote ${written[0].length} characters to stdout; they went to stderr`,
+    });
+    return stderr.write(...written);
+  }) as typeof stdout.write;
+  return sinkOf(stdout, write);
+}

@@ -1,0 +1,46 @@
+/**
+ * JSON Schema validation by ajv, loaded when the first value is checked: a server that has just been launched answers its first
+ * messages without it.
+ */
+import type { JsonSchema } from './json-schema.ts';
+
+/** What is wrong with a value, for a person; undefined where it conforms. Fills in defaults. */
+export type Check = (value: unknown) => string | undefined;
+
+/** Loads ajv and compiles schemas, each once. */
+export class SchemaCompiler {
+  #ajv: Promise<(schema: JsonSchema) => Check> | undefined;
+
+  /** The check of a schema, compiled. */
+  async compile(schema: JsonSchema): Promise<Check> {
+    this.#ajv ??= loadAjv();
+    return (await this.#ajv)(schema);
+  }
+}
+
+async function loadAjv(): Promise<(schema: JsonSchema) => Check> {
+  const { Ajv2020 } = await import('ajv/dist/2020.js');
+  // Its logger is the console, and stdout is for frames.
+  const ajv = new Ajv2020({ strict: false, allErrors: true, useDefaults: true, logger: false });
+  return (schema) => {
+    const validate = ajv.compile(schema);
+    return (value) => {
+      if (validate(value)) return undefined;
+      return (validate.errors ?? []).slice(0, 8).map(explain).join('; ');
+    };
+  };
+}
+
+function explain(error: {
+  readonly instancePath: string;
+  readonly message?: string;
+  readonly params: { readonly additionalProperty?: string; readonly allowedValues?: unknown };
+}): string {
+  const { instancePath, message = 'is invalid', params } = error;
+  const path = instancePath === '' ? 'the arguments' : instancePath.slice(1).replaceAll('/', '.');
+  if (params.additionalProperty !== undefined) {
+    return `${path} must not have the property "${params.additionalProperty}"`;
+  }
+  const allowed = params.allowedValues;
+  return `${path} ${message}${allowed === undefined ? '' : `: ${JSON.stringify(allowed)}`}`;
+}
