@@ -116,11 +116,15 @@ function emitDeclarations() {
     cwd: root,
     stdio: 'inherit',
   });
-  if (status !== 0) throw new Error(`tsc exited with ${String(status)}; see its messages above.`);
+  // tsc too has said why.
+  if (status !== 0) process.exit(1);
 }
 
 const started = performance.now();
-const results = await Promise.all(builds);
+const results = await Promise.all(builds).catch(() => {
+  // esbuild has said what is wrong, with the place.
+  process.exit(1);
+});
 const outputs = new Map(
   results.flatMap((result) => result.outputFiles).map((file) => [file.path, file.contents]),
 );
