@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -40,10 +40,35 @@ const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDepende
   (name) => name !== 'rxjs',
 );
 
+/**
+ * Gives `await import('a-commonjs-package')` the names that it has in Node. A chunk's exports are
+ * fixed when it is built, so that esbuild alone would leave it nothing but `default`.
+ * @type {import('esbuild').Plugin}
+ */
+const namedLazyImports = {
+  name: 'named-lazy-imports',
+  setup({ onLoad, onResolve, initialOptions }) {
+    const namespace = 'lazy';
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+      const elsewhere = isBuiltin(path) || initialOptions.external?.includes(path);
+      return kind === 'dynamic-import' && !elsewhere ? { path, namespace } : undefined;
+    });
+    onLoad({ filter: /^/, namespace }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => /^[\w$]+$/.test(name));
+      return { contents: `export { ${names.join(', ')} } from '${path}';`, resolveDir: root };
+    });
+  },
+};
+
+/** The library's entries are the package's exports: `./dist/x.js` is built from `src/x.ts`. */
+const entries = Object.values(manifest.exports)
+  .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
+  .filter((name) => name !== undefined);
+
 const builds = [
   build({
     ...common,
-    entryPoints: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+    entryPoints: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
@@ -55,6 +80,7 @@ const builds = [
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
     external: ['@vscode/ripgrep'],
+    plugins: [namedLazyImports],
     // Not minified: it would save about a millisecond, and an uncaught error prints its whole line.
     legalComments: 'none',
     sourcesContent: false,
