@@ -7,7 +7,8 @@ import type { LogSink } from './log-sink.ts';
 
 /** What only the command reports. */
 export type CommandFactName =
-  | 'command.started'
+  /** An actor of the session's failed: a bug. */
+  | 'session.failed'
   /** A signal that ends the session. */
   | 'process.signalled'
   /** An exception that nobody caught, or a rejection that nobody handled. */

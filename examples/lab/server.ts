@@ -1,0 +1,22 @@
+/**
+ * A laboratory: the runtime over stdio without the workspace, for trying things by hand, for tests, for the documentation.
+ *
+ *     npx tsx examples/lab/server.ts
+ */
+import { createMcpServer, stdio } from 'mcp-actors';
+import { ask } from './ask.ts';
+import { echo, listRoots, slow } from './tools.ts';
+
+const session = createMcpServer({
+  name: 'lab',
+  title: 'Laboratory',
+  version: '1.0.0',
+  instructions: 'Tools for trying out a session: roots, cancellation, requests to the client.',
+  tools: [listRoots, slow, echo, ask],
+}).listen(stdio());
+
+process.once('SIGINT', () => session.shutdown('SIGINT'));
+process.once('SIGTERM', () => session.shutdown('SIGTERM'));
+
+const { kind } = await session.closed;
+process.exit(kind === 'failure' ? 1 : 0);

@@ -1,0 +1,105 @@
+/** The official SDK's client over a real subprocess. */
+import type { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
+import { expect } from 'vitest';
+import { LineStream, eachLine } from './line-stream.ts';
+import { repository } from './server-process.ts';
+import type { Line } from './server-process.ts';
+
+const connected = new Set<SdkClient>();
+
+/** Ends every client's server, and checks that its process is gone and that the client had nothing to complain of. */
+export async function closeClients(): Promise<void> {
+  const clients = [...connected];
+  connected.clear();
+  for (const { client, pid, complaints } of clients) {
+    await client.close();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    expect(complaints).toEqual([]);
+  }
+}
+
+export interface ConnectOptions {
+  readonly capabilities?: ClientCapabilities;
+  /** The directories that the client lists as its roots, and thereby declares to have some. */
+  readonly roots?: readonly string[];
+  readonly cwd?: string;
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** Starts Node with these arguments and shakes hands. */
+export async function connect(
+  args: readonly string[],
+  { capabilities = {}, roots, cwd = repository, env = {} }: ConnectOptions = {},
+): Promise<SdkClient> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...args],
+    cwd,
+    env: { ...env },
+    stderr: 'pipe',
+  });
+  const rootsCapability = roots === undefined ? {} : { roots: { listChanged: true } };
+  const client = new Client(
+    { name: 'e2e', version: '1' },
+    { capabilities: { ...capabilities, ...rootsCapability } },
+  );
+  const sdk = new SdkClient(client, transport, roots);
+  await client.connect(transport);
+  sdk.pid = transport.pid as number;
+  connected.add(sdk);
+  return sdk;
+}
+
+export class SdkClient {
+  readonly client: Client;
+  readonly log = new LineStream<Line>('log line');
+  readonly complaints: unknown[] = [];
+  pid = 0;
+  rootsAsked = 0;
+  #roots: readonly string[];
+
+  constructor(
+    client: Client,
+    transport: StdioClientTransport,
+    roots: readonly string[] | undefined,
+  ) {
+    this.client = client;
+    this.#roots = roots ?? [];
+    client.onerror = (error) => this.complaints.push(error);
+    eachLine(transport.stderr as Readable, (line) => {
+      this.log.push(JSON.parse(line) as Line);
+    });
+    if (roots === undefined) return;
+    client.setRequestHandler(ListRootsRequestSchema, () => {
+      this.rootsAsked += 1;
+      return { roots: this.#roots.map((path) => ({ uri: pathToFileURL(path).href })) };
+    });
+  }
+
+  /** Lists other roots from now on, and says so. */
+  async changeRoots(roots: readonly string[]): Promise<void> {
+    this.#roots = roots;
+    await this.client.sendRootsListChanged();
+  }
+
+  /** Calls a tool and gives its structured content; fails where the result is an error. */
+  async call(name: string, args: { [argument: string]: unknown } = {}): Promise<Line> {
+    const result = await this.callRaw(name, args);
+    expect(result.isError ?? false, textOf(result)).toBe(false);
+    return result.structuredContent as Line;
+  }
+
+  async callRaw(name: string, args: { [argument: string]: unknown } = {}): Promise<CallToolResult> {
+    return (await this.client.callTool({ name, arguments: args })) as CallToolResult;
+  }
+}
+
+/** The text of a tool's result. */
+export function textOf({ content }: CallToolResult): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+}

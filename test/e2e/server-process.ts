@@ -1,0 +1,129 @@
+/** A server in a process of its own, spoken to in raw lines. Each line of its stdout is checked to be a message. */
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
+import { expect } from 'vitest';
+import { LineStream, eachLine } from './line-stream.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** The repository. */
+export const repository = here('../..');
+/** The built command. */
+export const command = [here('../../dist/bin/cli.js')];
+/** The laboratory server, in one process with its TypeScript loader. */
+export const lab = ['--import', 'tsx', here('../../examples/lab/server.ts')];
+
+/** A message or a log line: an object as it came. */
+export type Line = { readonly [field: string]: unknown };
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface LaunchOptions {
+  readonly cwd?: string;
+  readonly env?: { readonly [name: string]: string };
+  /** Leave stdout unread, as a client that hangs does. */
+  readonly unread?: 'stdout';
+}
+
+const running = new Set<ServerProcess>();
+
+/** Kills what a test has left, and checks that every process is gone and that stdout carried messages alone. */
+export async function reapServers(): Promise<void> {
+  const servers = [...running];
+  running.clear();
+  for (const { child } of servers) {
+    child.kill('SIGKILL');
+    child.stdout.resume();
+  }
+  await Promise.all(servers.map(({ exit }) => exit));
+  for (const { child, violations } of servers) {
+    expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH');
+    expect(violations).toEqual([]);
+  }
+}
+
+/** Starts Node with these arguments. */
+export function launch(args: readonly string[], options: LaunchOptions = {}): ServerProcess {
+  const server = new ServerProcess(args, options);
+  running.add(server);
+  return server;
+}
+
+export class ServerProcess {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Resolves once the process has ended and its output is read. */
+  readonly exit: Promise<Exit>;
+  readonly messages = new LineStream<Line>('message');
+  readonly log = new LineStream<Line>('log line');
+  /** Lines of stdout that are no JSON-RPC message. */
+  readonly violations: string[] = [];
+  stderr = '';
+
+  constructor(args: readonly string[], { cwd = repository, env = {}, unread }: LaunchOptions) {
+    this.child = spawn(process.execPath, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    // The process may end before it has read everything.
+    this.child.stdin.on('error', () => {});
+    this.exit = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => {
+        const why = `the process ended with ${code ?? signal}; stderr: ${this.stderr}`;
+        this.messages.end(why);
+        this.log.end(why);
+        resolve({ code, signal });
+      });
+    });
+    if (unread === undefined) eachLine(this.child.stdout, (line) => this.#readMessage(line));
+    eachLine(this.child.stderr, (line) => {
+      this.stderr += `${line}\n`;
+      if (line.startsWith('{')) this.log.push(JSON.parse(line) as Line);
+    });
+  }
+
+  /** Sends messages in one chunk. */
+  send(...messages: readonly object[]): void {
+    const lines = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    this.child.stdin.write(lines.join(''));
+  }
+
+  /** Sends a request and gives the answer to it. */
+  request(id: number | string, method: string, params?: object): Promise<Line> {
+    this.send({ id, method, params });
+    return this.answer(id);
+  }
+
+  answer(id: number | string): Promise<Line> {
+    return this.messages.find((line) => line['id'] === id && !('method' in line));
+  }
+
+  /** A request or notification of the server's. */
+  heard(method: string): Promise<Line> {
+    return this.messages.find((line) => line['method'] === method);
+  }
+
+  async initialize(capabilities: object = {}): Promise<Line> {
+    const answer = await this.request('init', 'initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities,
+      clientInfo: { name: 'raw', version: '1' },
+    });
+    this.send({ method: 'notifications/initialized' });
+    return answer;
+  }
+
+  #readMessage(line: string): void {
+    try {
+      JSONRPCMessageSchema.parse(JSON.parse(line));
+      this.messages.push(JSON.parse(line) as Line);
+    } catch (error) {
+      this.violations.push(`${line}: ${String(error)}`);
+    }
+  }
+}
