@@ -1,0 +1,76 @@
+/** Whether a path is a directory that can be worked in, asked with a deadline. */
+import { constants } from 'node:fs';
+import { access, realpath, stat } from 'node:fs/promises';
+import { fsFault } from './fs-fault.ts';
+
+export type DirectoryCheck =
+  /** `path` is the directory's real path. */
+  | { readonly ok: true; readonly path: string }
+  | {
+      readonly ok: false;
+      readonly code: 'NOT_FOUND' | 'NOT_A_DIRECTORY' | 'INACCESSIBLE' | 'TIMED_OUT';
+      /** For a person: what was wrong, with what value. */
+      readonly message: string;
+    };
+
+/** What a check asks of the world: gives the real path of a directory, throws the system's error. */
+export type DirectoryProbe = (
+  path: string,
+) => Promise<{ readonly directory: string } | { readonly notADirectory: string }>;
+
+export interface DirectoryCheckOptions {
+  /** How long the file system may take, milliseconds; a dead network mount never answers. */
+  readonly timeoutMs?: number;
+  readonly probe?: DirectoryProbe;
+}
+
+/** The default time for one directory, milliseconds. */
+export const directoryTimeoutMs = 2000;
+
+const probeDisk: DirectoryProbe = async (path) => {
+  const real = await realpath(path);
+  if (!(await stat(real)).isDirectory()) return { notADirectory: real };
+  await access(real, constants.R_OK | constants.X_OK);
+  return { directory: real };
+};
+
+/** Checks one directory. Never rejects. */
+export async function checkDirectory(
+  path: string,
+  options: DirectoryCheckOptions = {},
+): Promise<DirectoryCheck> {
+  const { timeoutMs = directoryTimeoutMs, probe = probeDisk } = options;
+  return await new Promise<DirectoryCheck>((resolve) => {
+    const timer = setTimeout(() => {
+      const message = `${shown(path)} did not answer within ${timeoutMs} ms`;
+      resolve({ ok: false, code: 'TIMED_OUT', message });
+    }, timeoutMs);
+    void settle(path, probe).then((check) => {
+      clearTimeout(timer);
+      resolve(check);
+    });
+  });
+}
+
+async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryCheck> {
+  try {
+    const found = await probe(path);
+    if ('directory' in found) return { ok: true, path: found.directory };
+    return notADirectory(`${shown(path)} is not a directory`);
+  } catch (error) {
+    const { code, phrase } = fsFault(error);
+    const message = `${shown(path)} ${phrase}`;
+    if (code === 'NOT_A_DIRECTORY') return notADirectory(message);
+    if (code === 'NOT_FOUND') return { ok: false, code, message };
+    return { ok: false, code: 'INACCESSIBLE', message };
+  }
+}
+
+function notADirectory(message: string): DirectoryCheck {
+  return { ok: false, code: 'NOT_A_DIRECTORY', message };
+}
+
+/** A path in a message: quoted, and cut where it is hostile. */
+export function shown(path: string): string {
+  return JSON.stringify(path.length > 300 ? `${path.slice(0, 300)}…` : path);
+}

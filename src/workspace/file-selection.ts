@@ -1,0 +1,60 @@
+/** Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter behind it. */
+import { ToolError } from '../protocol/errors.ts';
+import { compileGlob } from './glob.ts';
+import type { PathMatcher } from './glob.ts';
+
+export interface FileSelection {
+  readonly args: readonly string[];
+  /** The rest of the decision, on paths relative to the root. */
+  readonly accepts: PathMatcher;
+}
+
+const maxGlobs = 64;
+
+/**
+ * Translates globs. Those that begin with `!` exclude.
+ *
+ * Excluding is left to ripgrep, which then does not even enter a directory. Including is not: `--glob` would override `.gitignore`.
+ * Where the last segment is simple it goes to ripgrep as a file type, which respects the ignore files and saves reading the rest.
+ *
+ * @throws {ToolError} INVALID_GLOB
+ */
+export function selectFiles(globs: readonly string[], hidden: boolean): FileSelection {
+  if (globs.length > maxGlobs) {
+    throw new ToolError(`At most ${maxGlobs} globs; these are ${globs.length}`, {
+      code: 'INVALID_GLOB',
+    });
+  }
+  const included = globs.filter((glob) => !glob.startsWith('!'));
+  const excluded = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
+  const includers = included.map(compileGlob);
+  const excluders = excluded.map(compileGlob);
+  const types = includedTypes(included);
+  const args = [
+    ...(hidden ? ['--hidden', '--glob=!.git'] : []),
+    ...excluded.filter(isSafeForRipgrep).map((glob) => `--glob=!${glob}`),
+    ...types.map((name) => `--type-add=chosen:${name}`),
+    ...(types.length > 0 ? ['--type=chosen'] : []),
+  ];
+  return {
+    args,
+    accepts: (path) =>
+      (includers.length === 0 || includers.some((matches) => matches(path))) &&
+      !excluders.some((matches) => matches(path)) &&
+      // A chosen type shows hidden files too.
+      (hidden || types.length === 0 || !(path.split('/').at(-1) ?? '').startsWith('.')),
+  };
+}
+
+/** Our own language allows a little more than ripgrep's; what only we understand is filtered behind it. */
+function isSafeForRipgrep(glob: string): boolean {
+  return /^[\w./*?-]+$/.test(glob) && !glob.includes('***');
+}
+
+/** The file names that can match, as globs on names; none where any of them cannot be told by its name alone. */
+function includedTypes(globs: readonly string[]): string[] {
+  const names = globs.map((glob) => glob.split('/').at(-1) ?? '');
+  return names.every((name) => /^[\w.*?-]*[*?][\w.*?-]*$/.test(name) && !name.includes('**'))
+    ? names
+    : [];
+}

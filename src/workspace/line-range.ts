@@ -1,0 +1,79 @@
+/** Taking a range of lines out of text that comes in pieces, holding no more than the range. */
+import { cutText } from './text-cut.ts';
+
+export interface LineRange {
+  /** From 1. */
+  readonly startLine: number;
+  /** Inclusive; to the end of the file without it. */
+  readonly endLine?: number;
+  /** How far into the first line to begin, in characters (UTF-16 units) from 1. */
+  readonly startColumn: number;
+  /** The most that is taken, characters. */
+  readonly maxCharacters: number;
+}
+
+export interface TakenLines {
+  /** The file's own text, line ends included. */
+  readonly text: string;
+  /** The last line of which something was taken; `startLine - 1` where nothing was. */
+  readonly endLine: number;
+  readonly totalLines: number;
+  /** Where to go on, where `maxCharacters` ended it before the range did. */
+  readonly next?: { readonly startLine: number; readonly startColumn: number };
+}
+
+/** Takes pieces of text and gives the lines of a range. Lines end with `\n`; the last may lack it. */
+export class LineTaker {
+  readonly #range: LineRange;
+  readonly #taken: string[] = [];
+  #length = 0;
+  /** The line that the next character belongs to, and its place in it. */
+  #line = 1;
+  #column = 1;
+  #endLine: number;
+  #next: TakenLines['next'];
+
+  constructor(range: LineRange) {
+    this.#range = range;
+    this.#endLine = range.startLine - 1;
+  }
+
+  /** Takes the next piece; what is outside the range is only counted. */
+  add(piece: string): void {
+    let from = 0;
+    for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', from)) {
+      this.#takePart(piece.slice(from, end + 1));
+      this.#line += 1;
+      this.#column = 1;
+      from = end + 1;
+    }
+    if (from < piece.length) this.#takePart(piece.slice(from));
+  }
+
+  /** What was taken, once every piece has been added. */
+  finish(): TakenLines {
+    const totalLines = this.#column > 1 ? this.#line : this.#line - 1;
+    const taken = { text: this.#taken.join(''), endLine: this.#endLine, totalLines };
+    return this.#next === undefined ? taken : { ...taken, next: this.#next };
+  }
+
+  /** Part of one line: its end, or as much of it as the piece has. */
+  #takePart(part: string): void {
+    const { startLine, endLine = Infinity, startColumn, maxCharacters } = this.#range;
+    const column = this.#column;
+    this.#column += part.length;
+    if (this.#line < startLine || this.#line > endLine || this.#next !== undefined) return;
+    const skipped = this.#line === startLine ? Math.max(0, startColumn - column) : 0;
+    if (skipped >= part.length) return;
+    const room = maxCharacters - this.#length;
+    const fits = part.length - skipped <= room;
+    const kept = fits ? part.slice(skipped) : cutText(part, skipped, skipped + room);
+    if (!fits) {
+      this.#next = { startLine: this.#line, startColumn: column + skipped + kept.length };
+    }
+    if (kept === '') return;
+    this.#taken.push(kept);
+    this.#length += kept.length;
+    this.#endLine = this.#line;
+  }
+}

@@ -1,0 +1,111 @@
+/** Opening a file inside the roots boundary, checked again once it is open. */
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { open, readlink, realpath, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { ToolError } from '../protocol/errors.ts';
+import { isInside, outside, resolveInside } from './boundary.ts';
+import type { Boundary } from './boundary.ts';
+import { shown } from './directory-check.ts';
+import { fsFault, systemCode } from './fs-fault.ts';
+
+/** An open regular file; whoever opened it closes `handle`. */
+export interface InsideFile {
+  readonly handle: FileHandle;
+  /** The real path. */
+  readonly path: string;
+  readonly stats: Stats;
+}
+
+export interface OpenOptions {
+  /**
+   * How an open file's place is found: `descriptor` asks the system where the descriptor leads (Linux), `identity` compares inode and
+   * device with those of the path as it is now. By default `descriptor` where there is one.
+   */
+  readonly placedBy?: 'descriptor' | 'identity';
+}
+
+/**
+ * Opens a regular file for reading. Between the check of the path and the opening, a directory on the way may have become a link
+ * out; so the place of the opened file is checked too.
+ *
+ * @throws {ToolError} OUTSIDE_ROOTS, NOT_FOUND, NOT_A_FILE, and what `resolveInside` throws
+ */
+export async function openInside(
+  boundary: Boundary,
+  given: string,
+  options: OpenOptions = {},
+): Promise<InsideFile> {
+  const { path } = await resolveInside(boundary, given);
+  return await openChecked(boundary, path, { ...options, given });
+}
+
+/** The second half of {@link openInside}: opens a path that was inside a moment ago, and believes only what it has opened. */
+export async function openChecked(
+  boundary: Boundary,
+  path: string,
+  options: OpenOptions & { readonly given?: string } = {},
+): Promise<InsideFile> {
+  const given = options.given ?? path;
+  const handle = await openRegular(path, given);
+  try {
+    const stats = await handle.stat();
+    const place = await placeOf(handle, stats, path, options.placedBy ?? defaultPlacing);
+    if (place === undefined || !isInside(boundary, place)) throw outside(boundary, given);
+    if (stats.isDirectory())
+      throw notAFile(given, 'is a directory; list its files with find_files');
+    if (!stats.isFile()) throw notAFile(given, 'is no regular file (a device, a pipe or a socket)');
+    return { handle, path, stats };
+  } catch (error) {
+    await handle.close();
+    throw translated(error, given);
+  }
+}
+
+const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
+
+async function openRegular(path: string, given: string): Promise<FileHandle> {
+  // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads for ever.
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  try {
+    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    throw translated(error, given);
+  }
+}
+
+async function placeOf(
+  handle: FileHandle,
+  stats: Stats,
+  path: string,
+  placedBy: 'descriptor' | 'identity',
+): Promise<string | undefined> {
+  if (placedBy === 'descriptor') {
+    try {
+      return await readlink(`/proc/self/fd/${handle.fd}`);
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error;
+      // No /proc here: the other way.
+    }
+  }
+  const real = await realpath(path);
+  const now = await stat(real);
+  return now.ino === stats.ino && now.dev === stats.dev ? real : undefined;
+}
+
+function notAFile(given: string, phrase: string): ToolError {
+  return new ToolError(`${shown(given)} ${phrase}`, { code: 'NOT_A_FILE' });
+}
+
+function translated(error: unknown, given: string): unknown {
+  if (systemCode(error) === undefined || error instanceof ToolError) return error;
+  // A device without a driver and a socket answer with these when they are opened.
+  if (['ENXIO', 'ENODEV', 'EOPNOTSUPP'].includes(systemCode(error) ?? '')) {
+    return notAFile(given, 'is no regular file (a device, a pipe or a socket)');
+  }
+  const { code, phrase } = fsFault(error);
+  return new ToolError(`${shown(given)} ${phrase}`, {
+    code: code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY' ? 'NOT_FOUND' : 'INACCESSIBLE',
+    cause: error,
+  });
+}

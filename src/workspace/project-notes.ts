@@ -1,0 +1,42 @@
+/** The choice of the project in sentences: for results that rest on a fallback, for the error where there is none. */
+import { projectSources } from './project.ts';
+import type { ProjectChoice, ProjectSource } from './project.ts';
+
+const sourceWords: Record<ProjectSource, string> = {
+  argument: 'the directory given on the command line',
+  roots: "the client's roots",
+  env: 'MCP_PROJECT_PATH',
+  cwd: "the server's working directory",
+};
+
+/**
+ * A sentence for a result that does not rest on the client's roots though the client could have given some, or undefined where none
+ * is needed: the user asked for this directory, or the roots chose it.
+ */
+export function fallbackNote(choice: ProjectChoice): string | undefined {
+  const { source, usable, skipped } = choice;
+  const [project] = usable;
+  if (source === undefined || source === 'roots' || project === undefined) return undefined;
+  const passed = skipped.find((skip) => skip.source === 'roots');
+  // With directories on the command line, a client without roots is no surprise worth a line in every result.
+  if (source === 'argument' && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
+  return `Fallback: ${passed?.reason ?? 'no roots'}; so ${sourceWords[source]} is used: ${project.path}`;
+}
+
+/** Why there is no project at all; for the error of a tool that needs one. */
+export function whyNoProject(choice: ProjectChoice): string {
+  const reasons = choice.skipped.map(({ source, reason }) => `${sourceWords[source]}: ${reason}`);
+  return `There is no project to work in. ${reasons.join('. ')}. Declare a root, give a directory on the command line, or set MCP_PROJECT_PATH to an absolute path.`;
+}
+
+/** Why the project is what it is, in one sentence; the choice has one. */
+export function whyChosen(choice: ProjectChoice): string {
+  const { source, usable, skipped } = choice;
+  if (source === undefined) return whyNoProject(choice);
+  const others = usable.length > 1 ? `, the first of ${usable.length}` : '';
+  const before = skipped
+    .filter((skip) => projectSources.indexOf(skip.source) < projectSources.indexOf(source))
+    .map(({ source: passed, reason }) => `${sourceWords[passed]}: ${reason}`);
+  const reasons = before.length === 0 ? '' : ` (${before.join('; ')})`;
+  return `Chosen by ${sourceWords[source]}${others}${reasons}`;
+}

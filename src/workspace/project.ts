@@ -1,0 +1,215 @@
+/**
+ * Which project a session works in, and why. Pure: what the file system and the client said comes in as readings, so that every
+ * combination can be tested.
+ */
+import { basename, parse } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RootsReport } from '../machines/roots.machine.ts';
+import type { Root, RootProblem } from '../protocol/roots.ts';
+import { contains } from './containment.ts';
+import type { DirectoryCheck } from './directory-check.ts';
+import { shown } from './directory-check.ts';
+import { whyNoRoots } from './roots-reasons.ts';
+
+/** Where a project may come from; see {@link projectSources} for the order. */
+export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
+
+/** The order of precedence. The query parameter of an HTTP endpoint joins between `roots` and `env`. */
+export const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'env', 'cwd'];
+
+/** A directory as it was asked for, and what the file system says of it. */
+export interface DirectoryReading {
+  readonly given: string;
+  readonly check: DirectoryCheck;
+}
+
+/** Everything that the choice depends on. */
+export interface SourceReadings {
+  /** The directories of the command line: a ceiling within which the client's roots choose. */
+  readonly directories: readonly DirectoryReading[];
+  /** With true the client's usable roots replace the directories of the command line. */
+  readonly followRoots: boolean;
+  readonly report: RootsReport;
+  /** `MCP_PROJECT_PATH`, where it is set and not empty. */
+  readonly env?: DirectoryReading;
+  readonly cwd: DirectoryReading;
+  /** The home directory's real path. */
+  readonly home: string;
+}
+
+/** A directory that tools may work in. */
+export interface UsableRoot {
+  /** A real path. */
+  readonly path: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly source: ProjectSource;
+}
+
+/** A root of the client's that the choice turned down although it is a directory. */
+export interface JudgedProblem {
+  readonly code: RootProblem['code'] | 'OUTSIDE_DIRECTORIES';
+  readonly message: string;
+}
+
+/** One entry of the client's list, judged. */
+export interface JudgedRoot extends Omit<Root, 'problem'> {
+  readonly problem?: JudgedProblem;
+}
+
+export interface SkippedSource {
+  readonly source: ProjectSource;
+  /** For a person: why this source did not choose the project. */
+  readonly reason: string;
+}
+
+export interface ProjectChoice {
+  /** What tools may work in; the first is the project and the default. Empty where there is none. */
+  readonly usable: readonly UsableRoot[];
+  /** The source of all of `usable`; undefined where there is none. */
+  readonly source: ProjectSource | undefined;
+  /** Every other source, in order of precedence, and why it did not choose. */
+  readonly skipped: readonly SkippedSource[];
+  /** The client's list, judged, in its order. */
+  readonly roots: readonly JudgedRoot[];
+  /** True where the client was asked for its roots and the answer failed or is still awaited. */
+  readonly rootsMissed: boolean;
+  /** What a person should know: explicit settings that could not be followed, old roots still in use. */
+  readonly warnings: readonly string[];
+}
+
+/** Chooses the project. The same readings give the same choice. */
+export function chooseProject(readings: SourceReadings): ProjectChoice {
+  const { directories, followRoots, report } = readings;
+  const given = directories.flatMap(toArgumentRoot);
+  const roots =
+    directories.length === 0 || followRoots
+      ? report.roots
+      : report.roots.map((root) => underCeiling(root, given));
+  const offers: Record<ProjectSource, Offer> = {
+    argument: offerArgument(readings, given),
+    roots: offerRoots(roots, report),
+    env: offerFallback('env', readings.env, readings),
+    cwd: offerFallback('cwd', readings.cwd, readings),
+  };
+  // A command line that names directories is followed or nothing is: the sources below it would widen what was asked for.
+  const eligible: readonly ProjectSource[] =
+    directories.length === 0 ? projectSources : ['roots', 'argument'];
+  const source = eligible.find((candidate) => offers[candidate].usable.length > 0);
+  return {
+    usable: source === undefined ? [] : offers[source].usable,
+    source,
+    skipped: projectSources
+      .filter((candidate) => candidate !== source)
+      .map((candidate) => ({
+        source: candidate,
+        reason: offers[candidate].reason ?? whyPassedOver(candidate, source, readings),
+      })),
+    roots,
+    rootsMissed: report.status === 'failed' || !report.settled,
+    warnings: warningsOf(readings, offers.env, source),
+  };
+}
+
+/** What a source has to offer: usable roots, or the reason why none. */
+interface Offer {
+  readonly usable: readonly UsableRoot[];
+  readonly reason?: string;
+}
+
+function toUsable(path: string, source: ProjectSource, root?: Root): UsableRoot {
+  return {
+    path,
+    uri: root?.uri ?? pathToFileURL(path).href,
+    name: root?.name || basename(path) || path,
+    source,
+  };
+}
+
+function toArgumentRoot({ check }: DirectoryReading): UsableRoot[] {
+  return check.ok ? [toUsable(check.path, 'argument')] : [];
+}
+
+function underCeiling(root: Root, given: readonly UsableRoot[]): JudgedRoot {
+  const { path, ...rest } = root;
+  if (path === undefined || given.some((directory) => contains(directory.path, path))) return root;
+  const within = given.map((directory) => directory.path).join(', ') || 'none that can be used';
+  const message = `${shown(path)} is outside the directories given on the command line: ${within}`;
+  return { ...rest, problem: { code: 'OUTSIDE_DIRECTORIES', message } };
+}
+
+function offerArgument({ directories }: SourceReadings, given: readonly UsableRoot[]): Offer {
+  if (directories.length === 0) {
+    return { usable: [], reason: 'no directory was given on the command line' };
+  }
+  if (given.length > 0) return { usable: uniqueByPath(given) };
+  const faults = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
+  return { usable: [], reason: faults.join('; ') };
+}
+
+function offerRoots(roots: readonly JudgedRoot[], report: RootsReport): Offer {
+  const usable = roots.flatMap((root) =>
+    root.path === undefined || root.problem !== undefined
+      ? []
+      : [
+          toUsable(root.path, 'roots', {
+            uri: root.uri,
+            ...(root.name ? { name: root.name } : {}),
+          }),
+        ],
+  );
+  return usable.length > 0 ? { usable } : { usable, reason: whyNoRoots(roots, report) };
+}
+
+function offerFallback(
+  source: 'env' | 'cwd',
+  reading: DirectoryReading | undefined,
+  { home }: SourceReadings,
+): Offer {
+  if (reading === undefined) return { usable: [], reason: 'MCP_PROJECT_PATH is not set' };
+  const { check } = reading;
+  if (!check.ok) return { usable: [], reason: check.message };
+  const tooWide =
+    check.path === parse(check.path).root
+      ? 'the root of the file system'
+      : check.path === home
+        ? 'the home directory'
+        : undefined;
+  if (tooWide === undefined) return { usable: [toUsable(check.path, source)] };
+  const reason = `${shown(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
+  return { usable: [], reason };
+}
+
+function uniqueByPath(roots: readonly UsableRoot[]): UsableRoot[] {
+  return roots.filter((root, index) => index === roots.findIndex(({ path }) => path === root.path));
+}
+
+function whyPassedOver(
+  passed: ProjectSource,
+  chosen: ProjectSource | undefined,
+  { directories, followRoots }: SourceReadings,
+): string {
+  if (passed === 'argument') {
+    return followRoots
+      ? "the client's roots replace the directories of the command line"
+      : "the client's roots choose within the directories of the command line";
+  }
+  if (directories.length > 0) return 'directories were given on the command line';
+  return `${chosen ?? 'another source'} comes first`;
+}
+
+function warningsOf(
+  { directories, env, report }: SourceReadings,
+  envOffer: Offer,
+  source: ProjectSource | undefined,
+): string[] {
+  const warnings = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
+  if (env !== undefined && envOffer.reason !== undefined) {
+    warnings.push(`MCP_PROJECT_PATH is ${shown(env.given)} and is not used: ${envOffer.reason}`);
+  }
+  if (source === 'roots' && report.status === 'failed') {
+    const problem = report.problem ?? 'the last query failed';
+    warnings.push(`The roots are those known before: ${problem}`);
+  }
+  return warnings;
+}

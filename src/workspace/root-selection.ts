@@ -1,0 +1,47 @@
+/** Which of several roots a tool call means. */
+import { resolve } from 'node:path';
+import { ToolError } from '../protocol/errors.ts';
+import { checkDirectory, shown } from './directory-check.ts';
+import { readFileUri } from './file-uri.ts';
+import type { UsableRoot } from './project.ts';
+
+/**
+ * Finds the root that `asked` names: by name, by URI, or by path. Without `asked` it is the first.
+ *
+ * @param usable not empty
+ * @throws {ToolError} UNKNOWN_ROOT, AMBIGUOUS_ROOT, both naming the roots
+ */
+export async function selectRoot(
+  usable: readonly [UsableRoot, ...UsableRoot[]],
+  asked: string | undefined,
+): Promise<UsableRoot> {
+  if (asked === undefined) return usable[0];
+  const [named, second] = usable.filter(({ name }) => name === asked);
+  if (named !== undefined && second === undefined) return named;
+  if (named !== undefined) {
+    const message = `Several roots are named ${shown(asked)}; choose by URI or path. ${listRoots(usable)}`;
+    throw new ToolError(message, { code: 'AMBIGUOUS_ROOT' });
+  }
+  const path = await pathOf(asked);
+  const found = usable.find((root) => root.uri === asked || root.path === path);
+  if (found !== undefined) return found;
+  throw new ToolError(`There is no root ${shown(asked)}. ${listRoots(usable)}`, {
+    code: 'UNKNOWN_ROOT',
+  });
+}
+
+async function pathOf(asked: string): Promise<string | undefined> {
+  const reading = readFileUri(asked);
+  const path = reading.ok ? reading.path : asked;
+  // Only an absolute path can be a root's, and one with a NUL is nobody's.
+  if (path !== resolve(path) && `${resolve(path)}/` !== path) return undefined;
+  const check = await checkDirectory(path);
+  return check.ok ? check.path : undefined;
+}
+
+/** The roots for a message: names and paths, the first twenty. */
+function listRoots(usable: readonly UsableRoot[]): string {
+  const listed = usable.slice(0, 20).map(({ name, path }) => `${shown(name)} (${path})`);
+  const more = usable.length > 20 ? `, and ${usable.length - 20} more` : '';
+  return `The roots are: ${listed.join(', ')}${more}.`;
+}

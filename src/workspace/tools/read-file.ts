@@ -1,0 +1,192 @@
+/** `read_file`: a text file, or a range of its lines. */
+import { ToolError } from '../../protocol/errors.ts';
+import { defineTool } from '../../server/definition.ts';
+import type { Tool } from '../../server/definition.ts';
+import { shown } from '../directory-check.ts';
+import { fsFault, systemCode } from '../fs-fault.ts';
+import type { LineRange } from '../line-range.ts';
+import { openInside } from '../open-inside.ts';
+import type { InsideFile } from '../open-inside.ts';
+import { readText } from '../read-text.ts';
+import type { TextReading } from '../read-text.ts';
+import type { Workspace } from '../workspace.ts';
+import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
+
+const defaultMaxCharacters = 60_000;
+const maxMaxCharacters = 400_000;
+
+/** Makes `read_file` over a session's workspace. */
+export function readFileTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'read_file',
+    title: 'Read a file',
+    description: `Reads a text file of the project, or a range of its lines. The text is the file's own, line ends included. Where "truncated" is true, call again with the values of "next". Binary files are refused; their size and kind are told.`,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: {
+          type: 'string',
+          minLength: 1,
+          description: 'Relative to the root, or absolute inside one of the roots.',
+        },
+        startLine: {
+          type: 'integer',
+          minimum: 1,
+          description: 'First line, from 1; 1 by default.',
+        },
+        endLine: {
+          type: 'integer',
+          minimum: 1,
+          description: 'Last line, inclusive; the end of the file by default.',
+        },
+        startColumn: {
+          type: 'integer',
+          minimum: 1,
+          description:
+            'Where to begin in the first line, in characters from 1: for going on inside a very long line.',
+        },
+        maxCharacters: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxMaxCharacters,
+          description: `The most to return; ${defaultMaxCharacters} by default.`,
+        },
+        root: rootParameter,
+      },
+      required: ['path'],
+      additionalProperties: false,
+    },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        root: rootResult,
+        path: { type: 'string', description: 'The real path of the file.' },
+        text: { type: 'string' },
+        encoding: {
+          type: 'string',
+          enum: ['utf-8', 'utf-8-bom', 'utf-16le', 'utf-16be', 'unknown-8bit'],
+          description:
+            'utf-8-bom: UTF-8 with a byte order mark, which is not in the text. unknown-8bit: no UTF-8; what does not decode is U+FFFD.',
+        },
+        sizeBytes: { type: 'integer', description: 'Of the whole file.' },
+        startLine: { type: 'integer' },
+        endLine: {
+          type: 'integer',
+          description:
+            'The last line of which something is in the text; startLine - 1 where nothing is.',
+        },
+        totalLines: { type: 'integer', description: 'Of the whole file.' },
+        truncated: {
+          type: 'boolean',
+          description: 'True where maxCharacters ended the text before the range did.',
+        },
+        next: {
+          type: 'object',
+          description: 'Present where truncated: the arguments that give the rest.',
+          properties: { startLine: { type: 'integer' }, startColumn: { type: 'integer' } },
+          required: ['startLine', 'startColumn'],
+          additionalProperties: false,
+        },
+      },
+      required: [
+        'root',
+        'path',
+        'text',
+        'encoding',
+        'sizeBytes',
+        'startLine',
+        'endLine',
+        'totalLines',
+        'truncated',
+      ],
+      additionalProperties: false,
+    },
+    async handler({ path: given, root, ...asked }, context) {
+      const range = toRange(asked);
+      const entered = await workspace.enter(context, root);
+      const file = await openInside(entered.boundary, given);
+      const { path, stats } = file;
+      const reading = await readAndClose(file, given, range, {
+        signal: context.signal,
+        onRead: (bytes) => context.progress(bytes, { total: Math.max(stats.size, bytes) }),
+      });
+      if (!reading.text) {
+        const message = `${shown(given)} is no text: ${reading.kind}, ${stats.size} bytes`;
+        throw new ToolError(message, { code: 'BINARY_FILE' });
+      }
+      const { encoding, lines } = reading;
+      if (lines.totalLines < range.startLine && range.startLine > 1) {
+        const message = `${shown(given)} has ${lines.totalLines} lines; there is no line ${range.startLine}`;
+        throw new ToolError(message, { code: 'OUT_OF_RANGE' });
+      }
+      const { text, endLine, totalLines, next } = lines;
+      const { startLine } = range;
+      const facts = `${path}: lines ${startLine} to ${endLine} of ${totalLines}, ${encoding}, ${stats.size} bytes`;
+      const rest =
+        next === undefined
+          ? []
+          : [
+              `Truncated: call again with startLine ${next.startLine}, startColumn ${next.startColumn}.`,
+            ];
+      return {
+        structured: {
+          root: rootUsed(entered),
+          path,
+          text,
+          encoding,
+          sizeBytes: stats.size,
+          startLine,
+          endLine,
+          totalLines,
+          truncated: next !== undefined,
+          ...(next === undefined ? {} : { next }),
+        },
+        content: [
+          { type: 'text', text },
+          { type: 'text', text: withNote([facts, ...rest], entered) },
+        ],
+      };
+    },
+  });
+}
+
+interface AskedRange {
+  readonly startLine?: number;
+  readonly endLine?: number;
+  readonly startColumn?: number;
+  readonly maxCharacters?: number;
+}
+
+function toRange({
+  startLine = 1,
+  endLine,
+  startColumn = 1,
+  maxCharacters,
+}: AskedRange): LineRange {
+  if (endLine !== undefined && endLine < startLine) {
+    const message = `endLine ${endLine} is before startLine ${startLine}`;
+    throw new ToolError(message, { code: 'OUT_OF_RANGE' });
+  }
+  const most = Math.min(maxCharacters ?? defaultMaxCharacters, maxMaxCharacters);
+  // Two, so that a character outside the basic plane fits: a step that takes nothing would be repeated for ever.
+  const range = { startLine, startColumn, maxCharacters: Math.max(2, most) };
+  return endLine === undefined ? range : { ...range, endLine };
+}
+
+async function readAndClose(
+  { handle }: InsideFile,
+  given: string,
+  range: LineRange,
+  options: Parameters<typeof readText>[2],
+): Promise<TextReading> {
+  try {
+    return await readText(handle, range, options);
+  } catch (error) {
+    if (error instanceof ToolError || systemCode(error) === undefined) throw error;
+    const message = `${shown(given)} ${fsFault(error).phrase}`;
+    throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,42 @@
+/** What every tool takes and gives about the root that it works in. */
+import type { Entered } from '../workspace.ts';
+
+/** The optional `root` of a tool's input. */
+export const rootParameter = {
+  type: 'string',
+  description:
+    'Which root to work in, by name, URI or path, where there are several (workspace_info lists them). The first usable root by default.',
+} as const;
+
+/** The `root` of a tool's output. */
+export const rootResult = {
+  type: 'object',
+  description: 'The root that was used, and where it came from.',
+  properties: {
+    path: { type: 'string', description: 'Its real path.' },
+    name: { type: 'string' },
+    source: {
+      type: 'string',
+      enum: ['argument', 'roots', 'env', 'cwd'],
+      description:
+        "The command line, the client's roots, MCP_PROJECT_PATH, or the server's working directory.",
+    },
+    note: {
+      type: 'string',
+      description: "Present where this is a fallback: why the client's roots were not used.",
+    },
+  },
+  required: ['path', 'name', 'source'],
+  additionalProperties: false,
+} as const;
+
+/** The output's `root`. */
+export function rootUsed({ root, note }: Entered) {
+  const { path, name, source } = root;
+  return note === undefined ? { path, name, source } : { path, name, source, note };
+}
+
+/** Lines for a person or a model, with the fallback's note at the end where there is one. */
+export function withNote(lines: readonly string[], { note }: Entered): string {
+  return [...lines, ...(note === undefined ? [] : ['', note])].join('\n');
+}

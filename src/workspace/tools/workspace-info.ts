@@ -1,0 +1,51 @@
+/** `workspace_info`: which project this session works in, and why. */
+import { defineTool } from '../../server/definition.ts';
+import type { Tool } from '../../server/definition.ts';
+import { gatherFacts, workspaceFactsSchema } from '../workspace-facts.ts';
+import type { WorkspaceFacts } from '../workspace-facts.ts';
+import type { Workspace } from '../workspace.ts';
+
+const maxTextScripts = 30;
+
+/** Makes `workspace_info` over a session's workspace. */
+export function workspaceInfoTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'workspace_info',
+    title: 'About the workspace',
+    description:
+      'Tells which project this session works in and why, every root with its path or the reason why it cannot be used, the git branch, and the scripts or targets that the project declares. Call it first.',
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: workspaceFactsSchema,
+    async handler(_, context) {
+      const structured = await gatherFacts(workspace, context);
+      return { structured, content: [{ type: 'text', text: factsText(structured) }] };
+    },
+  });
+}
+
+function factsText(facts: WorkspaceFacts): string {
+  const { project, why, roots, git, scripts, warnings } = facts;
+  const settled = roots.settled ? '' : ', a newer list is being asked for';
+  return [
+    project === undefined ? 'Project: none' : `Project: ${project.path}`,
+    `Why: ${why}`,
+    ...(git === undefined ? [] : [`Git: ${git.branch ?? git.commit ?? git.problem}`]),
+    `Roots: ${roots.status}${settled}; ${roots.usable} of ${roots.declared} usable`,
+    ...roots.entries.map(
+      ({ uri, name, path, problem }) =>
+        `  ${name === undefined ? '' : `${name}: `}${problem === undefined ? path : `${uri} — ${problem.code}: ${problem.message}`}`,
+    ),
+    ...scripts.flatMap(({ file, scripts: declared, problem }) => [
+      `${file}: ${problem ?? names(declared)}`,
+    ]),
+    ...warnings.map((warning) => `Warning: ${warning}`),
+  ].join('\n');
+}
+
+function names(scripts: readonly { readonly name: string }[]): string {
+  const shown = scripts.slice(0, maxTextScripts).map(({ name }) => name);
+  const more =
+    scripts.length > maxTextScripts ? `, and ${scripts.length - maxTextScripts} more` : '';
+  return shown.join(', ') + more;
+}

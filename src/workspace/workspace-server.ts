@@ -1,0 +1,66 @@
+/** The built-in workspace server: read-only tools over the roots boundary. */
+import type { RootsReport } from '../machines/roots.machine.ts';
+import { defineResource } from '../server/definition.ts';
+import type { ServerDefinition } from '../server/definition.ts';
+import { rootsResolver } from './resolve-roots.ts';
+import { findFilesTool } from './tools/find-files.ts';
+import { readFileTool } from './tools/read-file.ts';
+import { searchTextTool } from './tools/search-text.ts';
+import { workspaceInfoTool } from './tools/workspace-info.ts';
+import { gatherFacts } from './workspace-facts.ts';
+import { createWorkspace } from './workspace.ts';
+import type { Workspace, WorkspaceSources } from './workspace.ts';
+
+export interface WorkspaceOptions extends WorkspaceSources {
+  /** The server's version, as it introduces itself. */
+  readonly version: string;
+}
+
+export interface WorkspaceServer {
+  readonly definition: ServerDefinition;
+  /** To be called with every roots update of the session: running searches in roots that are gone end with a `ToolError`. */
+  rootsUpdated(report: RootsReport): void;
+}
+
+/** The URI of the resource with the same facts as `workspace_info`. */
+export const workspaceRootsUri = 'workspace://roots';
+
+const instructions = `Read-only access to the user's project. Call workspace_info to learn which project is open and which scripts it has. \
+Use find_files to list files, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
+where there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
+
+/** Makes the workspace server of one session: two sessions never share one. */
+export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
+  const workspace = createWorkspace(options);
+  return {
+    definition: {
+      name: 'mcp-actors-workspace',
+      title: 'Workspace',
+      version: options.version,
+      instructions,
+      tools: [
+        workspaceInfoTool(workspace),
+        findFilesTool(workspace),
+        searchTextTool(workspace),
+        readFileTool(workspace),
+      ],
+      resources: [rootsResource(workspace)],
+      resolveRoots: rootsResolver(),
+    },
+    rootsUpdated: (report) => workspace.rootsUpdated(report),
+  };
+}
+
+function rootsResource(workspace: Workspace) {
+  return defineResource({
+    uri: workspaceRootsUri,
+    name: 'roots',
+    title: 'Roots and project',
+    description:
+      'Which project this session works in, and every root with its path or the reason why it cannot be used.',
+    mimeType: 'application/json',
+    async read(context) {
+      return JSON.stringify(await gatherFacts(workspace, context), undefined, 2);
+    },
+  });
+}

@@ -1,0 +1,164 @@
+/** What the tools of one session share: the choice of the project, and the searches that run. */
+import { isAbsolute } from 'node:path';
+import type { RootsReport } from '../machines/roots.machine.ts';
+import { ToolError } from '../protocol/errors.ts';
+import type { HandlerContext } from '../server/handler-context.ts';
+import { assertRootAvailable } from './boundary.ts';
+import type { Boundary } from './boundary.ts';
+import { contains } from './containment.ts';
+import { checkDirectory, shown } from './directory-check.ts';
+import { chooseProject } from './project.ts';
+import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
+import { fallbackNote, whyNoProject } from './project-notes.ts';
+import { selectRoot } from './root-selection.ts';
+
+export interface WorkspaceSources {
+  /** Absolute directories of the command line: a ceiling within which the client's roots choose. */
+  readonly directories?: readonly string[];
+  /** With true the client's usable roots replace `directories`. */
+  readonly followRoots?: boolean;
+  readonly environment?: { readonly MCP_PROJECT_PATH?: string | undefined };
+  /** The process's working directory. */
+  readonly cwd: string;
+  /** The user's home directory: never used unless it is named explicitly. */
+  readonly home: string;
+  /** Called with the chosen project after each roots update. */
+  readonly chdir?: (directory: string) => void;
+}
+
+/** The root that a tool call works in. */
+export interface Entered {
+  readonly root: UsableRoot;
+  /** All usable roots; relative paths are relative to `root`. */
+  readonly boundary: Boundary;
+  /** Where the root rests on a fallback: a sentence that says so. */
+  readonly note: string | undefined;
+  /** The roots report that the choice rests on. */
+  readonly generation: number;
+}
+
+export interface Workspace {
+  /** The choice as it stands, and the report that it rests on. Waits for the roots as `context.roots()` does. */
+  choose(context: HandlerContext): Promise<{ choice: ProjectChoice; report: RootsReport }>;
+  /**
+   * The root that a call means; the first usable one without `asked`.
+   *
+   * @throws {ToolError} NO_PROJECT, UNKNOWN_ROOT, AMBIGUOUS_ROOT, ROOT_UNAVAILABLE
+   */
+  enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
+  /**
+   * Runs a search whose signal fires when the client cancels it or when its root is not usable any more.
+   *
+   * @throws {ToolError} ROOT_REMOVED in the second case
+   */
+  search<T>(
+    entered: Entered,
+    context: HandlerContext,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+  /** Takes a roots update: ends the searches in roots that are gone, follows the project with `chdir`. */
+  rootsUpdated(report: RootsReport): void;
+}
+
+/** Makes the workspace of one session. */
+export function createWorkspace(sources: WorkspaceSources): Workspace {
+  const running = new Set<{ readonly root: UsableRoot; readonly controller: AbortController }>();
+  let newest: RootsReport | undefined;
+  let chdirProblem: string | undefined;
+
+  const choiceFor = async (report: RootsReport): Promise<ProjectChoice> => {
+    const choice = chooseProject(await readSources(sources, report));
+    if (chdirProblem === undefined) return choice;
+    return { ...choice, warnings: [...choice.warnings, chdirProblem] };
+  };
+
+  const applyUpdate = async (report: RootsReport): Promise<void> => {
+    const { usable } = await choiceFor(report);
+    if (newest !== report) return;
+    for (const { root, controller } of running) {
+      if (usable.some(({ path }) => contains(path, root.path))) continue;
+      const message = `The search was stopped: ${shown(root.path)} is not a root of this session any more.`;
+      controller.abort(new ToolError(message, { code: 'ROOT_REMOVED' }));
+    }
+    const [project] = usable;
+    if (sources.chdir === undefined || project === undefined) return;
+    chdirProblem = tryChdir(sources.chdir, project.path);
+  };
+
+  const workspace: Workspace = {
+    async choose(context) {
+      const report = await context.roots();
+      return { choice: await choiceFor(report), report };
+    },
+
+    async enter(context, asked) {
+      const { choice, report } = await workspace.choose(context);
+      const [first, ...others] = choice.usable;
+      if (first === undefined) throw new ToolError(whyNoProject(choice), { code: 'NO_PROJECT' });
+      const root = await selectRoot([first, ...others], asked);
+      await assertRootAvailable(root.path);
+      return {
+        root,
+        boundary: { directories: choice.usable.map(({ path }) => path), base: root.path },
+        note: fallbackNote(choice),
+        generation: report.generation,
+      };
+    },
+
+    async search({ root, generation }, context, run) {
+      const entry = { root, controller: new AbortController() };
+      const { signal } = entry.controller;
+      running.add(entry);
+      // An update that came between choosing the root and this line has not seen the search.
+      if (newest !== undefined && newest.generation > generation) void applyUpdate(newest);
+      try {
+        return await run(AbortSignal.any([context.signal, signal]));
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw error;
+      } finally {
+        running.delete(entry);
+      }
+    },
+
+    rootsUpdated(report) {
+      newest = report;
+      void applyUpdate(report);
+    },
+  };
+  return workspace;
+}
+
+async function readSources(sources: WorkspaceSources, report: RootsReport) {
+  const { directories = [], followRoots = false, environment, cwd, home } = sources;
+  const variable = environment?.MCP_PROJECT_PATH ?? '';
+  const [given, env, cwdReading, homeCheck] = await Promise.all([
+    Promise.all(directories.map((directory) => readDirectory(directory, 'A directory'))),
+    variable === '' ? undefined : readDirectory(variable, 'MCP_PROJECT_PATH'),
+    readDirectory(cwd, 'The working directory'),
+    checkDirectory(home),
+  ]);
+  return {
+    directories: given,
+    followRoots,
+    report,
+    ...(env === undefined ? {} : { env }),
+    cwd: cwdReading,
+    home: homeCheck.ok ? homeCheck.path : home,
+  };
+}
+
+async function readDirectory(given: string, what: string): Promise<DirectoryReading> {
+  if (isAbsolute(given)) return { given, check: await checkDirectory(given) };
+  const message = `${what} must be an absolute path, this is ${shown(given)}`;
+  return { given, check: { ok: false, code: 'INACCESSIBLE', message } };
+}
+
+function tryChdir(chdir: (directory: string) => void, directory: string): string | undefined {
+  try {
+    chdir(directory);
+    return undefined;
+  } catch (error) {
+    return `The process could not change to ${shown(directory)}: ${String(error)}`;
+  }
+}
