@@ -1,0 +1,50 @@
+/** A session and a scripted peer that talk to each other. */
+import type { ListenOptions, McpServer, McpSession } from '../server/create-server.ts';
+import { memory } from '../server/memory.ts';
+import type { MemoryPeer } from '../server/memory.ts';
+import type { Transport } from '../server/transport.ts';
+import { RecordedFacts } from './facts.ts';
+import { ScriptedPeer } from './peer.ts';
+import type { PeerOptions, Wire } from './peer.ts';
+import { turn } from './turn.ts';
+
+/** A transport and the client's end of it. */
+export interface Connection<TWire extends Wire = Wire> {
+  readonly transport: Transport;
+  readonly peer: TWire;
+}
+
+export interface Conversation<TWire extends Wire = MemoryPeer> {
+  readonly session: McpSession;
+  readonly peer: ScriptedPeer;
+  /** The client's end of the connection, for what no client says: to stop reading, to break the output. */
+  readonly wire: TWire;
+  readonly facts: RecordedFacts;
+}
+
+export type ConversationOptions = Omit<ListenOptions, 'report'> & PeerOptions;
+
+/** Starts a session in this process and connects a scripted peer to it. */
+export function converse(server: McpServer, options?: ConversationOptions): Conversation;
+export function converse<TWire extends Wire>(
+  server: McpServer,
+  options: ConversationOptions,
+  connection: Connection<TWire>,
+): Conversation<TWire>;
+export function converse(
+  server: McpServer,
+  options: ConversationOptions = {},
+  { transport, peer: wire }: Connection = memory(),
+): Conversation<Wire> {
+  const facts = new RecordedFacts();
+  const peer = new ScriptedPeer(wire, options);
+  const session = server.listen(transport, { ...options, report: facts.report });
+  void session.closed.then(async ({ kind }) => {
+    // What was flushed at the end is still on its way.
+    await turn();
+    const reason = `the session has ended (${kind})`;
+    peer.close(reason);
+    facts.close(reason);
+  });
+  return { session, peer, wire, facts };
+}

@@ -1,0 +1,62 @@
+/** What has arrived and nobody has taken yet, and who waits for what. */
+
+interface Waiter<T> {
+  readonly what: string;
+  matches(item: T): boolean;
+  resolve(item: T): void;
+  reject(error: Error): void;
+}
+
+/** Items are taken by what they are, never by their place: a test does not depend on the order in which independent things happen. */
+export class Inbox<T> {
+  /** Everything that has arrived, taken or not, in order. */
+  readonly all: readonly T[];
+  readonly #all: T[] = [];
+  readonly #untaken = new Set<{ readonly item: T }>();
+  readonly #waiters = new Set<Waiter<T>>();
+  #closed: string | undefined;
+
+  constructor() {
+    this.all = this.#all;
+  }
+
+  add(item: T): void {
+    this.#all.push(item);
+    for (const waiter of this.#waiters) {
+      if (!waiter.matches(item)) continue;
+      this.#waiters.delete(waiter);
+      return waiter.resolve(item);
+    }
+    this.#untaken.add({ item });
+  }
+
+  /**
+   * Takes the first item that matches, or waits for it. Each item is taken once.
+   * @param what for the error's message
+   * @throws {Error} nothing matched before the inbox closed
+   */
+  take<S extends T>(what: string, matches: (item: T) => item is S): Promise<S> {
+    for (const entry of this.#untaken) {
+      const { item } = entry;
+      if (!matches(item)) continue;
+      this.#untaken.delete(entry);
+      return Promise.resolve(item);
+    }
+    if (this.#closed !== undefined) return Promise.reject(this.#missing(what, this.#closed));
+    return new Promise<S>((resolve, reject) => {
+      this.#waiters.add({ what, matches, resolve: resolve as (item: T) => void, reject });
+    });
+  }
+
+  /** Nothing more will arrive: who waits fails, and so does who comes to wait for what is not there. */
+  close(reason: string): void {
+    this.#closed ??= reason;
+    for (const { what, reject } of this.#waiters) reject(this.#missing(what, this.#closed));
+    this.#waiters.clear();
+  }
+
+  #missing(what: string, reason: string): Error {
+    const arrived = this.#all.map((item) => JSON.stringify(item).slice(0, 200));
+    return new Error(`No ${what} came: ${reason}. What came:\n${arrived.slice(-20).join('\n')}`);
+  }
+}

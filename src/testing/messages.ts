@@ -1,0 +1,107 @@
+/** Messages as a client writes them, and frames as it reads them. */
+import { isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
+import { supportedVersions } from '../protocol/revisions/registry.ts';
+
+/** A request that the session sent. */
+export interface RequestFrame {
+  readonly jsonrpc: '2.0';
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+/** A notification that the session sent. */
+export interface NotificationFrame {
+  readonly jsonrpc: '2.0';
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+/** A response that the session sent. */
+export interface ResponseFrame {
+  readonly jsonrpc: '2.0';
+  readonly id?: RequestId;
+  readonly result?: JsonObject;
+  readonly error?: WireError;
+}
+
+/** A message of a client's, ready to be sent. */
+export type Message = { readonly jsonrpc: '2.0' } & JsonObject;
+
+export function request(id: unknown, method: string, params?: JsonObject): Message {
+  return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
+}
+
+export function notification(method: string, params?: JsonObject): Message {
+  return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
+}
+
+/** The answer to a request of the session's. */
+export function result(id: unknown, value: JsonObject): Message {
+  return { jsonrpc: '2.0', id, result: value };
+}
+
+/** The refusal of a request of the session's. */
+export function failure(id: unknown, error: WireError): Message {
+  return { jsonrpc: '2.0', id, error };
+}
+
+export interface Introduction {
+  /** By default the latest revision. */
+  readonly protocolVersion?: string;
+  readonly capabilities?: JsonObject;
+  readonly clientInfo?: JsonObject;
+}
+
+export function initialize(id: unknown, introduction: Introduction = {}): Message {
+  const { protocolVersion = supportedVersions[0], capabilities = {} } = introduction;
+  const { clientInfo = { name: 'scripted-peer', version: '1.0.0' } } = introduction;
+  return request(id, Method.initialize, { protocolVersion, capabilities, clientInfo });
+}
+
+/** `notifications/initialized`. */
+export const initialized: Message = notification(Method.initialized);
+
+/** `notifications/roots/list_changed`. */
+export const rootsChanged: Message = notification(Method.rootsListChanged);
+
+/** `tools/call`; `meta` becomes `params._meta`. */
+export function toolCall(id: unknown, name: string, args?: JsonObject, meta?: JsonObject): Message {
+  return request(id, 'tools/call', {
+    name,
+    ...(args ? { arguments: args } : {}),
+    ...(meta ? { _meta: meta } : {}),
+  });
+}
+
+/** `notifications/cancelled`. */
+export function cancelled(requestId: unknown, reason?: string): Message {
+  return notification(Method.cancelled, {
+    requestId,
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+/** `notifications/progress`. */
+export function progressed(progressToken: unknown, progress: number): Message {
+  return notification(Method.progress, { progressToken, progress });
+}
+
+export function isRequestFrame(frame: unknown): frame is RequestFrame {
+  return isJsonObject(frame) && 'method' in frame && 'id' in frame;
+}
+
+export function isNotificationFrame(frame: unknown): frame is NotificationFrame {
+  return isJsonObject(frame) && 'method' in frame && !('id' in frame);
+}
+
+export function isResponseFrame(frame: unknown): frame is ResponseFrame {
+  return isJsonObject(frame) && ('result' in frame || 'error' in frame);
+}
+
+/** The answers to a batch, which 2025-03-26 sends as one frame. */
+export function isBatchFrame(frame: unknown): frame is readonly ResponseFrame[] {
+  return Array.isArray(frame) && frame.every(isResponseFrame);
+}

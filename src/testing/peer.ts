@@ -1,0 +1,207 @@
+/**
+ * A scripted client. It has an inbox, so that a test asks for the message that it means and never for "the next line"; it uses no
+ * timers, so a test takes as long as its work.
+ */
+import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import { Inbox } from './inbox.ts';
+import {
+  failure,
+  initialize,
+  initialized,
+  isBatchFrame,
+  isNotificationFrame,
+  isRequestFrame,
+  isResponseFrame,
+  request,
+  result,
+  toolCall,
+} from './messages.ts';
+import type { Introduction, NotificationFrame, RequestFrame, ResponseFrame } from './messages.ts';
+import { turn } from './turn.ts';
+
+/** The client's end of a connection; `memory().peer` is one. */
+export interface Wire {
+  /** Sends bytes or text as one chunk. */
+  sendRaw(chunk: string | Uint8Array): void;
+  /** What the session sends, a JSON value each. */
+  readonly received$: { subscribe(next: (frame: unknown) => void): unknown };
+  /** Ends the session's input. */
+  end(): void;
+}
+
+/**
+ * Says what is wrong with a frame of the session's; undefined where nothing is.
+ * @param answered the method of the request that a response belongs to, where the peer knows it
+ */
+export type FrameCheck = (frame: unknown, answered: string | undefined) => string | undefined;
+
+export interface PeerOptions {
+  /** Checks every frame that the session sends. */
+  readonly check?: FrameCheck;
+}
+
+/** What `peer.ask` rejects with where the session answers with an error. */
+export class ErrorAnswer extends Error {
+  override readonly name = 'ErrorAnswer';
+  readonly error: WireError;
+
+  constructor(error: WireError) {
+    super(`${error.code}: ${error.message}`);
+    this.error = error;
+  }
+}
+
+export class ScriptedPeer {
+  readonly #wire: Wire;
+  readonly #check: FrameCheck;
+  readonly #inbox = new Inbox<unknown>();
+  readonly #violations: string[] = [];
+  /** The method of each request that was sent, by its id; a `Map` keeps `1` and `"1"` apart. */
+  readonly #methods = new Map<unknown, string>();
+  #count = 0;
+
+  constructor(wire: Wire, { check = () => undefined }: PeerOptions = {}) {
+    this.#wire = wire;
+    this.#check = check;
+    wire.received$.subscribe((frame) => this.#receive(frame));
+  }
+
+  /** Every frame that the session has sent so far, in order. */
+  get received(): readonly unknown[] {
+    return this.#inbox.all;
+  }
+
+  /** What the check found wrong. */
+  get violations(): readonly string[] {
+    return this.#violations;
+  }
+
+  /** Sends messages as one chunk. */
+  send(...messages: readonly unknown[]): void {
+    for (const message of messages.flat()) {
+      if (!isJsonObject(message)) continue;
+      const { method, id } = message;
+      if (typeof method === 'string' && id !== undefined) this.#methods.set(id, method);
+    }
+    this.#wire.sendRaw(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  }
+
+  /** Sends bytes or text as they are, line feeds and all. */
+  sendRaw(chunk: string | Uint8Array): void {
+    this.#wire.sendRaw(chunk);
+  }
+
+  /** Ends the session's input. */
+  end(): void {
+    this.#wire.end();
+  }
+
+  /** The response with exactly this id; `undefined` for one without an id. */
+  response(id: RequestId | undefined): Promise<ResponseFrame> {
+    const matches = (frame: unknown): frame is ResponseFrame =>
+      isResponseFrame(frame) && frame.id === id;
+    return this.#inbox.take(`response to ${JSON.stringify(id)}`, matches);
+  }
+
+  /** The error of the response with exactly this id. */
+  async error(id: RequestId | undefined): Promise<WireError> {
+    const { error } = await this.response(id);
+    if (!error) throw new Error(`The response to ${JSON.stringify(id)} is no error`);
+    return error;
+  }
+
+  /** The answers to a batch. */
+  batch(): Promise<readonly ResponseFrame[]> {
+    return this.#inbox.take('batch of responses', isBatchFrame);
+  }
+
+  /** The next request of this method that the session sends, in the order in which it sent them. */
+  request(method: string): Promise<RequestFrame> {
+    const matches = (frame: unknown): frame is RequestFrame =>
+      isRequestFrame(frame) && frame.method === method;
+    return this.#inbox.take(`request ${method}`, matches);
+  }
+
+  /** The next notification of this method. */
+  notification(method: string): Promise<NotificationFrame> {
+    const matches = (frame: unknown): frame is NotificationFrame =>
+      isNotificationFrame(frame) && frame.method === method;
+    return this.#inbox.take(`notification ${method}`, matches);
+  }
+
+  /** Requests and notifications of this method so far. */
+  count(method: string): number {
+    return this.received.filter((frame) => isJsonObject(frame) && frame['method'] === method)
+      .length;
+  }
+
+  /** Answers a request of the session's. */
+  answer({ id }: Pick<RequestFrame, 'id'>, value: JsonObject): void {
+    this.send(result(id, value));
+  }
+
+  /** Answers a request of the session's with an error. */
+  refuse({ id }: Pick<RequestFrame, 'id'>, error: WireError): void {
+    this.send(failure(id, error));
+  }
+
+  /**
+   * Sends a request under an id of its own and gives its result.
+   * @throws {ErrorAnswer} the session answered with an error
+   */
+  async ask(method: string, params?: JsonObject): Promise<JsonObject> {
+    const id = this.#nextId();
+    this.send(request(id, method, params));
+    return this.#resultOf(id);
+  }
+
+  /** Calls a tool and gives its result. See {@link ScriptedPeer.ask}. */
+  async call(name: string, args?: JsonObject, meta?: JsonObject): Promise<JsonObject> {
+    const id = this.#nextId();
+    this.send(toolCall(id, name, args, meta));
+    return this.#resultOf(id);
+  }
+
+  /** `initialize` and `notifications/initialized`; gives the result of the first. */
+  async handshake(introduction: Introduction = {}): Promise<JsonObject> {
+    const id = this.#nextId();
+    this.send(initialize(id, introduction));
+    const reply = await this.#resultOf(id);
+    this.send(initialized);
+    return reply;
+  }
+
+  /** Resolves once the session has done with everything that was sent, as far as it does not wait for something. */
+  async quiet(): Promise<void> {
+    await turn();
+    await this.ask('ping');
+    await turn();
+  }
+
+  /** Nothing more will come: who waits fails. */
+  close(reason: string): void {
+    this.#inbox.close(reason);
+  }
+
+  async #resultOf(id: RequestId): Promise<JsonObject> {
+    const { result: value, error } = await this.response(id);
+    if (error) throw new ErrorAnswer(error);
+    return value ?? {};
+  }
+
+  #nextId(): string {
+    return `peer-${++this.#count}`;
+  }
+
+  #receive(frame: unknown): void {
+    for (const message of Array.isArray(frame) ? (frame as unknown[]) : [frame]) {
+      const answered = isResponseFrame(message) ? this.#methods.get(message.id) : undefined;
+      const violation = this.#check(message, answered);
+      if (violation !== undefined) {
+        this.#violations.push(`${violation}: ${JSON.stringify(message).slice(0, 500)}`);
+      }
+    }
+    this.#inbox.add(frame);
+  }
+}
