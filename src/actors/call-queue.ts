@@ -1,65 +1,84 @@
 /** Which calls run and which wait: at most so many at once, first come first served. */
 import type { Call } from './call.ts';
 
+/** Why no call is started for a while: the client does not read, or a handler is getting ready. */
+export type HoldReason = 'output' | 'preparation';
+
 export class CallQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #run: (call: Call) => void;
-  readonly #waiting = new Set<Call>();
+  /** In order of arrival; those that ended while they waited are passed over. */
+  #line: Call[] = [];
+  /** Where the line begins: taking from the front of an array or a Set costs more the longer it is. */
+  #head = 0;
+  #waiting = 0;
+  readonly #holds = new Set<HoldReason>();
   #running = 0;
-  /** How many may run now: none while the client does not read. */
-  #mayRun: number;
-  /** How many may wait now: while held, what the reader still reads ahead is the bound. */
-  #mayWait: number;
 
   constructor(
     bounds: { readonly maxRunning: number; readonly maxWaiting: number },
     run: (call: Call) => void,
   ) {
-    this.#maxRunning = this.#mayRun = bounds.maxRunning;
-    this.#maxWaiting = this.#mayWait = bounds.maxWaiting;
+    this.#maxRunning = bounds.maxRunning;
+    this.#maxWaiting = bounds.maxWaiting;
     this.#run = run;
   }
 
   /** Runs the call or lets it wait. False, and nothing done, where too many wait. */
   add(call: Call): boolean {
-    if (this.#waiting.size === 0 && this.#running < this.#mayRun) {
+    if (this.#waiting === 0 && this.#hasRoom()) {
       this.#start(call);
-    } else if (this.#waiting.size < this.#mayWait) {
-      this.#waiting.add(call);
+    } else if (this.#waiting < this.#maxWaiting || this.#holds.size > 0) {
+      // What waits because of a hold is bounded by what the reader reads meanwhile, and is not the client's fault.
+      this.#waiting++;
+      this.#line.push(call);
     } else {
       return false;
     }
     return true;
   }
 
-  /** A call that was added has ended. The next one starts with {@link startWaiting}, not here: handlers that end at once would nest. */
+  /**
+   * Takes out a call that was added, before its state says that it has ended. The next one starts with {@link startWaiting}, not here:
+   * handlers that end at once would nest.
+   */
   remove(call: Call): void {
-    if (!this.#waiting.delete(call)) this.#running--;
+    if (call.state === 'running') this.#running--;
+    else this.#waiting--;
   }
 
   /** Starts what waits, as far as there is room. */
   startWaiting(): void {
-    for (const call of this.#waiting) {
-      if (this.#running >= this.#mayRun) return;
-      this.#waiting.delete(call);
+    while (this.#waiting > 0 && this.#hasRoom()) {
+      const call = this.#line[this.#head++] as Call;
+      if (call.state !== 'waiting') continue;
+      this.#waiting--;
       this.#start(call);
+    }
+    // Half of the line has left: the places are given back, at a cost that stays constant per call.
+    if (this.#head > 0 && this.#head * 2 >= this.#line.length) {
+      this.#line = this.#line.slice(this.#head);
+      this.#head = 0;
     }
   }
 
   /** Starts no call until {@link release}; those that run go on. */
-  hold(): void {
-    this.#mayRun = 0;
-    this.#mayWait = Infinity;
+  hold(reason: HoldReason): void {
+    this.#holds.add(reason);
   }
 
-  release(): void {
-    this.#mayRun = this.#maxRunning;
-    this.#mayWait = this.#maxWaiting;
+  release(reason: HoldReason): void {
+    this.#holds.delete(reason);
+  }
+
+  #hasRoom(): boolean {
+    return this.#running < this.#maxRunning && this.#holds.size === 0;
   }
 
   #start(call: Call): void {
     this.#running++;
+    call.state = 'running';
     this.#run(call);
   }
 }

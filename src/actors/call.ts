@@ -26,7 +26,11 @@ export interface Replies {
 }
 
 /** Runs one request; what it gives is the response's `result`. */
-export type RequestHandler = (params: JsonObject | undefined, call: Call) => unknown;
+export interface RequestHandler {
+  (params: JsonObject | undefined, call: Call): unknown;
+  /** Loads what the handler needs, before its first call. */
+  readonly prepare?: () => Promise<void>;
+}
 
 export type CallState = 'waiting' | 'running' | 'ended';
 

@@ -62,6 +62,7 @@ class Router implements Behaviour<RouterEvent> {
   readonly #calls = new Map<RequestId, Call>();
   readonly #queue: CallQueue;
   readonly #direct: Replies;
+  readonly #prepared = new Set<RequestHandler>();
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
@@ -101,10 +102,10 @@ class Router implements Behaviour<RouterEvent> {
         this.#abandon();
         break;
       case 'output.blocked':
-        this.#queue.hold();
+        this.#queue.hold('output');
         break;
       case 'output.flowing':
-        this.#queue.release();
+        this.#queue.release('output');
         break;
     }
     this.#flush();
@@ -201,13 +202,26 @@ class Router implements Behaviour<RouterEvent> {
       const message = `Method not found: ${describe(method)} is not offered by this server`;
       return replies.add(errorResponse(id, { code: ErrorCode.methodNotFound, message }));
     }
+    this.#prepare(handler);
     const call = new Call(request, handler, scope, replies);
     this.#calls.set(id, call);
     if (!this.#queue.add(call)) this.#refuseOverload(call);
   }
 
+  /** Before a handler's first call. Calls wait meanwhile, without counting as too many: a client that sends a thousand at once is served. */
+  #prepare(handler: RequestHandler): void {
+    if (!handler.prepare || this.#prepared.has(handler)) return;
+    this.#prepared.add(handler);
+    this.#queue.hold('preparation');
+    const release = () => {
+      this.#queue.release('preparation');
+      this.#flush();
+    };
+    // What went wrong is the handler's to say, call by call.
+    handler.prepare().then(release, release);
+  }
+
   #run(call: Call): void {
-    call.state = 'running';
     try {
       const result = call.handler(call.params, call);
       if (isThenable(result)) {
@@ -250,14 +264,14 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #end(call: Call): void {
-    call.end();
     this.#forget(call);
+    call.end();
+    if (this.#calls.size === 0) this.#onIdle();
   }
 
   #forget(call: Call): void {
     this.#calls.delete(call.id);
     this.#queue.remove(call);
-    if (this.#calls.size === 0) this.#onIdle();
   }
 
   #wireError(call: Call, error: unknown): WireError {
@@ -289,10 +303,11 @@ class Router implements Behaviour<RouterEvent> {
   #abandon(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
     for (const call of [...this.#calls.values()]) {
+      this.#forget(call);
       call.abort(reason);
       call.replies.add(errorResponse(call.id, endingError));
-      this.#forget(call);
     }
+    this.#onIdle();
   }
 
   // Notifications.
@@ -327,9 +342,10 @@ class Router implements Behaviour<RouterEvent> {
     const call = this.#calls.get(id);
     if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
+    this.#forget(call);
     call.abort(new RuntimeError('CANCELLED', `The client cancelled the request${why}`));
     call.replies.drop();
-    this.#forget(call);
+    if (this.#calls.size === 0) this.#onIdle();
   }
 
   // What is no single message.

@@ -7,21 +7,42 @@ import type { JsonSchema } from './json-schema.ts';
 /** What is wrong with a value, for a person; undefined where it conforms. Fills in defaults. */
 export type Check = (value: unknown) => string | undefined;
 
-/** Loads ajv and compiles schemas, each once. */
+/** Loads ajv once, then compiles schemas. */
 export class SchemaCompiler {
-  #ajv: Promise<(schema: JsonSchema) => Check> | undefined;
+  #compile: (schema: JsonSchema) => Check = () => {
+    throw new Error('The schema validator is not loaded');
+  };
+
+  /** Loads ajv. What fails here is what {@link compile} throws. */
+  async load(): Promise<void> {
+    try {
+      this.#compile = await loadAjv();
+    } catch (error) {
+      this.#compile = () => {
+        throw error;
+      };
+    }
+  }
 
   /** The check of a schema, compiled. */
-  async compile(schema: JsonSchema): Promise<Check> {
-    this.#ajv ??= loadAjv();
-    return (await this.#ajv)(schema);
+  compile(schema: JsonSchema): Check {
+    return this.#compile(schema);
   }
 }
 
 async function loadAjv(): Promise<(schema: JsonSchema) => Check> {
-  const { Ajv2020 } = await import('ajv/dist/2020.js');
-  // Its logger is the console, and stdout is for frames.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, useDefaults: true, logger: false });
+  // Its default is the one export that Node and every bundler give of a CommonJS module.
+  const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    useDefaults: true,
+    // Checking the schemas against their meta-schema would cost 80 ms at the first call.
+    meta: false,
+    validateSchema: false,
+    // Its logger is the console, and stdout is for frames.
+    logger: false,
+  });
   return (schema) => {
     const validate = ajv.compile(schema);
     return (value) => {

@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
-import type { Call } from '../../actors/call.ts';
+import type { Call, RequestHandler } from '../../actors/call.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -19,6 +19,24 @@ import { refuseCursor } from './pagination.ts';
 export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Feature {
   const compiler = new SchemaCompiler();
   const byName = new Map(tools.map((tool) => [tool.name, new CallableTool(tool, compiler, scope)]));
+
+  const callTool: RequestHandler = (params, call) => {
+    const name = params?.['name'];
+    const tool = typeof name === 'string' ? byName.get(name) : undefined;
+    if (!tool) {
+      throw invalidParams(
+        typeof name === 'string'
+          ? `unknown tool ${describe(name)}; this server has ${[...byName.keys()].join(', ')}`
+          : `"name" must be a string, this is ${describe(name)}`,
+      );
+    }
+    const args = params?.['arguments'] ?? {};
+    if (!isJsonObject(args)) {
+      throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
+    }
+    return tool.call(args, call);
+  };
+
   return {
     capabilities: { tools: {} },
     handlers: {
@@ -26,22 +44,7 @@ export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Featu
         refuseCursor(params);
         return { tools: tools.map((tool) => describeTool(tool, client.revision)) };
       },
-      'tools/call': (params, call) => {
-        const name = params?.['name'];
-        const tool = typeof name === 'string' ? byName.get(name) : undefined;
-        if (!tool) {
-          throw invalidParams(
-            typeof name === 'string'
-              ? `unknown tool ${describe(name)}; this server has ${[...byName.keys()].join(', ')}`
-              : `"name" must be a string, this is ${describe(name)}`,
-          );
-        }
-        const args = params?.['arguments'] ?? {};
-        if (!isJsonObject(args)) {
-          throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
-        }
-        return tool.call(args, call);
-      },
+      'tools/call': Object.assign(callTool, { prepare: () => compiler.load() }),
     },
   };
 }
@@ -72,7 +75,6 @@ class CallableTool {
   readonly #tool: Tool<JsonObject>;
   readonly #compiler: SchemaCompiler;
   readonly #scope: FeatureScope;
-  #compiling: Promise<Checks> | undefined;
   #checks: Checks | undefined;
 
   constructor(tool: Tool, compiler: SchemaCompiler, scope: FeatureScope) {
@@ -83,23 +85,7 @@ class CallableTool {
   }
 
   call(args: JsonObject, call: Call): JsonObject | Promise<JsonObject> {
-    return this.#checks ? this.#run(args, call, this.#checks) : this.#compileAndRun(args, call);
-  }
-
-  async #compileAndRun(args: JsonObject, call: Call): Promise<JsonObject> {
-    this.#compiling ??= this.#compile();
-    this.#checks = await this.#compiling;
-    return this.#run(args, call, this.#checks);
-  }
-
-  async #compile(): Promise<Checks> {
-    const { inputSchema, outputSchema } = this.#tool;
-    const input = await this.#compiler.compile(inputSchema);
-    const output = outputSchema ? await this.#compiler.compile(outputSchema) : undefined;
-    return { input, output };
-  }
-
-  #run(args: JsonObject, call: Call, checks: Checks): JsonObject | Promise<JsonObject> {
+    const checks = (this.#checks ??= this.#compile());
     const { revision } = call.scope.client;
     const fault = checks.input(args);
     if (fault !== undefined) {
@@ -114,6 +100,14 @@ class CallableTool {
     } catch (error) {
       return toolFailure(error);
     }
+  }
+
+  #compile(): Checks {
+    const { inputSchema, outputSchema } = this.#tool;
+    return {
+      input: this.#compiler.compile(inputSchema),
+      output: outputSchema ? this.#compiler.compile(outputSchema) : undefined,
+    };
   }
 
   #result(output: ToolOutput, revision: Revision, { output: check }: Checks): JsonObject {
