@@ -1,0 +1,88 @@
+/** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
+import { homedir } from 'node:os';
+import { createMcpServer } from '../server/create-server.ts';
+import type { McpSession } from '../server/create-server.ts';
+import { defaultLimits } from '../server/limits.ts';
+import { stdio } from '../server/stdio.ts';
+import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
+import type { ServeInvocation } from './arguments.ts';
+import { checkDirectories } from './directories.ts';
+import { createLog } from './log.ts';
+import type { Log } from './log.ts';
+import { humanForm, jsonForm } from './log-line.ts';
+import { fileSink, streamSink } from './log-sink.ts';
+import { endWithProcess } from './process-end.ts';
+import { packageVersion } from './version.ts';
+
+/**
+ * Serves until the client has gone or the process is told to end.
+ *
+ * @param script the command's module, as `import.meta.url`
+ * @returns the process's exit code, once the log is flushed
+ * @throws {UsageError} directories or a log file that cannot be used; nothing has been started then
+ */
+export async function serve(invocation: ServeInvocation, script: string): Promise<number> {
+  const cwd = process.cwd();
+  const directories = checkDirectories(invocation.directories, cwd);
+  const limits = { ...defaultLimits, ...invocation.limits };
+  let session: McpSession | undefined = undefined;
+  const log = openLog(invocation, () => session && stateName(session.actor.getSnapshot().value));
+
+  const workspace = workspaceServer({
+    directories,
+    followRoots: invocation.followRoots,
+    environment: process.env,
+    cwd,
+    home: homedir(),
+    ...(invocation.chdir ? { chdir: (directory) => process.chdir(directory) } : {}),
+    version: packageVersion(),
+  });
+  session = createMcpServer(workspace.definition).listen(stdio(), {
+    limits,
+    report: log.report,
+    onRootsUpdated: (report) => {
+      workspace.rootsUpdated(report);
+      session?.resourceUpdated(workspaceRootsUri);
+    },
+  });
+  const end = endWithProcess(session, log, limits.drainTimeoutMs);
+  if (process.stdin.isTTY) await greet(script, directories);
+
+  const cause = await session.closed;
+  if (cause.kind === 'failure') {
+    const message = `The session has failed: ${String(cause.error)}`;
+    log.report({
+      level: 'error',
+      name: 'session.failed',
+      message,
+      details: { error: cause.error },
+    });
+  }
+  await log.close();
+  return end.exitCode(cause);
+}
+
+function openLog({ logLevel, logFile }: ServeInvocation, state: () => string | undefined): Log {
+  // Made in any case: it keeps a stderr that breaks from ending the process, whoever writes to it.
+  const stderr = streamSink(process.stderr);
+  if (logFile !== undefined) {
+    return createLog({ level: logLevel, form: jsonForm, sink: fileSink(logFile), state });
+  }
+  const form = process.stderr.isTTY ? humanForm : jsonForm;
+  return createLog({ level: logLevel, form, sink: stderr, state });
+}
+
+async function greet(script: string, directories: readonly string[]): Promise<void> {
+  const { greeting, launchOf } = await import('./host-configuration.ts');
+  process.stderr.write(greeting(launchOf(script, directories)));
+}
+
+type StateValue = string | { readonly [state: string]: StateValue | undefined };
+
+/** A state's name with its inner state: `draining.flushing`. */
+function stateName(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([name, inner]) => (inner === undefined ? name : `${name}.${stateName(inner)}`))
+    .join(',');
+}
