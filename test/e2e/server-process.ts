@@ -60,6 +60,8 @@ export class ServerProcess {
   readonly exit: Promise<Exit>;
   readonly messages = new LineStream<Line>('message');
   readonly log = new LineStream<Line>('log line');
+  /** Answers to the server's requests, by method; what has none stays unanswered. */
+  readonly answers = new Map<string, (request: Line) => object>();
   /** Lines of stdout that are no JSON-RPC message. */
   readonly violations: string[] = [];
   stderr = '';
@@ -83,7 +85,7 @@ export class ServerProcess {
     if (unread === undefined) eachLine(this.child.stdout, (line) => this.#readMessage(line));
     eachLine(this.child.stderr, (line) => {
       this.stderr += `${line}\n`;
-      if (line.startsWith('{')) this.log.push(JSON.parse(line) as Line);
+      if (line.startsWith('{"')) this.log.push(JSON.parse(line) as Line);
     });
   }
 
@@ -121,7 +123,10 @@ export class ServerProcess {
   #readMessage(line: string): void {
     try {
       JSONRPCMessageSchema.parse(JSON.parse(line));
-      this.messages.push(JSON.parse(line) as Line);
+      const message = JSON.parse(line) as Line;
+      this.messages.push(message);
+      const answer = this.answers.get(String(message['method']));
+      if (answer && 'id' in message) this.send({ id: message['id'], result: answer(message) });
     } catch (error) {
       this.violations.push(`${line}: ${String(error)}`);
     }

@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { preload } from './preload.ts';
+import { command, launch, reapServers, repository } from './server-process.ts';
+import type { Line } from './server-process.ts';
+
+let base: string;
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+  writeFileSync(join(base, 'file'), '');
+});
+afterAll(() => rmSync(base, { recursive: true }));
+afterEach(reapServers);
+
+/** Runs the command to its end, with nothing on stdin. */
+function run(args: readonly string[], env: { readonly [name: string]: string } = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...command, ...args], {
+    cwd: base,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    input: '',
+  });
+  return { status, stdout, stderr };
+}
+
+describe('the command', () => {
+  test('--version prints the version of the package', () => {
+    const manifest = readFileSync(join(repository, 'package.json'), 'utf8');
+    const { version } = JSON.parse(manifest) as { readonly version: string };
+    expect(run(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('--help prints the options on stdout', () => {
+    const { status, stdout, stderr } = run(['--help']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^Usage: mcp-actors \[serve\]/);
+    expect(stdout).toContain('--roots-timeout TIME');
+    expect(stderr).toBe('');
+  });
+
+  test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
+    [['gone'], {}, /^mcp-actors: "gone" does not exist \(looked for .*gone\)/],
+    [['serve', 'file'], {}, /^mcp-actors: "file" is not a directory/],
+    [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
+    [['--roots-timeout=soon'], {}, /^mcp-actors: --roots-timeout: "soon" is not a duration/],
+    [['--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
+    [[], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
+  ])('%j with %j exits with 2 and one line that says why', (args, env, message) => {
+    const { status, stdout, stderr } = run(args, env);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test('refuses to log into its own stdout', () => {
+    const file = join(base, 'stdout');
+    const stdout = openSync(file, 'w');
+    const { status, stderr } = spawnSync(process.execPath, [...command, '--log-file', file], {
+      stdio: ['ignore', stdout, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(stdout);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^mcp-actors: --log-file: .* carries the protocol/);
+    expect(readFileSync(file, 'utf8')).toBe('');
+  });
+
+  test('without a client ends with 0 and without a word', () => {
+    expect(run([])).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
+  test('in a terminal says what it waits for, and how a host launches it', async () => {
+    const terminal = preload('process.stdin.isTTY = true');
+    const server = launch([...terminal, ...command, base]);
+    server.child.stdin.end();
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    expect(server.stderr).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
+    const block = /^\{\n[\s\S]*?^\}$/m.exec(server.stderr)?.[0] as string;
+    expect(JSON.parse(block)).toEqual({
+      mcpServers: { workspace: { command: process.execPath, args: [...command, base] } },
+    });
+    expect(server.messages.all).toEqual([]);
+  });
+});
+
+describe('the log', () => {
+  test('follows the session on stderr, in JSON lines with its state', async () => {
+    const server = launch([...command, '--log-level', 'debug', base]);
+    await server.initialize();
+    await server.log.find(({ message }) => message === 'rootsKnown');
+    server.child.stdin.end();
+    await server.exit;
+    const states = server.log.all.filter(({ event }) => event === 'session.state');
+    expect(states.map(({ message }) => message)).toEqual([
+      'uninitialized',
+      'negotiated',
+      'initialized',
+      'rootsKnown',
+      'draining',
+      'closed',
+    ]);
+    for (const line of server.log.all) {
+      expect(Object.keys(line).slice(0, 4)).toEqual(['time', 'level', 'event', 'message']);
+    }
+  });
+
+  test('says nothing of an ordinary session by default', async () => {
+    const server = launch([...command, base]);
+    await server.initialize();
+    await server.request(1, 'tools/list');
+    server.child.stdin.end();
+    await server.exit;
+    expect(server.stderr).toBe('');
+  });
+
+  test('goes to the file instead, where one is named', async () => {
+    const file = join(base, 'log');
+    const env = { MCP_ACTORS_LOG_LEVEL: 'info' };
+    const server = launch([...command, '--log-file', file, base], { env });
+    await server.initialize();
+    server.child.stdin.end();
+    await server.exit;
+    expect(server.stderr).toBe('');
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const events = lines.map((line) => (JSON.parse(line) as Line)['event']);
+    expect(events).toContain('session.closed');
+    expect(events).not.toContain('session.state');
+  });
+});

@@ -1,0 +1,166 @@
+import { tmpdir } from 'node:os';
+import { afterEach, describe, expect, test } from 'vitest';
+import { onSignal, preload } from './preload.ts';
+import { command, launch, reapServers } from './server-process.ts';
+import type { ServerProcess } from './server-process.ts';
+
+afterEach(reapServers);
+
+const clean = { code: 0, signal: null };
+const project = { cwd: tmpdir() };
+
+/** A server whose client has stopped reading: it has answers that it cannot write. */
+async function blocked(): Promise<ServerProcess> {
+  const limits = ['--max-outbound=64KiB', '--drain-timeout=1h', '--log-level=info'];
+  const server = launch([...command, ...limits], { ...project, unread: 'stdout' });
+  server.send({
+    id: 'init',
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'deaf', version: '1' },
+    },
+  });
+  server.send(...Array.from({ length: 20_000 }, (_, id) => ({ id, method: 'ping' })));
+  await server.log.find(({ event }) => event === 'output.blocked');
+  return server;
+}
+
+describe('the process ends with exit code 0', () => {
+  test('at the end of its input, before and after the handshake', async () => {
+    const early = launch(command, project);
+    early.child.stdin.end();
+    expect(await early.exit).toEqual(clean);
+
+    const late = launch(command, project);
+    await late.initialize({ roots: {} });
+    await late.heard('roots/list');
+    late.child.stdin.end();
+    expect(await late.exit).toEqual(clean);
+    expect(late.stderr).toBe('');
+  });
+
+  test('after everything that its input asked for is answered', async () => {
+    const server = launch(command, project);
+    await server.initialize();
+    server.send(...Array.from({ length: 500 }, (_, id) => ({ id, method: 'ping' })));
+    server.child.stdin.end();
+    expect(await server.exit).toEqual(clean);
+    const answered = server.messages.all.filter(({ id }) => typeof id === 'number');
+    expect(answered).toHaveLength(500);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('on %s', async (signal) => {
+    const server = launch([...command, '--log-level=info'], project);
+    await server.initialize();
+    server.child.kill(signal);
+    expect(await server.exit).toEqual(clean);
+    expect(server.log.all).toContainEqual(
+      expect.objectContaining({ event: 'session.closed', message: 'shutdown' }),
+    );
+  });
+
+  test('when the client closes our stdout, with a log line at most', async () => {
+    const server = launch(command, project);
+    await server.initialize();
+    server.child.stdout.destroy();
+    server.send(...Array.from({ length: 10 }, (_, id) => ({ id, method: 'ping' })));
+    expect(await server.exit).toEqual(clean);
+    expect(server.log.all.length).toBeLessThanOrEqual(1);
+  });
+
+  test("although something of a handler's keeps the event loop alive", async () => {
+    const server = launch([...preload('setInterval(() => {}, 1000)'), ...command], project);
+    await server.initialize();
+    server.child.stdin.end();
+    expect(await server.exit).toEqual(clean);
+  });
+});
+
+describe('a second signal', () => {
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('ends the process at once: %s exits with %d', async (signal, code) => {
+    const server = await blocked();
+    server.child.kill('SIGTERM');
+    await server.log.find(({ event }) => event === 'process.signalled');
+    server.child.kill(signal);
+    server.child.stdout.resume();
+    expect(await server.exit).toEqual({ code, signal: null });
+  });
+});
+
+test('a client that reads again gets everything, in order', async () => {
+  const server = await blocked();
+  let text = '';
+  server.child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  await server.log.find(({ event }) => event === 'output.flowing');
+  server.child.stdin.end();
+  expect(await server.exit).toEqual(clean);
+  const ids = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: unknown }).id);
+  expect(ids).toEqual(['init', ...Array.from({ length: 20_000 }, (_, id) => id)]);
+});
+
+describe('a failure that nobody catches', () => {
+  test.each([
+    ['an exception', 'throw new Error("boom, token=hun" + "ter2")'],
+    ['a rejection', 'void Promise.reject(new Error("boom, token=hun" + "ter2"))'],
+  ])('ends the session and exits with 1: %s is logged with its stack', async (_what, code) => {
+    const server = launch([...onSignal(code), ...command], project);
+    await server.initialize();
+    await server.request(1, 'ping');
+    server.child.kill('SIGUSR2');
+    expect(await server.exit).toEqual({ code: 1, signal: null });
+    const failed = server.log.all.find(({ event }) => event === 'process.failed');
+    expect(failed).toMatchObject({
+      level: 'error',
+      session: 'rootsKnown',
+      details: {
+        error: { message: 'boom, token=[redacted]', stack: expect.any(String) as string },
+      },
+    });
+    expect(server.stderr).not.toContain('hunter2');
+  });
+});
+
+describe('stdout and stderr', () => {
+  test('whatever a dependency prints goes to stderr', async () => {
+    const noise = onSignal('console.log("noise"); process.stdout.write("more noise\\n")');
+    const server = launch([...noise, ...command], project);
+    await server.initialize();
+    server.child.kill('SIGUSR2');
+    await server.request(1, 'ping');
+    server.child.stdin.end();
+    expect(await server.exit).toEqual(clean);
+    expect(server.stderr).toBe('noise\nmore noise\n');
+  });
+
+  test('a stderr that nobody holds any more hurts nobody', async () => {
+    const server = launch([...command, '--log-level=debug'], project);
+    await server.initialize();
+    server.child.stderr.destroy();
+    server.child.stdin.write('no JSON\n'.repeat(100));
+    await server.request(1, 'ping');
+    await server.request(2, 'ping');
+    server.child.stdin.end();
+    expect(await server.exit).toEqual(clean);
+  });
+
+  test('a stderr that nobody reads holds up neither the session nor its end', async () => {
+    const server = launch([...command, '--log-level=debug'], project);
+    server.child.stderr.pause();
+    await server.initialize();
+    server.child.stdin.write(`"${'x'.repeat(10_000)}"\n`.repeat(200));
+    await server.request(1, 'ping');
+    server.child.stdin.end();
+    // The exit is told by the process; that its pipes are closed would need a reader.
+    const code = await new Promise((resolve) => server.child.once('exit', resolve));
+    expect(code).toBe(0);
+    server.child.stderr.resume();
+  });
+});

@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { command, launch, reapServers } from './server-process.ts';
+import type { Line, ServerProcess } from './server-process.ts';
+
+let base: string;
+
+beforeAll(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-')));
+  for (const name of ['one', 'two']) mkdirSync(join(base, name));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+afterEach(reapServers);
+
+const listing = (...names: readonly string[]) => ({
+  roots: names.map((name) => ({ uri: pathToFileURL(join(base, name)).href, name })),
+});
+const changed = { method: 'notifications/roots/list_changed' };
+const heard = (server: ServerProcess, method: string) =>
+  server.messages.all.filter((message) => message['method'] === method);
+
+/** The text of `workspace_info`. */
+async function info(server: ServerProcess, id: number): Promise<string> {
+  const { result } = await server.request(id, 'tools/call', {
+    name: 'workspace_info',
+    arguments: {},
+  });
+  const [block] = (result as { readonly content: readonly Line[] }).content;
+  return (block as Line)['text'] as string;
+}
+
+describe('a client that never answers roots/list', () => {
+  test('is asked no longer than the timeout; the fallback is used, and said', async () => {
+    const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
+    await server.initialize({ roots: { listChanged: true } });
+    const asked = await server.heard('roots/list');
+    const text = await info(server, 1);
+    expect(text).toContain(join(base, 'one'));
+    expect(text).toContain('roots');
+    const cancelled = await server.heard('notifications/cancelled');
+    expect(cancelled['params']).toMatchObject({ requestId: asked['id'] });
+  });
+
+  test('is asked again when its list changes, and then its roots are used', async () => {
+    const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
+    await server.initialize({ roots: { listChanged: true } });
+    await server.heard('notifications/cancelled');
+    server.answers.set('roots/list', () => listing('two'));
+    server.send(changed);
+    await server.messages.find(() => heard(server, 'roots/list').length === 2);
+    expect(await info(server, 1)).toContain(join(base, 'two'));
+  });
+});
+
+describe('a thousand changes in a row', () => {
+  test('cost a few queries, one at a time, and end with the last roots', async () => {
+    const server = launch(command, { cwd: base });
+    await server.initialize({ roots: { listChanged: true } });
+    const first = await server.heard('roots/list');
+    server.send(...Array.from({ length: 1000 }, () => changed), { id: 1, method: 'ping' });
+    await server.answer(1);
+    // Nothing is answered yet: the first query is still the only one.
+    expect(heard(server, 'roots/list')).toHaveLength(1);
+    server.answers.set('roots/list', () => listing('two'));
+    server.send({ id: first['id'], result: listing('one') });
+    expect(await info(server, 2)).toContain(join(base, 'two'));
+    expect(heard(server, 'roots/list')).toHaveLength(2);
+  });
+});
+
+describe('before the client is ready', () => {
+  test('it is asked nothing, whatever it announces', async () => {
+    const server = launch(command, { cwd: base });
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: { roots: { listChanged: true } },
+      clientInfo: { name: 'slow starter', version: '1' },
+    };
+    server.send({ id: 0, method: 'initialize', params }, changed, { id: 1, method: 'ping' });
+    await server.answer(1);
+    expect(heard(server, 'roots/list')).toEqual([]);
+    server.send({ method: 'notifications/initialized' });
+    await server.heard('roots/list');
+  });
+
+  test('a client without roots is never asked', async () => {
+    const server = launch(command, { cwd: base });
+    await server.initialize();
+    server.send(changed, changed);
+    await server.request(1, 'ping');
+    expect(heard(server, 'roots/list')).toEqual([]);
+  });
+});

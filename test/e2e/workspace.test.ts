@@ -1,0 +1,152 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  ResourceListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { closeClients, connect, textOf } from './sdk-client.ts';
+import { command } from './server-process.ts';
+
+let base: string;
+let one: string;
+let two: string;
+
+beforeAll(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-')));
+  [one, two] = [join(base, 'one'), join(base, 'two')];
+  for (const [directory, word] of [
+    [one, 'apple'],
+    [two, 'banana'],
+  ] as const) {
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'fruit.txt'), `first line\n${word}\nlast line\n`);
+  }
+  writeFileSync(join(base, 'secret.txt'), 'outside\n');
+  symlinkSync(join(base, 'secret.txt'), join(one, 'link.txt'));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+afterEach(closeClients);
+
+describe('the workspace server, with the official client', () => {
+  test('shakes hands and describes its tools', async () => {
+    const { client } = await connect(command, { cwd: one });
+    expect(client.getServerVersion()).toMatchObject({ name: 'mcp-actors-workspace' });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'workspace_info',
+        'find_files',
+        'search_text',
+        'read_file',
+      ]) as string[],
+    );
+    for (const { title, description, annotations, outputSchema } of tools) {
+      expect(title).toBeTruthy();
+      expect(description).toBeTruthy();
+      expect(annotations?.readOnlyHint).toBe(true);
+      expect(outputSchema).toBeDefined();
+    }
+  });
+
+  test("works in the client's roots", async () => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    expect(textOf(await sdk.callRaw('workspace_info'))).toContain(one);
+    expect(await sdk.call('find_files')).toMatchObject({
+      root: { path: one, source: 'roots' },
+      files: ['fruit.txt'],
+    });
+    expect(await sdk.call('search_text', { pattern: 'apple' })).toMatchObject({
+      files: [{ path: 'fruit.txt', lines: [{ line: 2, text: 'apple', match: true }] }],
+    });
+    expect(
+      await sdk.call('read_file', { path: 'fruit.txt', startLine: 2, endLine: 2 }),
+    ).toMatchObject({
+      path: join(one, 'fruit.txt'),
+      text: expect.stringMatching(/^apple\n?$/) as string,
+      totalLines: 3,
+    });
+    expect(sdk.rootsAsked).toBe(1);
+  });
+
+  test('a change of the roots takes effect on the next call', async () => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    expect(await sdk.call('search_text', { pattern: 'banana' })).toMatchObject({ files: [] });
+    await sdk.changeRoots([two]);
+    expect(await sdk.call('search_text', { pattern: 'banana' })).toMatchObject({
+      root: { path: two },
+      files: [{ path: 'fruit.txt' }],
+    });
+    const gone = await sdk.callRaw('read_file', { path: join(one, 'fruit.txt') });
+    expect(gone.isError).toBe(true);
+    expect(textOf(gone)).toContain('OUTSIDE_ROOTS');
+    expect(sdk.rootsAsked).toBe(2);
+  });
+
+  test.each([
+    ['a path with dots', () => '../secret.txt'],
+    ['an absolute path', () => join(base, 'secret.txt')],
+    ['a symbolic link', () => 'link.txt'],
+  ])('refuses %s that leads out of the roots, and names the roots', async (_what, path) => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    const result = await sdk.callRaw('read_file', { path: path() });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain('OUTSIDE_ROOTS');
+    expect(textOf(result)).toContain(one);
+  });
+
+  test('without roots works in the directory that it is given, then in MCP_PROJECT_PATH, then where it was started', async () => {
+    const given = await connect([...command, one], { cwd: base });
+    expect(await given.call('find_files')).toMatchObject({
+      root: { path: one, source: 'argument' },
+    });
+    const named = await connect(command, { cwd: base, env: { MCP_PROJECT_PATH: two } });
+    expect(await named.call('find_files')).toMatchObject({ root: { path: two, source: 'env' } });
+    const started = await connect(command, { cwd: two });
+    expect(await started.call('find_files')).toMatchObject({ root: { path: two, source: 'cwd' } });
+  });
+
+  test('directories are a ceiling for roots, unless --follow-roots lifts it', async () => {
+    const within = await connect([...command, one], { roots: [two], cwd: base });
+    expect(await within.call('find_files')).toMatchObject({ root: { path: one } });
+    const lifted = await connect([...command, '--follow-roots', one], { roots: [two], cwd: base });
+    expect(await lifted.call('find_files')).toMatchObject({ root: { path: two, source: 'roots' } });
+  });
+
+  test('workspace://roots says the same, and that it has changed', async () => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    const uri = 'workspace://roots';
+    const updated = new Promise<string>((resolve) => {
+      sdk.client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) =>
+        resolve(params.uri),
+      );
+    });
+    sdk.client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {});
+    await sdk.client.subscribeResource({ uri });
+    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(
+      pathToFileURL(one).href,
+    );
+    await sdk.changeRoots([two]);
+    expect(await updated).toBe(uri);
+    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(
+      pathToFileURL(two).href,
+    );
+  });
+
+  test('a cancelled call is not answered, and the session goes on', async () => {
+    const sdk = await connect(command, { roots: [one], cwd: base });
+    const controller = new AbortController();
+    const call = sdk.client.callTool(
+      { name: 'search_text', arguments: { pattern: 'e' } },
+      undefined,
+      {
+        signal: controller.signal,
+      },
+    );
+    controller.abort('enough');
+    await expect(call).rejects.toThrow('enough');
+    expect(await sdk.call('find_files')).toMatchObject({ files: ['fruit.txt'] });
+  });
+});
