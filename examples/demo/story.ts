@@ -1,0 +1,41 @@
+/** How the demonstration is told: headings, who says what to whom, and the session's states as they change. */
+
+export interface Story {
+  /** Begins a part. */
+  part(title: string): void;
+  /** What a side did. */
+  tell(who: 'client' | 'server', what: string): void;
+  /** What the session has become. */
+  state(name: string): void;
+  /** Some lines of an answer. */
+  quote(text: string, maxLines?: number): void;
+}
+
+const maxWidth = 110;
+
+/** Tells it on a stream, with colours where that is a terminal. */
+export function createStory(output: NodeJS.WriteStream): Story {
+  const isColoured = output.isTTY && process.env['NO_COLOR'] === undefined;
+  const styled = (code: number, text: string) =>
+    isColoured ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const line = (text: string) => output.write(`${text}\n`);
+  let parts = 0;
+  return {
+    part(title) {
+      parts += 1;
+      line('');
+      line(styled(1, `${parts}. ${title}`));
+    },
+    tell: (who, what) => line(`   ${styled(who === 'client' ? 36 : 32, who)}   ${what}`),
+    state: (name) => line(styled(33, `             session: ${name}`)),
+    quote(text, maxLines = 12) {
+      const lines = text.trimEnd().split('\n');
+      for (const shown of lines.slice(0, maxLines)) {
+        const cut = shown.length > maxWidth ? `${shown.slice(0, maxWidth)}…` : shown;
+        line(styled(2, `      | ${cut}`.trimEnd()));
+      }
+      if (lines.length > maxLines)
+        line(styled(2, `      | … ${lines.length - maxLines} more lines`));
+    },
+  };
+}
