@@ -160,6 +160,7 @@ export const rootsMachine = setup({
     querying: {
       description: 'One query in flight.',
       invoke: {
+        id: 'ask',
         src: 'ask',
         input: ({ context }) => context,
         onDone: [

@@ -5,3 +5,13 @@ export const anyActorFailed = 'xstate.error.actor.*';
 
 /** What an actor's logic receives last. */
 export const actorStopped = 'xstate.stop';
+
+/** What a person calls an event of XState's own; other events have their own name. */
+export function readableEvent(type: string): string {
+  if (type === anyActorFailed) return 'actor failed';
+  const [source, kind, subject, name] = type.split('.');
+  if (source !== 'xstate') return type;
+  if (kind === 'after') return `after ${subject}`;
+  if (subject === 'actor') return `${name} ${kind === 'done' ? 'done' : 'failed'}`;
+  return `${kind} ${subject}`;
+}
