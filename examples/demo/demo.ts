@@ -38,7 +38,7 @@ const transport = new StdioClientTransport({
   cwd: repository,
   stderr: 'pipe',
 });
-const states = followStates(transport.stderr as Readable, story.state);
+const states = followStates(transport.stderr as Readable, story.change);
 
 /** Calls a tool, quotes its answer, and gives its text. */
 async function call(name: string, args: { readonly [name: string]: unknown }): Promise<void> {
@@ -65,7 +65,7 @@ story.tell('server', `has the tools ${tools.map(({ name }) => name).join(', ')}`
 await call('workspace_info', {});
 
 story.part('A search');
-const search = { pattern: 'querying.stale', globs: ['*.ts'], limit: 5 };
+const search = { pattern: 'querying.stale', globs: ['src/**/*.ts'], limit: 5 };
 await call('search_text', search);
 
 story.part('A file');

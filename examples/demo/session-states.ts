@@ -1,4 +1,4 @@
-/** The session's states, as the server's log tells them on stderr. */
+/** What becomes of the session, as the server's log tells them on stderr. */
 import { createInterface } from 'node:readline';
 
 interface LogLine {
@@ -11,19 +11,20 @@ export interface SessionStates {
   reached(state: string): Promise<void>;
 }
 
-/** Follows a log at level debug; `onState` hears of each state as it comes. */
+/** Follows a log at level debug; `onChange` hears of each state and of each update of the roots. */
 export function followStates(
   log: NodeJS.ReadableStream,
-  onState: (state: string) => void,
+  onChange: (what: string) => void,
 ): SessionStates {
   const seen = new Set<string>();
   const waiting = new Map<string, () => void>();
   createInterface({ input: log }).on('line', (text) => {
     if (!text.startsWith('{"')) return;
     const { event, message } = JSON.parse(text) as LogLine;
+    if (event === 'roots.updated') onChange(message);
     if (event !== 'session.state') return;
     seen.add(message);
-    onState(message);
+    onChange(`session: ${message}`);
     waiting.get(message)?.();
   });
   return {

@@ -6,7 +6,7 @@ export interface Story {
   /** What a side did. */
   tell(who: 'client' | 'server', what: string): void;
   /** What the session has become. */
-  state(name: string): void;
+  change(what: string): void;
   /** Some lines of an answer. */
   quote(text: string, maxLines?: number): void;
 }
@@ -27,7 +27,7 @@ export function createStory(output: NodeJS.WriteStream): Story {
       line(styled(1, `${parts}. ${title}`));
     },
     tell: (who, what) => line(`   ${styled(who === 'client' ? 36 : 32, who)}   ${what}`),
-    state: (name) => line(styled(33, `             session: ${name}`)),
+    change: (what) => line(styled(33, `            ${what}`)),
     quote(text, maxLines = 12) {
       const lines = text.trimEnd().split('\n');
       for (const shown of lines.slice(0, maxLines)) {

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -68,6 +76,19 @@ describe('the command', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/^mcp-actors: --log-file: .* carries the protocol/);
     expect(readFileSync(file, 'utf8')).toBe('');
+  });
+
+  test('runs through a symbolic link, as package managers install it', () => {
+    const link = join(base, 'mcp-actors');
+    symlinkSync(command[0] as string, link);
+    const { status, stdout } = spawnSync(link, ['--version'], { encoding: 'utf8' });
+    expect([status, stdout]).toEqual([0, run(['--version']).stdout]);
+  });
+
+  test('is the same from the source tree', () => {
+    const args = ['--import', 'tsx', 'src/cli.ts', '--version'];
+    const { stdout } = spawnSync(process.execPath, args, { cwd: repository, encoding: 'utf8' });
+    expect(stdout).toBe(run(['--version']).stdout);
   });
 
   test('without a client ends with 0 and without a word', () => {

@@ -7,6 +7,7 @@ import {
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { preload } from './preload.ts';
 import { closeClients, connect, textOf } from './sdk-client.ts';
 import { command } from './server-process.ts';
 
@@ -113,6 +114,26 @@ describe('the workspace server, with the official client', () => {
     expect(await within.call('find_files')).toMatchObject({ root: { path: one } });
     const lifted = await connect([...command, '--follow-roots', one], { roots: [two], cwd: base });
     expect(await lifted.call('find_files')).toMatchObject({ root: { path: two, source: 'roots' } });
+  });
+
+  test('the working directory stays, unless --chdir lets it follow the project', async () => {
+    const tell = preload(`const { chdir } = process;
+      process.chdir = (directory) => {
+        chdir.call(process, directory);
+        console.error(JSON.stringify({ event: 'chdir', message: process.cwd() }));
+      };`);
+    const follows = await connect([...tell, ...command, '--chdir'], { roots: [one], cwd: base });
+    expect(await follows.log.find(({ event }) => event === 'chdir')).toMatchObject({
+      message: one,
+    });
+    await follows.changeRoots([two]);
+    await follows.log.find(({ event, message }) => event === 'chdir' && message === two);
+
+    const stays = await connect([...tell, ...command], { roots: [one], cwd: base });
+    await stays.call('find_files');
+    await stays.changeRoots([two]);
+    await stays.call('find_files');
+    expect(stays.log.all).toEqual([]);
   });
 
   test('workspace://roots says the same, and that it has changed', async () => {
