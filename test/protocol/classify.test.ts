@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { classify, describe as describeValue, isRequestId } from '../../src/protocol/classify.ts';
+import { ErrorCode } from '../../src/protocol/errors.ts';
+
+const { invalidRequest, invalidParams } = ErrorCode;
+const parse = (text: string): unknown => JSON.parse(text);
+
+describe('a well-formed message', () => {
+  const cases: readonly (readonly [what: string, text: string, frame: unknown])[] = [
+    [
+      'a request with params',
+      '{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1]}}',
+      { kind: 'request', id: 1, method: 'm', params: { a: [1] } },
+    ],
+    [
+      'a request without params',
+      '{"jsonrpc":"2.0","id":"a","method":"m"}',
+      { kind: 'request', id: 'a', method: 'm', params: undefined },
+    ],
+    [
+      'a request whose id is an empty string',
+      '{"jsonrpc":"2.0","id":"","method":"m"}',
+      { kind: 'request', id: '', method: 'm', params: undefined },
+    ],
+    [
+      'a request whose id is a negative integer',
+      '{"jsonrpc":"2.0","id":-7,"method":"m"}',
+      { kind: 'request', id: -7, method: 'm', params: undefined },
+    ],
+    [
+      'a request with members that nobody knows',
+      '{"jsonrpc":"2.0","id":1,"method":"m","result":{},"x":1}',
+      { kind: 'request', id: 1, method: 'm', params: undefined },
+    ],
+    [
+      'a notification',
+      '{"jsonrpc":"2.0","method":"n","params":{"a":1}}',
+      { kind: 'notification', method: 'n', params: { a: 1 } },
+    ],
+    [
+      'a notification whose params have the wrong shape: handed on without them, for it is never answered',
+      '{"jsonrpc":"2.0","method":"n","params":[1]}',
+      { kind: 'notification', method: 'n', params: undefined },
+    ],
+    [
+      'a result',
+      '{"jsonrpc":"2.0","id":"s-1","result":{"roots":[]}}',
+      { kind: 'response', id: 's-1', outcome: { ok: true, result: { roots: [] } } },
+    ],
+    [
+      'an error',
+      '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no","data":7}}',
+      {
+        kind: 'response',
+        id: 2,
+        outcome: { ok: false, error: { code: -32601, message: 'no', data: 7 } },
+      },
+    ],
+  ];
+  test.each(cases)('is read: %s', (_what, text, frame) => {
+    expect(classify(parse(text))).toEqual(frame);
+  });
+});
+
+describe('a malformed message', () => {
+  const cases: readonly (readonly [text: string, code: number, id: unknown, says: string])[] = [
+    ['null', invalidRequest, undefined, 'null'],
+    ['1', invalidRequest, undefined, '1'],
+    ['"text"', invalidRequest, undefined, '"text"'],
+    ['true', invalidRequest, undefined, 'true'],
+    ['{}', invalidRequest, undefined, '"jsonrpc"'],
+    ['{"method":"m","id":1}', invalidRequest, 1, '"jsonrpc"'],
+    ['{"jsonrpc":"1.0","method":"m","id":"a"}', invalidRequest, 'a', '"1.0"'],
+    ['{"jsonrpc":2.0,"method":"m","id":"a"}', invalidRequest, 'a', '"jsonrpc"'],
+    ['{"jsonrpc":["2.0"],"method":"m","id":"a"}', invalidRequest, 'a', '"jsonrpc"'],
+    ['{"jsonrpc":"2.0","method":1,"id":3}', invalidRequest, 3, '"method"'],
+    ['{"jsonrpc":"2.0","method":null,"id":3}', invalidRequest, 3, '"method"'],
+    ['{"jsonrpc":"2.0","method":{"a":1}}', invalidRequest, undefined, '"method"'],
+    ['{"jsonrpc":"2.0","method":"m","id":null}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1.5}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":true}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":{}}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":[1]}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":9007199254740993}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1e999}', invalidRequest, undefined, '"id"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1,"params":[1]}', invalidParams, 1, '"params"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1,"params":null}', invalidRequest, 1, '"params"'],
+    ['{"jsonrpc":"2.0","method":"m","id":1,"params":"p"}', invalidRequest, 1, '"params"'],
+    ['{"jsonrpc":"2.0","id":4}', invalidRequest, 4, 'none'],
+    ['{"jsonrpc":"2.0"}', invalidRequest, undefined, 'none'],
+    ['{"jsonrpc":"2.0","result":{}}', invalidRequest, undefined, 'id'],
+    ['[]', invalidRequest, undefined, 'batch'],
+  ];
+  test.each(cases)('%s is refused, saying why', (text, code, id, says) => {
+    const frame = classify(parse(text));
+    expect(frame).toMatchObject({ kind: 'invalid', error: { code } });
+    if (frame.kind !== 'invalid') return;
+    expect(frame.id).toBe(id);
+    expect('id' in frame).toBe(id !== undefined);
+    expect(frame.error.message).toContain(says);
+    expect(frame.error.message.length).toBeLessThan(300);
+  });
+
+  test.each(['"result":{}', '"error":{"code":1,"message":"m"}'])(
+    'that is an answer in another version of JSON-RPC is not told its id, which is one of ours: %s',
+    (member) => {
+      expect(classify(parse(`{"jsonrpc":"1.0","id":1,${member}}`))).not.toHaveProperty('id');
+      expect(classify(parse(`{"id":1,${member}}`))).not.toHaveProperty('id');
+    },
+  );
+
+  test.each([
+    ['"result":null', '"result"'],
+    ['"result":[1]', '"result"'],
+    ['"result":"done"', '"result"'],
+    ['"error":null', '"error"'],
+    ['"error":"text"', '"error"'],
+    ['"error":{"code":"1","message":"m"}', '"error"'],
+    ['"error":{"code":1.5,"message":"m"}', '"error"'],
+    ['"error":{"code":1}', '"error"'],
+    ['"result":{},"error":{"code":1,"message":"m"}', 'both'],
+    ['"result":{},"error":null', 'both'],
+  ])('that answers a request of ours ends that request: %s', (member, says) => {
+    const frame = classify(parse(`{"jsonrpc":"2.0","id":"s-1",${member}}`));
+    expect(frame).toEqual({
+      kind: 'response',
+      id: 's-1',
+      outcome: { ok: false, malformed: expect.stringContaining(says) as string },
+    });
+  });
+});
+
+describe('a batch', () => {
+  test('keeps the order of its messages, and one that is malformed does not harm the others', () => {
+    const frame = classify(
+      parse('[{"jsonrpc":"2.0","id":1,"method":"m"},1,[],{"jsonrpc":"2.0","method":"n"}]'),
+    );
+    expect(frame.kind).toBe('batch');
+    if (frame.kind !== 'batch') return;
+    expect(frame.frames.map(({ kind }) => kind)).toEqual([
+      'request',
+      'invalid',
+      'invalid',
+      'notification',
+    ]);
+  });
+});
+
+describe('a hostile value', () => {
+  test('does not make the answers to a batch many times longer than the batch', () => {
+    const text = JSON.stringify(Array.from({ length: 100_000 }, () => 1));
+    expect(JSON.stringify(classify(parse(text))).length).toBeLessThan(10 * text.length);
+  });
+
+  test('with a "__proto__" key changes no prototype and lends no members', () => {
+    const text =
+      '{"__proto__":{"jsonrpc":"2.0","id":1,"method":"m","polluted":true},"constructor":{"prototype":{"polluted":true}}}';
+    expect(classify(parse(text))).toMatchObject({ kind: 'invalid' });
+    expect(classify(parse(text))).not.toHaveProperty('id');
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  test('with a "__proto__" key in its params hands the key on as an ordinary property', () => {
+    const frame = classify(
+      parse('{"jsonrpc":"2.0","id":1,"method":"m","params":{"__proto__":{"admin":true}}}'),
+    );
+    if (frame.kind !== 'request') throw new Error(frame.kind);
+    expect(Object.keys(frame.params ?? {})).toEqual(['__proto__']);
+    expect((frame.params as { admin?: unknown }).admin).toBeUndefined();
+  });
+
+  test('of any shape is classified without throwing, and its class is true to it', () => {
+    const word = fc.constantFrom('2.0', '1.0', 'm', '', 1, 1.5, null, true, -32601);
+    const value = fc.oneof(
+      word,
+      fc.object({ maxDepth: 2 }),
+      fc.array(fc.anything(), { maxLength: 3 }),
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.oneof(fc.constant('2.0'), fc.constant('2.0'), value),
+        id: value,
+        method: value,
+        params: value,
+        result: value,
+        error: fc.oneof(value, fc.record({ code: word, message: word })),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(message, fc.jsonValue()), (input) => {
+        const frame = classify(input);
+        if (frame.kind === 'batch') {
+          expect(frame.frames).toHaveLength((input as unknown[]).length);
+        } else if (frame.kind === 'request' || frame.kind === 'response') {
+          expect(isRequestId(frame.id)).toBe(true);
+        } else if (frame.kind === 'invalid') {
+          expect([invalidRequest, invalidParams]).toContain(frame.error.code);
+        }
+      }),
+    );
+  });
+});
+
+describe('a value described for a person', () => {
+  test.each([
+    [undefined, 'missing'],
+    [null, 'null'],
+    [[], 'an array'],
+    [{}, 'an object'],
+    ['a"b\n', '"a\\"b\\n"'],
+    ['x'.repeat(61), 'a string of 61 characters'],
+    [1.5, '1.5'],
+    [false, 'false'],
+    [1n, 'a bigint'],
+    [() => 1, 'a function'],
+    [Symbol('s'), 'a symbol'],
+  ])('is short: %s', (value, text) => {
+    expect(describeValue(value)).toBe(text);
+  });
+});
+
+describe('an id', () => {
+  test.each(['', 'a', '1', 0, -1, 2 ** 53 - 1])('may be %j', (id) => {
+    expect(isRequestId(id)).toBe(true);
+  });
+  test.each([null, undefined, 1.5, 2 ** 53, NaN, Infinity, true, [], {}, 1n])(
+    'may not be %s',
+    (id) => {
+      expect(isRequestId(id)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeLine } from '../../src/protocol/codec.ts';
+
+/** The reference: how deep a parsed value nests. */
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+const tooDeep = (line: string, maxDepth: number): boolean => {
+  const frame = decodeLine(line, maxDepth);
+  return frame.kind === 'invalid' && frame.error.message.includes('nests deeper');
+};
+
+const nested = (depth: number, inside = ''): string =>
+  '['.repeat(depth) + inside + ']'.repeat(depth);
+
+describe('the nesting limit', () => {
+  test.each([1, 2, 3, 16, 256])('lets pass exactly as many levels as it says: %i', (max) => {
+    expect(tooDeep(nested(max), max)).toBe(false);
+    expect(tooDeep(nested(max + 1), max)).toBe(true);
+    expect(tooDeep('{"a":'.repeat(max + 1) + '1' + '}'.repeat(max + 1), max)).toBe(true);
+  });
+
+  test('agrees with a recursive count for any value and any spacing', () => {
+    const key = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a', '\u2028') });
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 8, withCrossShrink: true },
+        fc.oneof(key, fc.integer(), fc.constant(null)),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(
+        value,
+        fc.integer({ min: 0, max: 9 }),
+        fc.nat({ max: 2 }),
+        (sample, max, indent) => {
+          expect(tooDeep(JSON.stringify(sample, undefined, indent), max)).toBe(
+            depthOf(sample) > max,
+          );
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['brackets', '[{'],
+    ['a quote before brackets', '\\"[['],
+    ['a backslash at the end', '[[\\\\'],
+    ['backslashes and quotes', '\\\\\\"[[\\\\'],
+    ['an escaped bracket', '\\u005b['],
+  ])('does not count what stands in a string: %s', (_, unit) => {
+    const line = `{"a":"${unit.repeat(600)}","b":[]}`;
+    expect(tooDeep(line, 2)).toBe(false);
+    expect(tooDeep(line, 1)).toBe(true);
+  });
+
+  test('counts again after a string', () => {
+    expect(tooDeep(`["${'x'.repeat(600)}",${nested(256)}]`, 256)).toBe(true);
+    expect(tooDeep(`["${'x'.repeat(600)}",${nested(255)}]`, 256)).toBe(false);
+  });
+
+  test('does not count levels that were left again', () => {
+    expect(tooDeep(`[${Array.from({ length: 1000 }, () => nested(200)).join()}]`, 201)).toBe(false);
+  });
+
+  test('holds before anything is parsed, for a line that never closes', () => {
+    expect(tooDeep('['.repeat(1_000_000), 256)).toBe(true);
+    expect(tooDeep('{"a":'.repeat(1_000_000), 256)).toBe(true);
+  });
+
+  test('is not confused by an unfinished string or by brackets that close nothing', () => {
+    expect(decodeLine(`["${'['.repeat(1000)}`, 256)).toMatchObject({ kind: 'invalid' });
+    expect(decodeLine(']'.repeat(1000), 256)).toMatchObject({ kind: 'invalid' });
+    expect(decodeLine('"\\'.repeat(1000) + '['.repeat(300), 256)).toMatchObject({
+      kind: 'invalid',
+    });
+  });
+});

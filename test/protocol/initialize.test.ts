@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import {
+  initializeResult,
+  isSameInitialize,
+  readInitialize,
+} from '../../src/protocol/initialize.ts';
+import type { ClientDescription } from '../../src/protocol/initialize.ts';
+
+const good = {
+  protocolVersion: '2025-11-25',
+  capabilities: { roots: {} },
+  clientInfo: { name: 'host', version: '1', icons: [] },
+};
+
+const read = (params: JsonObject | undefined): ClientDescription => {
+  const reading = readInitialize(params);
+  if (!reading.ok) throw new Error(reading.fault);
+  return reading.client;
+};
+
+describe('reading initialize', () => {
+  test('keeps what the client says of itself', () => {
+    expect(read(good)).toMatchObject({
+      requestedVersion: '2025-11-25',
+      revision: { version: '2025-11-25' },
+      info: good.clientInfo,
+      capabilities: good.capabilities,
+    });
+  });
+
+  test('tolerates members that it does not know', () => {
+    expect(readInitialize({ ...good, _meta: { progressToken: 1 }, later: true }).ok).toBe(true);
+  });
+
+  const wrong: readonly (readonly [path: string, params: JsonObject | undefined])[] = [
+    ['params must', undefined],
+    ['params.protocolVersion must', { ...good, protocolVersion: undefined }],
+    ['params.protocolVersion must', { ...good, protocolVersion: 20251125 }],
+    ['params.capabilities must', { ...good, capabilities: undefined }],
+    ['params.capabilities must', { ...good, capabilities: [] }],
+    ['params.capabilities must', { ...good, capabilities: null }],
+    ['params.clientInfo must', { ...good, clientInfo: undefined }],
+    ['params.clientInfo must', { ...good, clientInfo: 'host' }],
+    ['params.clientInfo.name must', { ...good, clientInfo: { version: '1' } }],
+    ['params.clientInfo.name must', { ...good, clientInfo: { name: 1, version: '1' } }],
+    ['params.clientInfo.version must', { ...good, clientInfo: { name: 'host' } }],
+    ['params.clientInfo.version must', { ...good, clientInfo: { name: 'host', version: null } }],
+  ];
+  test.each(wrong)('names the path of the fault: %s', (path, params) => {
+    const reading = readInitialize(params);
+    expect(reading).toEqual({ ok: false, fault: expect.stringContaining(path) as string });
+    if (!reading.ok) expect(reading.fault.length).toBeLessThan(200);
+  });
+
+  test('takes a "__proto__" key for an ordinary one', () => {
+    const text =
+      '{"protocolVersion":"x","capabilities":{"__proto__":{"roots":{}}},"clientInfo":{"name":"n","version":"1","__proto__":{"admin":true}}}';
+    const client = read(JSON.parse(text) as JsonObject);
+    expect(client.capabilities['roots']).toBeUndefined();
+    expect(client.info['admin']).toBeUndefined();
+  });
+});
+
+describe('the result of initialize', () => {
+  const server = {
+    serverInfo: { name: 'server', version: '2', title: 'Server' },
+    capabilities: { tools: {} },
+  };
+
+  test('states the negotiated version, never the unknown one that was asked for', () => {
+    const client = read({ ...good, protocolVersion: '1999-01-01' });
+    expect(initializeResult(server, client)['protocolVersion']).toBe('2025-11-25');
+    expect(client.requestedVersion).toBe('1999-01-01');
+  });
+
+  test.each([
+    ['2024-11-05', false],
+    ['2025-03-26', false],
+    ['2025-06-18', true],
+    ['2025-11-25', true],
+  ])('in %s has a title: %s', (protocolVersion, hasTitle) => {
+    const result = initializeResult(server, read({ ...good, protocolVersion }));
+    expect(result['serverInfo']).toEqual(
+      hasTitle ? server.serverInfo : { name: 'server', version: '2' },
+    );
+  });
+
+  test('has instructions only where there are some', () => {
+    expect(initializeResult(server, read(good))).not.toHaveProperty('instructions');
+    expect(initializeResult({ ...server, instructions: '' }, read(good))).toMatchObject({
+      instructions: '',
+    });
+  });
+});
+
+describe('a repeated initialize', () => {
+  test('is the same one if its params are equal to the letter', () => {
+    expect(isSameInitialize(structuredClone(good), read(good))).toBe(true);
+  });
+
+  test.each([
+    ['other params', { ...good, capabilities: {} }],
+    ['more params', { ...good, extra: 1 }],
+    ['no params', undefined],
+  ])('is another one with %s', (_, params) => {
+    expect(isSameInitialize(params, read(good))).toBe(false);
+  });
+
+  test('is none before there was a first', () => {
+    expect(isSameInitialize(good, undefined)).toBe(false);
+    expect(isSameInitialize(undefined, undefined)).toBe(false);
+  });
+});

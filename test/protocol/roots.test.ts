@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { readRootsResult } from '../../src/protocol/roots.ts';
+
+const read = (...roots: readonly unknown[]) => {
+  const reading = readRootsResult({ roots });
+  if (!reading.ok) throw new Error(reading.fault);
+  return reading.roots;
+};
+
+describe('a roots result', () => {
+  test.each([undefined, null, {}, 'file:///a', 3])(
+    'without a list of roots is a fault: %j',
+    (roots) => {
+      expect(readRootsResult({ roots })).toEqual({
+        ok: false,
+        fault: expect.stringContaining('result.roots must be an array') as string,
+      });
+    },
+  );
+
+  test('may be empty, and may say more than its roots', () => {
+    expect(readRootsResult({ roots: [], nextCursor: 'x', _meta: {} })).toEqual({
+      ok: true,
+      roots: [],
+    });
+  });
+});
+
+describe('an entry', () => {
+  test('is usable with a file: URI, in any case, with or without a name', () => {
+    const roots = [{ uri: 'file:///a' }, { uri: 'FILE:///b', name: 'b' }, { uri: 'file://host/c' }];
+    expect(read(...roots)).toEqual(roots);
+  });
+
+  test('with a name that is no string is usable, without the name', () => {
+    expect(read({ uri: 'file:///a', name: 7, _meta: {} })).toEqual([{ uri: 'file:///a' }]);
+  });
+
+  test.each([null, 1, 'file:///a', [], {}, { uri: 1 }, { uri: null }, { name: 'n' }])(
+    'of the wrong shape is malformed, and says so: %j',
+    (entry) => {
+      const [root] = read(entry);
+      expect(root).toMatchObject({ uri: '', problem: { code: 'MALFORMED' } });
+      expect(root?.problem?.message.length).toBeLessThan(200);
+    },
+  );
+
+  test.each(['', '/a', 'a', 'http://a/', 'files:///a', ' file:///a', 'https://x/?file:///a'])(
+    'with another URI is refused, keeping it and its name: %j',
+    (uri) => {
+      expect(read({ uri, name: 'n' })).toMatchObject([
+        { uri, name: 'n', problem: { code: 'NOT_A_FILE_URI' } },
+      ]);
+    },
+  );
+
+  test.each([
+    ['file:///a', 'file:///a'],
+    ['file:///a', 'file:///a/'],
+    ['file:///a//', 'file:///a'],
+  ])('that is in the list already is a duplicate, the first stays: %s %s', (first, second) => {
+    const [one, two] = read({ uri: first }, { uri: second, name: 'again' });
+    expect(one?.problem).toBeUndefined();
+    expect(two).toMatchObject({ uri: second, name: 'again', problem: { code: 'DUPLICATE' } });
+  });
+
+  test('with a very long URI has a short reason', () => {
+    const uri = `http://${'x'.repeat(1_000_000)}`;
+    expect(read({ uri })[0]?.problem?.message.length).toBeLessThan(200);
+  });
+
+  test('that is unusable never voids or moves the others', () => {
+    const entry = fc.oneof(
+      fc.record({ uri: fc.constantFrom('file:///a', 'file:///b', 'x:', 'file:///c/') }),
+      fc.constantFrom<unknown>(null, 1, {}, []),
+    );
+    fc.assert(
+      fc.property(fc.array(entry), (entries) => {
+        const roots = read(...entries);
+        expect(roots).toHaveLength(entries.length);
+        const uris = entries.map((each) => (each as JsonObject | null)?.['uri'] ?? '');
+        expect(roots.map(({ uri }) => uri)).toEqual(uris);
+        const usable = roots.filter(({ problem }) => !problem).map(({ uri }) => uri);
+        expect(new Set(usable).size).toBe(usable.length);
+        expect(usable.length).toBe(
+          new Set(uris.filter((uri) => (uri as string).startsWith('file:'))).size,
+        );
+      }),
+    );
+  });
+
+  test('is read ten thousand times in order', () => {
+    const roots = Array.from({ length: 10_000 }, (_, i) => ({ uri: `file:///${i}` }));
+    expect(read(...roots)).toEqual(roots);
+  });
+});
