@@ -13,7 +13,6 @@ import type { RouterInput } from '../machines/session.machine.ts';
 import type { RouterEvent } from '../machines/session-ports.ts';
 import { describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
 import {
-  ErrorCode,
   RuntimeError,
   errorResponse,
   internalError,
@@ -37,6 +36,15 @@ import { BatchReplies } from './batch-replies.ts';
 import { Call } from './call.ts';
 import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
+import {
+  beforeInitialize,
+  duplicateId,
+  initializeInBatch,
+  methodNotOffered,
+  noBatches,
+  overloaded,
+  shuttingDown,
+} from './refusals.ts';
 
 export interface RouterOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
@@ -137,7 +145,7 @@ class Router implements Behaviour<RouterEvent> {
     const { session } = this.#input;
     if (frame.kind === 'notification') return session.send({ type: 'initialized.received' });
     const { id, params } = frame;
-    if (this.#calls.has(id)) return this.#refuseDuplicate(id, this.#direct);
+    if (this.#calls.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
     session.send({ type: 'initialize.received', id, params });
   }
 
@@ -166,18 +174,11 @@ class Router implements Behaviour<RouterEvent> {
 
   // The gates.
 
-  readonly #refuseBeforeInitialize = ({ id, method }: InboundRequest, replies: Replies): void => {
-    replies.add(
-      errorResponse(id, {
-        code: ErrorCode.invalidRequest,
-        message: `Invalid request: ${describe(method)} came before "initialize"; only "ping" may`,
-      }),
-    );
-  };
+  readonly #refuseBeforeInitialize = ({ id, method }: InboundRequest, replies: Replies): void =>
+    replies.add(errorResponse(id, beforeInitialize(method)));
 
-  readonly #refuseAtEnd = ({ id }: InboundRequest, replies: Replies): void => {
-    replies.add(errorResponse(id, endingError));
-  };
+  readonly #refuseAtEnd = ({ id }: InboundRequest, replies: Replies): void =>
+    replies.add(errorResponse(id, shuttingDown));
 
   #open(client: ClientDescription): void {
     const { writer, correlation, roots } = this.#input;
@@ -196,12 +197,9 @@ class Router implements Behaviour<RouterEvent> {
 
   #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
     const { id, method } = request;
-    if (this.#calls.has(id)) return this.#refuseDuplicate(id, replies);
+    if (this.#calls.has(id)) return replies.add(errorResponse(id, duplicateId(id)));
     const handler = this.#options.handlerOf(method);
-    if (!handler) {
-      const message = `Method not found: ${describe(method)} is not offered by this server`;
-      return replies.add(errorResponse(id, { code: ErrorCode.methodNotFound, message }));
-    }
+    if (!handler) return replies.add(errorResponse(id, methodNotOffered(method)));
     this.#prepare(handler);
     const call = new Call(request, handler, scope, replies);
     this.#calls.set(id, call);
@@ -286,18 +284,11 @@ class Router implements Behaviour<RouterEvent> {
     return internalError;
   }
 
-  #refuseDuplicate(id: RequestId, replies: Replies): void {
-    const message = `Invalid request: a request with the id ${describe(id)} is in flight; it goes on`;
-    replies.add(errorResponse(id, { code: ErrorCode.invalidRequest, message }));
-  }
-
-  #refuseOverload(call: Call): void {
-    const { maxRunning, maxWaiting } = this.#options;
-    const message = `Overloaded: ${maxRunning} requests run and ${maxWaiting} wait; try again when some have been answered`;
-    this.#options.report({ level: 'warning', name: 'request.refused', message });
-    const data = { reason: 'overloaded', retryable: true };
-    call.replies.add(errorResponse(call.id, { code: ErrorCode.serverUnavailable, message, data }));
-    this.#calls.delete(call.id);
+  #refuseOverload({ id, replies }: Call): void {
+    const error = overloaded(this.#options.maxRunning, this.#options.maxWaiting);
+    this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
+    this.#calls.delete(id);
+    replies.add(errorResponse(id, error));
   }
 
   #abandon(): void {
@@ -305,7 +296,7 @@ class Router implements Behaviour<RouterEvent> {
     for (const call of [...this.#calls.values()]) {
       this.#forget(call);
       call.abort(reason);
-      call.replies.add(errorResponse(call.id, endingError));
+      call.replies.add(errorResponse(call.id, shuttingDown));
     }
     this.#onIdle();
   }
@@ -358,9 +349,7 @@ class Router implements Behaviour<RouterEvent> {
   /** @see MCP 2025-03-26, basic, "Batching": the one revision that has it */
   #batch({ frames }: InboundBatch): void {
     if (!this.#acceptsBatches) {
-      const message = 'Invalid request: this revision of the protocol has no batches';
-      const error = { code: ErrorCode.invalidRequest, message };
-      return this.#invalid({ kind: 'invalid', error }, this.#direct);
+      return this.#invalid({ kind: 'invalid', error: noBatches }, this.#direct);
     }
     const replies = new BatchReplies((responses) => {
       this.#outbox.push(responses);
@@ -371,14 +360,9 @@ class Router implements Behaviour<RouterEvent> {
     for (const frame of frames) {
       if (frame.kind === 'invalid') this.#invalid(frame, replies);
       else if (frame.kind !== 'request') this.#routeOne(frame);
-      else if (frame.method === Method.initialize) this.#refuseInBatch(frame, replies);
-      else this.#request(frame, replies);
+      else if (frame.method !== Method.initialize) this.#request(frame, replies);
+      else replies.add(errorResponse(frame.id, initializeInBatch));
     }
-  }
-
-  #refuseInBatch({ id }: InboundRequest, replies: Replies): void {
-    const message = 'Invalid request: "initialize" must not be part of a batch';
-    replies.add(errorResponse(id, { code: ErrorCode.invalidRequest, message }));
   }
 
   /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
@@ -390,12 +374,6 @@ class Router implements Behaviour<RouterEvent> {
     this.#input.writer.send({ type: 'frames.send', frames });
   }
 }
-
-const endingError: WireError = Object.freeze({
-  code: ErrorCode.serverUnavailable,
-  message: 'The server is shutting down',
-  data: { reason: 'shutting-down', retryable: false },
-});
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value;

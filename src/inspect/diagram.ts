@@ -1,6 +1,14 @@
 /** A machine as a Mermaid state diagram, drawn from its code: a drawing that differs from the machine is out of date. */
-import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { readableEvent } from '../machines/xstate-events.ts';
+
+/** What a drawing needs of a transition. */
+interface Transition {
+  readonly eventType: string;
+  readonly target: readonly AnyStateNode[] | undefined;
+  readonly guard?: unknown;
+  readonly actions: readonly unknown[];
+}
 
 /** Mermaid's `stateDiagram-v2` text of a machine, line feed at the end. */
 export function mermaidDiagram(machine: AnyStateMachine): string {
@@ -43,16 +51,16 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
 }
 
 /** A state's own transitions, and the root's for those that may happen in any state and that it does not handle itself. */
-function transitionsOf(node: AnyStateNode, root: AnyStateNode): AnyTransitionDefinition[] {
-  const own = [...node.transitions.values()].flat();
+function transitionsOf(node: AnyStateNode, root: AnyStateNode): Transition[] {
+  const own: Transition[] = [...node.transitions.values()].flat();
   const handled = new Set(own.map(({ eventType }) => eventType));
   const inherits = node.parent === root && node.type !== 'final';
-  const inherited = inherits ? [...root.transitions.values()].flat() : [];
+  const inherited: Transition[] = inherits ? [...root.transitions.values()].flat() : [];
   const leading = inherited.filter(({ eventType, target }) => target && !handled.has(eventType));
   return [...own, ...leading].filter(({ target, actions }) => target || actions.length > 0);
 }
 
-function labelOf({ eventType, guard, actions }: AnyTransitionDefinition): string {
+function labelOf({ eventType, guard, actions }: Transition): string {
   const when = guard === undefined ? '' : ` [${guardName(guard)}]`;
   const then = actions.map(nameOf).filter((name) => name !== '');
   return `${readableEvent(eventType)}${when}${then.length > 0 ? ` / ${then.join(', ')}` : ''}`;

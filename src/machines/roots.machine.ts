@@ -67,7 +67,7 @@ export interface RootsUpdated {
   readonly report: RootsReport;
 }
 
-interface RootsContext extends RootsInput {
+export interface RootsContext extends RootsInput {
   readonly report: RootsReport | undefined;
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
@@ -82,7 +82,7 @@ const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
 );
 
 /** What is published: an outcome, or that the client has no roots to ask for. */
-interface Finding {
+export interface Finding {
   readonly outcome: AskOutcome | { readonly kind: 'undeclared' };
   readonly settled: boolean;
 }

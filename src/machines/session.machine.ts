@@ -74,7 +74,7 @@ export interface RouterInput {
 
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;
 
-interface SessionContext extends SessionInput {
+export interface SessionContext extends SessionInput {
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   readonly router: Ref<RouterEvent>;
@@ -87,7 +87,7 @@ interface SessionContext extends SessionInput {
   readonly cause: CloseCause | undefined;
 }
 
-interface InitializeParams {
+export interface InitializeParams {
   readonly id: RequestId;
   readonly params: JsonObject | undefined;
 }

@@ -47,7 +47,9 @@ export function createSessionLogic(
   const input: SessionInput = {
     server: {
       serverInfo: { name, version, ...(title === undefined ? {} : { title }) },
-      capabilities: Object.assign({}, ...features.map(({ capabilities }) => capabilities)),
+      capabilities: Object.fromEntries(
+        features.flatMap(({ capabilities }) => Object.entries(capabilities)),
+      ),
       ...(instructions === undefined ? {} : { instructions }),
     },
     limits,

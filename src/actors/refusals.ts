@@ -1,0 +1,41 @@
+/** The errors that the router answers with by itself. Each says what was wrong, with what value, and what to do. */
+import { describe } from '../protocol/classify.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { RequestId, WireError } from '../protocol/frames.ts';
+
+export function beforeInitialize(method: string): WireError {
+  return invalidRequest(`${describe(method)} came before "initialize"; only "ping" may`);
+}
+
+export function duplicateId(id: RequestId): WireError {
+  return invalidRequest(`a request with the id ${describe(id)} is in flight; it goes on`);
+}
+
+export function methodNotOffered(method: string): WireError {
+  const message = `Method not found: ${describe(method)} is not offered by this server`;
+  return { code: ErrorCode.methodNotFound, message };
+}
+
+export function overloaded(maxRunning: number, maxWaiting: number): WireError {
+  return {
+    code: ErrorCode.serverUnavailable,
+    message: `Overloaded: ${maxRunning} requests run and ${maxWaiting} wait; try again when some have been answered`,
+    data: { reason: 'overloaded', retryable: true },
+  };
+}
+
+export const shuttingDown: WireError = Object.freeze({
+  code: ErrorCode.serverUnavailable,
+  message: 'The server is shutting down',
+  data: { reason: 'shutting-down', retryable: false },
+});
+
+export const noBatches: WireError = invalidRequest('this revision of the protocol has no batches');
+
+export const initializeInBatch: WireError = invalidRequest(
+  '"initialize" must not be part of a batch',
+);
+
+function invalidRequest(reason: string): WireError {
+  return { code: ErrorCode.invalidRequest, message: `Invalid request: ${reason}` };
+}
