@@ -4,6 +4,23 @@ import { resolve } from 'node:path';
 import { UsageError } from './usage-error.ts';
 
 /**
+ * The directory that the command was started in.
+ *
+ * @throws {UsageError} it has been removed, or cannot be looked at
+ */
+export function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new UsageError(
+      `The directory that this was started in cannot be used (${reason}); start it in one that exists`,
+      { cause: error },
+    );
+  }
+}
+
+/**
  * Makes them absolute and checks that each is a directory.
  *
  * @throws {UsageError} one that is missing, is something else, or cannot be looked at

@@ -13,6 +13,9 @@ export interface ProcessEnd {
   exitCode(cause: CloseCause): number;
 }
 
+/** The part of the process that is used here. */
+type Host = Pick<NodeJS.Process, 'on' | 'off' | 'exit'>;
+
 const endingSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** How much longer than its drain time a session may take, milliseconds, before the process ends without it. */
@@ -22,7 +25,12 @@ const graceMs = 1000;
  * Listens to the process: the first signal ends the session, the second one the process at once; what nobody catches is logged
  * and ends the session.
  */
-export function endWithProcess(session: Endable, log: Log, drainTimeoutMs: number): ProcessEnd {
+export function endWithProcess(
+  session: Endable,
+  log: Log,
+  drainTimeoutMs: number,
+  host: Host = process,
+): ProcessEnd {
   const failures: unknown[] = [];
 
   function end(reason: string): void {
@@ -31,14 +39,14 @@ export function endWithProcess(session: Endable, log: Log, drainTimeoutMs: numbe
     setTimeout(() => {
       const message = `The session has not ended ${graceMs} ms after its drain time; the process ends without it`;
       log.report({ level: 'error', name: 'process.abandoned', message });
-      void log.close().then(() => process.exit(1));
+      void log.close().then(() => host.exit(1));
     }, drainTimeoutMs + graceMs);
   }
 
   function endOnFirst(signal: NodeJS.Signals): void {
     for (const name of endingSignals) {
-      process.off(name, endOnFirst);
-      process.on(name, (again) => process.exit(128 + constants.signals[again]));
+      host.off(name, endOnFirst);
+      host.on(name, (again) => host.exit(128 + constants.signals[again]));
     }
     const message = `${signal} ends the session; a second signal ends the process at once`;
     log.report({ level: 'info', name: 'process.signalled', message, details: { signal } });
@@ -51,9 +59,9 @@ export function endWithProcess(session: Endable, log: Log, drainTimeoutMs: numbe
     if (failures.push(error) === 1) end(origin);
   }
 
-  for (const name of endingSignals) process.on(name, endOnFirst);
-  process.on('uncaughtException', (error) => fail(error, 'uncaught exception'));
-  process.on('unhandledRejection', (reason) => fail(reason, 'unhandled rejection'));
+  for (const name of endingSignals) host.on(name, endOnFirst);
+  host.on('uncaughtException', (error) => fail(error, 'uncaught exception'));
+  host.on('unhandledRejection', (reason) => fail(reason, 'unhandled rejection'));
 
   return {
     exitCode: (cause) => (cause.kind === 'failure' || failures.length > 0 ? 1 : 0),

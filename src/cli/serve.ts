@@ -6,7 +6,7 @@ import { defaultLimits } from '../server/limits.ts';
 import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { ServeInvocation } from './arguments.ts';
-import { checkDirectories } from './directories.ts';
+import { checkDirectories, workingDirectory } from './directories.ts';
 import { createLog } from './log.ts';
 import type { Log } from './log.ts';
 import { humanForm, jsonForm } from './log-line.ts';
@@ -22,7 +22,7 @@ import { packageVersion } from './version.ts';
  * @throws {UsageError} directories or a log file that cannot be used; nothing has been started then
  */
 export async function serve(invocation: ServeInvocation, script: string): Promise<number> {
-  const cwd = process.cwd();
+  const cwd = workingDirectory();
   const directories = checkDirectories(invocation.directories, cwd);
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;

@@ -78,6 +78,17 @@ describe('the command', () => {
     expect(readFileSync(file, 'utf8')).toBe('');
   });
 
+  test('says so where the directory that it was started in is gone', () => {
+    const vanish = preload(`import { mkdirSync, rmdirSync } from 'node:fs';
+      mkdirSync('gone-soon');
+      process.chdir('gone-soon');
+      rmdirSync('../gone-soon');`);
+    const args = [...vanish, ...command];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: base, encoding: 'utf8' });
+    expect([status, stderr.split('\n').length]).toEqual([2, 2]);
+    expect(stderr).toMatch(/^mcp-actors: The directory that this was started in cannot be used/);
+  });
+
   test('runs through a symbolic link, as package managers install it', () => {
     const link = join(base, 'mcp-actors');
     symlinkSync(command[0] as string, link);
