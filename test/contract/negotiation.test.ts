@@ -1,0 +1,103 @@
+import { initialize, notification, request } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { echo, operate, serve, textOf } from './serving.ts';
+
+describe('version negotiation', () => {
+  test.each(['2026-07-28', '1999-01-01', '', 'latest', '2025-11-25 '])(
+    'answers the unknown version %j with the latest [LIFE-02]',
+    async (protocolVersion) => {
+      const { peer, session } = serve({ tools: [echo] });
+      const reply = await peer.handshake({ protocolVersion });
+      expect(reply['protocolVersion']).toBe('2025-11-25');
+      expect(session.actor.getSnapshot().context.client?.requestedVersion).toBe(protocolVersion);
+      expect(textOf(await peer.call('echo', {}))).toBe('{}');
+    },
+  );
+});
+
+describe('a malformed initialize', () => {
+  const clientInfo = { name: 'client', version: '1' };
+  const protocolVersion = '2025-06-18';
+  const capabilities = {};
+
+  const faults: readonly [path: string, params: object | undefined][] = [
+    ['params', undefined],
+    ['params.protocolVersion', { capabilities, clientInfo }],
+    ['params.protocolVersion', { protocolVersion: 20250618, capabilities, clientInfo }],
+    ['params.capabilities', { protocolVersion, clientInfo }],
+    ['params.capabilities', { protocolVersion, capabilities: null, clientInfo }],
+    ['params.capabilities', { protocolVersion, capabilities: [], clientInfo }],
+    ['params.capabilities', { protocolVersion, capabilities: 'roots', clientInfo }],
+    ['params.clientInfo', { protocolVersion, capabilities }],
+    ['params.clientInfo', { protocolVersion, capabilities, clientInfo: 'client' }],
+    ['params.clientInfo.name', { protocolVersion, capabilities, clientInfo: { version: '1' } }],
+    [
+      'params.clientInfo.name',
+      { protocolVersion, capabilities, clientInfo: { ...clientInfo, name: 7 } },
+    ],
+    [
+      'params.clientInfo.version',
+      { protocolVersion, capabilities, clientInfo: { name: 'client' } },
+    ],
+  ];
+
+  test.each(faults)('names %s, and a right one may follow [LIFE-03]', async (path, params) => {
+    const { peer, session } = serve({ tools: [echo] });
+    peer.send(params ? { ...request(0, 'initialize'), params } : request(0, 'initialize'));
+    const { code, message } = await peer.error(0);
+    expect(code).toBe(-32602);
+    expect(message).toMatch(new RegExp(`${path.replaceAll('.', '\\.')} must be`));
+    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+
+    const reply = await peer.handshake({ protocolVersion });
+    expect(reply['protocolVersion']).toBe(protocolVersion);
+  });
+
+  test('is refused too once the session is negotiated, and harms nothing [LIFE-08]', async () => {
+    const { peer } = await operate({ tools: [echo] });
+    peer.send(request(1, 'initialize', { capabilities }));
+    expect([-32600, -32602]).toContain((await peer.error(1)).code);
+    expect(textOf(await peer.call('echo', {}))).toBe('{}');
+  });
+
+  test('as a notification is no initialize [BASE-05] [LIFE-04]', async () => {
+    const { peer, session } = serve({ tools: [echo] });
+    peer.send(notification('initialize', { protocolVersion, capabilities, clientInfo }));
+    await peer.quiet();
+    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+    expect(peer.received).toHaveLength(1);
+  });
+});
+
+describe('capabilities', () => {
+  test('of a server without features are none, and their methods are not found [LIFE-11]', async () => {
+    const { peer } = serve({});
+    const reply = await peer.handshake();
+    expect(reply['capabilities']).toEqual({});
+    for (const method of ['tools/list', 'resources/list', 'prompts/list', 'logging/setLevel']) {
+      await expect(peer.ask(method)).rejects.toMatchObject({ error: { code: -32601 } });
+    }
+  });
+
+  test('never name roots: those are the client’s [LIFE-11]', async () => {
+    const { peer } = serve({ tools: [echo], resources: [] });
+    const reply = await peer.handshake({ capabilities: { roots: {} } });
+    expect(reply['capabilities']).not.toHaveProperty('roots');
+    await expect(peer.ask('roots/list')).rejects.toMatchObject({ error: { code: -32601 } });
+  });
+
+  test('of a client may hold what nobody knows yet [LIFE-01]', async () => {
+    const { peer } = serve({ tools: [echo] });
+    peer.send(initialize(1, { capabilities: { telepathy: { range: 3 }, experimental: {} } }));
+    expect((await peer.response(1)).error).toBeUndefined();
+  });
+
+  test('title of a server is told to revisions that know titles [LIFE-11]', async () => {
+    const older = serve({ title: 'A title' });
+    const newer = serve({ title: 'A title' });
+    const told = await newer.peer.handshake({ protocolVersion: '2025-06-18' });
+    const untold = await older.peer.handshake({ protocolVersion: '2025-03-26' });
+    expect(told['serverInfo']).toHaveProperty('title', 'A title');
+    expect(untold['serverInfo']).not.toHaveProperty('title');
+  });
+});

@@ -1,0 +1,92 @@
+/** Sessions under test: every frame of theirs is checked, their time is simulated, and nothing of them outlives the test. */
+import { createMcpServer, defaultLimits, defineTool, memory } from 'mcp-actors';
+import type { HandlerContext, JsonObject, ServerDefinition, Tool, ToolOutput } from 'mcp-actors';
+import { converse, turn } from 'mcp-actors/testing';
+import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
+import { expect, onTestFinished } from 'vitest';
+import { officialSchemas } from './official-schemas.ts';
+import { streams } from './stream-wire.ts';
+import type { TestWire } from './stream-wire.ts';
+import { TestClock } from './test-clock.ts';
+
+/** The revisions of the legacy era, oldest first. */
+export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
+
+const transports = { memory, stdio: streams } as const;
+
+export type TransportName = keyof typeof transports;
+
+/** Every revision over every transport. */
+export const combinations = revisions.flatMap((revision) =>
+  (['memory', 'stdio'] as const).map((transport) => ({ revision, transport })),
+);
+
+export interface Serving extends Conversation<TestWire> {
+  readonly clock: TestClock;
+}
+
+export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clock'> {
+  readonly transport?: TransportName;
+}
+
+/** Starts a session of a server that has these features; it is checked and ended when the test is. */
+export function serve(
+  features: Partial<ServerDefinition>,
+  { transport = 'memory', ...options }: ServingOptions = {},
+): Serving {
+  const clock = new TestClock();
+  const server = createMcpServer({ name: 'under-test', version: '1.0.0', ...features });
+  const connection = transports[transport]();
+  const conversation = converse(server, { ...options, clock, check: officialSchemas }, connection);
+  onTestFinished(async () => {
+    const { session, peer, wire } = conversation;
+    const isOpen = () => session.actor.getSnapshot().status === 'active';
+    wire.resumeReading();
+    if (isOpen()) session.shutdown('the test has ended');
+    await turn();
+    // A handler that the test has left hanging holds the session until its deadline.
+    if (isOpen()) clock.increment(options.limits?.drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
+    await session.closed;
+    expect(peer.violations).toEqual([]);
+    expect(clock.liveTimers).toBe(0);
+  });
+  return { ...conversation, clock };
+}
+
+export interface OperationOptions extends ServingOptions {
+  readonly revision?: string;
+  readonly capabilities?: Introduction['capabilities'];
+}
+
+/** Starts a session and brings it into operation. */
+export async function operate(
+  features: Partial<ServerDefinition>,
+  { revision = '2025-11-25', capabilities = {}, ...options }: OperationOptions = {},
+): Promise<Serving> {
+  const serving = serve(features, options);
+  await serving.peer.handshake({ protocolVersion: revision, capabilities });
+  return serving;
+}
+
+/** A tool that takes any arguments. */
+export function tool(
+  name: string,
+  handler: (args: JsonObject, context: HandlerContext) => unknown,
+): Tool {
+  return defineTool({
+    name,
+    description: `The ${name} tool`,
+    inputSchema: { type: 'object' },
+    // What the types forbid is tested as well: a handler may be written in JavaScript.
+    handler: handler as (args: unknown, context: HandlerContext) => ToolOutput,
+  });
+}
+
+/** Answers with its own arguments as text. */
+export const echo: Tool = tool('echo', (args) => JSON.stringify(args));
+
+/** The text of a tool's result. */
+export function textOf(result: JsonObject | undefined): string {
+  const [block] = (result?.['content'] ?? []) as readonly { readonly text?: string }[];
+  return block?.text ?? '';
+}

@@ -1,0 +1,24 @@
+import { SimulatedClock } from 'xstate';
+
+/** A simulated clock that knows how many timers are set. */
+export class TestClock extends SimulatedClock {
+  readonly #live = new Set<number>();
+
+  get liveTimers(): number {
+    return this.#live.size;
+  }
+
+  override setTimeout(callback: () => void, delayMs: number): number {
+    const id = super.setTimeout(() => {
+      this.#live.delete(id);
+      callback();
+    }, delayMs);
+    this.#live.add(id);
+    return id;
+  }
+
+  override clearTimeout(id: number): void {
+    this.#live.delete(id);
+    super.clearTimeout(id);
+  }
+}
