@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
 import { onSignal, preload } from './preload.ts';
@@ -78,6 +79,18 @@ describe('the process ends with exit code 0', () => {
   });
 });
 
+test('leaves no child behind, not even as a zombie', async () => {
+  const child = preload(`import { spawn } from 'node:child_process';
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    console.error(JSON.stringify({ event: 'child', message: child.pid }));
+    process.stdin.on('end', () => child.kill('SIGKILL'));`);
+  const server = launch([...child, ...command], project);
+  const { message: pid } = await server.log.find(({ event }) => event === 'child');
+  server.child.stdin.end();
+  expect(await server.exit).toEqual(clean);
+  expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
+});
+
 describe('a second signal', () => {
   test.each([
     ['SIGTERM', 143],
@@ -87,8 +100,8 @@ describe('a second signal', () => {
     server.child.kill('SIGTERM');
     await server.log.find(({ event }) => event === 'process.signalled');
     server.child.kill(signal);
-    server.child.stdout.resume();
-    expect(await server.exit).toEqual({ code, signal: null });
+    // Reading before it has ended would let it end by itself.
+    expect(await once(server.child, 'exit')).toEqual([code, null]);
   });
 });
 
@@ -159,8 +172,7 @@ describe('stdout and stderr', () => {
     await server.request(1, 'ping');
     server.child.stdin.end();
     // The exit is told by the process; that its pipes are closed would need a reader.
-    const code = await new Promise((resolve) => server.child.once('exit', resolve));
-    expect(code).toBe(0);
+    expect(await once(server.child, 'exit')).toEqual([0, null]);
     server.child.stderr.resume();
   });
 });
