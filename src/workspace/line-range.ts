@@ -1,5 +1,5 @@
 /** Taking a range of lines out of text that comes in pieces, holding no more than the range. */
-import { cutText } from './text-cut.ts';
+import { afterPair, cutText } from './text-cut.ts';
 
 export interface LineRange {
   /** From 1. */
@@ -63,7 +63,8 @@ export class LineTaker {
     const column = this.#column;
     this.#column += part.length;
     if (this.#line < startLine || this.#line > endLine || this.#next !== undefined) return;
-    const skipped = this.#line === startLine ? Math.max(0, startColumn - column) : 0;
+    const skipped =
+      this.#line === startLine ? afterPair(part, Math.max(0, startColumn - column)) : 0;
     if (skipped >= part.length) return;
     const room = maxCharacters - this.#length;
     const fits = part.length - skipped <= room;

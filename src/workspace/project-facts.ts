@@ -26,6 +26,8 @@ export interface ProjectFacts {
 /** Larger files are reported, not read. */
 const maxFileBytes = 1024 * 1024;
 const maxScripts = 100;
+/** A directory called `makefile` declares nothing. */
+const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
 /** Reads a project's facts. A broken file is reported in its place; nothing about a file's content makes it reject. */
 export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts> {
@@ -58,7 +60,7 @@ async function readScripts(
     const problem = `${scripts.length} are declared, the first ${maxScripts} are listed`;
     return { file, runner, scripts: scripts.slice(0, maxScripts), problem };
   } catch (error) {
-    if (error instanceof ToolError && error.code === 'NOT_FOUND') return undefined;
+    if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
     if (error instanceof ToolError || error instanceof SyntaxError) {
       return { file, runner, scripts: [], problem: error.message };
     }

@@ -1,0 +1,75 @@
+/** What a tool sees of its session, with everything that it did to it kept. */
+import { expect } from 'vitest';
+import type { RootsReport } from '../../src/machines/roots.machine.ts';
+import { ToolError } from '../../src/protocol/errors.ts';
+import { latestRevision } from '../../src/protocol/revisions/registry.ts';
+import type { Root } from '../../src/protocol/roots.ts';
+import type { Tool } from '../../src/server/definition.ts';
+import type { HandlerContext } from '../../src/server/handler-context.ts';
+import type { ToolOutput, ToolResult } from '../../src/server/content.ts';
+
+/** A settled report of roots that are resolved already. */
+export function reportOf(roots: readonly Root[], rest: Partial<RootsReport> = {}): RootsReport {
+  return { status: 'known', generation: 1, settled: true, roots, ...rest };
+}
+
+/** The report of a client without the capability. */
+export const undeclared: RootsReport = {
+  status: 'undeclared',
+  generation: 1,
+  settled: true,
+  roots: [],
+};
+
+export interface FakeContext extends HandlerContext {
+  readonly reported: { readonly progress: number; readonly message?: string }[];
+}
+
+/** A context whose roots are `report`, and whose signal is `signal`. */
+export function fakeContext(
+  report: RootsReport = undeclared,
+  signal: AbortSignal = new AbortController().signal,
+): FakeContext {
+  const reported: FakeContext['reported'] = [];
+  return {
+    requestId: 1,
+    signal,
+    reported,
+    client: {
+      revision: latestRevision,
+      requestedVersion: latestRevision.version,
+      info: { name: 'test', version: '0' },
+      capabilities: {},
+      fingerprint: '',
+    },
+    roots: async () => report,
+    progress: (progress, details) => void reported.push({ progress, ...details }),
+    request: async () => {
+      throw new Error('The workspace asks the client for nothing but roots');
+    },
+  };
+}
+
+/** Calls a tool and gives its structured result and its text. */
+export async function callTool<TStructured = Record<string, unknown>>(
+  tool: Tool,
+  args: object,
+  context: HandlerContext,
+): Promise<{ readonly structured: TStructured; readonly text: string }> {
+  const output: ToolOutput = await tool.handler(args as never, context);
+  const { structured, content } = output as ToolResult;
+  const text = (content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+  return { structured: structured as TStructured, text };
+}
+
+/** The `ToolError` that a promise rejects with. */
+export async function toolError(promise: Promise<unknown>): Promise<ToolError> {
+  const error: unknown = await promise.then(
+    (value) => {
+      throw new Error(`Expected a ToolError, got ${JSON.stringify(value)}`);
+    },
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ToolError);
+  return error as ToolError;
+}

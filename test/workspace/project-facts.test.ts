@@ -1,0 +1,221 @@
+import { execFileSync } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readGitHead } from '../../src/workspace/git-head.ts';
+import { readProjectFacts } from '../../src/workspace/project-facts.ts';
+import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
+import type { Files } from './temporary-directory.ts';
+
+function git(directory: string, ...args: readonly string[]): string {
+  const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
+  return execFileSync('git', [...identity, ...args], {
+    cwd: directory,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  }).trim();
+}
+
+async function repository(): Promise<string> {
+  const directory = await temporaryDirectory({ 'main/a/b/': '' });
+  const main = join(directory, 'main');
+  git(main, 'init', '--initial-branch=feature/one');
+  git(main, 'commit', '--allow-empty', '--message=first');
+  return main;
+}
+
+describe('git', () => {
+  test('the branch is read, from a directory below too', async () => {
+    const main = await repository();
+    const expected = { kind: 'branch', branch: 'feature/one', repository: main };
+    expect(await readGitHead(main)).toEqual(expected);
+    expect(await readGitHead(join(main, 'a/b'))).toEqual(expected);
+  });
+
+  test('a detached head gives its commit', async () => {
+    const main = await repository();
+    git(main, 'checkout', '--detach');
+    const commit = git(main, 'rev-parse', 'HEAD');
+    expect(await readGitHead(main)).toEqual({ kind: 'detached', commit, repository: main });
+  });
+
+  test('a worktree has its own branch', async () => {
+    const main = await repository();
+    const tree = join(main, '../tree');
+    git(main, 'worktree', 'add', '-b', 'second', tree);
+    expect(await readGitHead(tree)).toMatchObject({ kind: 'branch', branch: 'second' });
+  });
+
+  test('no repository is no fact', async () => {
+    expect(await readGitHead(await temporaryDirectory())).toBeUndefined();
+  });
+
+  test.each<[string, Files]>([
+    ['no HEAD', { '.git/': '' }],
+    ['a HEAD of another form', { '.git/HEAD': 'root:x:0:0:root' }],
+    ['a link to nowhere', { '.git': 'gitdir: /nowhere/at/all' }],
+    ['a file without a link', { '.git': 'nonsense' }],
+    ['a HEAD that is too large', { '.git/HEAD': `ref: refs/heads/${'x'.repeat(5000)}` }],
+    ['reftable', { '.git/HEAD': 'ref: refs/heads/.invalid' }],
+  ])('a repository with %s is reported, without its content', async (_, files) => {
+    const head = await readGitHead(await temporaryDirectory(files));
+    expect(head).toMatchObject({ kind: 'unreadable', problem: expect.any(String) });
+    expect(JSON.stringify(head)).not.toContain('root:x');
+  });
+
+  test('a .git that is a pipe is not waited for', async () => {
+    const directory = await temporaryDirectory();
+    execFileSync('mkfifo', [join(directory, '.git')]);
+    expect(await readGitHead(directory)).toMatchObject({ kind: 'unreadable' });
+  });
+});
+
+async function scriptsOf(files: Files) {
+  const base = await temporaryDirectory(files);
+  return (await readProjectFacts({ directories: [base], base })).scripts;
+}
+
+async function namesIn(file: string, content: string): Promise<readonly string[]> {
+  const [source] = await scriptsOf({ [file]: content });
+  return source?.scripts.map(({ name }) => name) ?? [];
+}
+
+describe('scripts', () => {
+  test('package.json, with and without a byte order mark', async () => {
+    const content = '{"scripts":{"build":"tsc","test":"vitest"}}';
+    for (const text of [content, `\uFEFF${content}`]) {
+      expect(await scriptsOf({ 'package.json': text })).toEqual([
+        {
+          file: 'package.json',
+          runner: 'npm run',
+          scripts: [
+            { name: 'build', command: 'tsc' },
+            { name: 'test', command: 'vitest' },
+          ],
+        },
+      ]);
+    }
+  });
+
+  test('targets of a Makefile', async () => {
+    const makefile = `.PHONY: all
+CC := gcc
+FLAGS = -O2
+URL ::= x
+all: build test
+build test: deps ## both
+	echo recipe: not a target
+%.o: %.c
+	$(CC)
+dist/app.js: src
+install::
+$(OUT): x
+`;
+    expect(await namesIn('Makefile', makefile)).toEqual([
+      'all',
+      'build',
+      'test',
+      'dist/app.js',
+      'install',
+    ]);
+  });
+
+  test('recipes of a justfile', async () => {
+    const justfile = `set shell := ["bash"]
+version := "1:2"
+alias b := build
+build target='all': clean
+    echo done: yes
+@quiet:
+_private:
+clean:
+`;
+    expect(await namesIn('justfile', justfile)).toEqual(['build', 'quiet', 'clean']);
+  });
+
+  test('tasks of deno.jsonc, with comments and trailing commas', async () => {
+    const text = `{
+  // "no": "comment"
+  "tasks": { "dev": "deno run // main.ts", /* x */ "full": { "command": "a" }, },
+}`;
+    expect((await scriptsOf({ 'deno.jsonc': text }))[0]?.scripts).toEqual([
+      { name: 'dev', command: 'deno run // main.ts' },
+      { name: 'full', command: 'a' },
+    ]);
+  });
+
+  test('scripts of composer.json and entry points of pyproject.toml', async () => {
+    expect(
+      await scriptsOf({
+        'composer.json': '{"scripts":{"test":["a","b"]}}',
+        'pyproject.toml':
+          '[project]\nname = "x"\n[project.scripts]\nserve = "app:main"\n[tool.x]\ny = "z"\n',
+      }),
+    ).toEqual([
+      {
+        file: 'composer.json',
+        runner: 'composer run',
+        scripts: [{ name: 'test', command: 'a && b' }],
+      },
+      { file: 'pyproject.toml', runner: '', scripts: [{ name: 'serve', command: 'app:main' }] },
+    ]);
+  });
+
+  test('a broken file is reported and the others are read', async () => {
+    const sources = await scriptsOf({
+      'package.json': '{',
+      'composer.json': '[]',
+      'deno.json': '{"tasks":[]}',
+      'makefile/': '',
+      Makefile: 'all:\n',
+    });
+    expect(
+      sources.map(({ file, scripts, problem }) => [file, scripts.length, problem !== undefined]),
+    ).toEqual([
+      ['package.json', 0, true],
+      ['deno.json', 0, true],
+      ['composer.json', 0, true],
+      ['Makefile', 1, false],
+    ]);
+  });
+
+  test('a file beyond the size limit is reported, not read', async () => {
+    const [source] = await scriptsOf({
+      'package.json': `{"scripts":{}}${' '.repeat(1024 * 1024)}`,
+    });
+    expect(source?.problem).toMatch(/larger/);
+  });
+
+  test('hostile files cost no more than their size', async () => {
+    const size = 1000 * 1000;
+    const sources = await scriptsOf({
+      'deno.json': '/*'.repeat(size / 2),
+      'deno.jsonc': `"${'\\"'.repeat(size / 2)}`,
+      Makefile: 'a '.repeat(size / 2),
+      justfile: `a${' '.repeat(size)}`,
+      'pyproject.toml': `[project.scripts]\n${'a'.repeat(size)}`,
+    });
+    expect(sources.map(({ file }) => file)).toEqual(['deno.json', 'deno.jsonc']);
+  });
+
+  test('a link out of the roots is not read', async () => {
+    const elsewhere = await temporaryDirectory({ 'package.json': '{"scripts":{"secret":"x"}}' });
+    const base = await temporaryDirectory();
+    await symlink(join(elsewhere, 'package.json'), join(base, 'package.json'));
+    const { scripts } = await readProjectFacts({ directories: [base], base });
+    expect(scripts).toEqual([
+      {
+        file: 'package.json',
+        runner: 'npm run',
+        scripts: [],
+        problem: expect.stringContaining('outside'),
+      },
+    ]);
+  });
+
+  test('a directory without any declares nothing', async () => {
+    const base = await temporaryDirectory();
+    await writeFiles(base, { 'package.json': '{"name":"x"}' });
+    expect((await readProjectFacts({ directories: [base], base })).scripts).toEqual([]);
+  });
+});

@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RootsReport } from '../../src/machines/roots.machine.ts';
+import { chooseProject } from '../../src/workspace/project.ts';
+import type {
+  DirectoryReading,
+  ProjectChoice,
+  SourceReadings,
+} from '../../src/workspace/project.ts';
+import { fallbackNote, whyChosen, whyNoProject } from '../../src/workspace/project-notes.ts';
+import { reportOf, undeclared } from './fake-context.ts';
+
+const good = (path: string): DirectoryReading => ({ given: path, check: { ok: true, path } });
+const missing = (given: string): DirectoryReading => ({
+  given,
+  check: { ok: false, code: 'NOT_FOUND', message: `"${given}" does not exist` },
+});
+const rootAt = (path: string) => ({ uri: `file://${path}`, path });
+const unusableRoot = {
+  uri: 'file:///gone',
+  problem: { code: 'NOT_FOUND', message: '"/gone" does not exist' },
+} as const;
+
+function choose(readings: Partial<SourceReadings>): ProjectChoice {
+  return chooseProject({
+    directories: [],
+    followRoots: false,
+    report: undeclared,
+    cwd: good('/cwd'),
+    home: '/home/me',
+    ...readings,
+  });
+}
+
+const paths = ({ usable }: ProjectChoice) => usable.map(({ path }) => path);
+const reasonOf = ({ skipped }: ProjectChoice, source: string) =>
+  skipped.find((skip) => skip.source === source)?.reason;
+
+describe('precedence', () => {
+  test('roots come before the environment, and that before the working directory', () => {
+    const env = good('/env');
+    const report = reportOf([rootAt('/a'), rootAt('/b')]);
+    expect(choose({ report, env })).toMatchObject({ source: 'roots' });
+    expect(paths(choose({ report, env }))).toEqual(['/a', '/b']);
+    expect(choose({ env })).toMatchObject({ source: 'env' });
+    expect(choose({})).toMatchObject({ source: 'cwd' });
+  });
+
+  const cases = {
+    directories: fc.constantFrom(
+      [],
+      [good('/given')],
+      [missing('/given')],
+      [missing('/x'), good('/given')],
+    ),
+    followRoots: fc.boolean(),
+    report: fc.constantFrom<RootsReport>(
+      undeclared,
+      reportOf([]),
+      reportOf([unusableRoot]),
+      reportOf([unusableRoot, rootAt('/given/inner')]),
+      reportOf([rootAt('/elsewhere')]),
+      reportOf([], { status: 'unsupported', problem: 'Method not found' }),
+      reportOf([], { status: 'failed', problem: 'the client did not answer within 5000 ms' }),
+      reportOf([rootAt('/given/inner')], { status: 'failed', problem: 'timed out' }),
+      reportOf([], { settled: false }),
+    ),
+    env: fc.constantFrom(undefined, good('/env'), missing('/env'), good('/'), good('/home/me')),
+    cwd: fc.constantFrom(good('/cwd'), good('/'), good('/home/me'), missing('/cwd')),
+  };
+
+  test('every combination of sources gives the first in order that has something usable, and a reason for each other one', () => {
+    fc.assert(
+      fc.property(fc.record(cases), ({ env, ...rest }) => {
+        const readings = { ...rest, ...(env === undefined ? {} : { env }) };
+        const choice = choose(readings);
+        const given = rest.directories.filter(({ check }) => check.ok).length > 0;
+        const roots = rest.report.roots.flatMap(({ path }) => (path === undefined ? [] : [path]));
+        const isCeiling = rest.directories.length > 0 && !rest.followRoots;
+        const usableRoots = isCeiling
+          ? roots.filter((path) => given && path.startsWith('/given/'))
+          : roots;
+        const isNarrow = (reading: DirectoryReading | undefined) =>
+          reading?.check.ok === true && !['/', '/home/me'].includes(reading.check.path);
+        const expected =
+          usableRoots.length > 0
+            ? 'roots'
+            : rest.directories.length > 0
+              ? given
+                ? 'argument'
+                : undefined
+              : isNarrow(env)
+                ? 'env'
+                : isNarrow(rest.cwd)
+                  ? 'cwd'
+                  : undefined;
+        expect(choice.source).toBe(expected);
+        expect(choice.usable.length > 0).toBe(expected !== undefined);
+        expect(choice.usable.every(({ source }) => source === expected)).toBe(true);
+        expect(choice.skipped.map(({ source }) => source)).toEqual(
+          ['argument', 'roots', 'env', 'cwd'].filter((source) => source !== expected),
+        );
+        expect(choice.skipped.every(({ reason }) => reason.length > 0)).toBe(true);
+        expect((expected === undefined ? whyNoProject : whyChosen)(choice)).toMatch(/\w/);
+        expect(choice.warnings.some((warning) => warning.includes('MCP_PROJECT_PATH'))).toBe(
+          env !== undefined && !isNarrow(env),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('directories of the command line', () => {
+  const directories = [good('/work/one'), good('/work/two')];
+
+  test('a root inside one narrows to it', () => {
+    const choice = choose({ directories, report: reportOf([rootAt('/work/two/package')]) });
+    expect(paths(choice)).toEqual(['/work/two/package']);
+    expect(choice.source).toBe('roots');
+  });
+
+  test('a root outside every one is unusable with that reason, also a wider one and one that only begins alike', () => {
+    for (const path of ['/elsewhere', '/work', '/work/onesie']) {
+      const choice = choose({ directories, report: reportOf([rootAt(path)]) });
+      expect(paths(choice)).toEqual(['/work/one', '/work/two']);
+      expect(choice.source).toBe('argument');
+      expect(choice.roots[0]?.problem).toMatchObject({ code: 'OUTSIDE_DIRECTORIES' });
+      expect(choice.roots[0]?.problem?.message).toContain('/work/one');
+      expect(fallbackNote(choice)).toContain(path);
+    }
+  });
+
+  test('with followRoots the roots replace them', () => {
+    const report = reportOf([rootAt('/elsewhere')]);
+    expect(paths(choose({ directories, followRoots: true, report }))).toEqual(['/elsewhere']);
+    expect(paths(choose({ directories, followRoots: true }))).toEqual(['/work/one', '/work/two']);
+  });
+
+  test('the root of the file system and the home directory are accepted', () => {
+    expect(paths(choose({ directories: [good('/')] }))).toEqual(['/']);
+    expect(paths(choose({ directories: [good('/home/me')] }))).toEqual(['/home/me']);
+  });
+
+  test('where none exists any more nothing wider is used', () => {
+    const choice = choose({
+      directories: [missing('/gone')],
+      env: good('/env'),
+      report: reportOf([rootAt('/a')]),
+    });
+    expect(choice.source).toBeUndefined();
+    expect(whyNoProject(choice)).toContain('/gone');
+  });
+
+  test('one given twice is one root', () => {
+    const given = [good('/b'), good('/a'), good('/b')];
+    expect(paths(choose({ directories: given }))).toEqual(['/b', '/a']);
+  });
+});
+
+describe('reasons', () => {
+  test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
+    const problem = 'the client did not answer within 5000 ms';
+    expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
+      `Fallback: roots were asked for, but ${problem}; so the server's working directory is used: /cwd`,
+    );
+    expect(reasonOf(choose({}), 'roots')).toContain('does not declare');
+    expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');
+    expect(reasonOf(choose({ report: reportOf([unusableRoot]) }), 'roots')).toContain(
+      '"/gone" does not exist',
+    );
+    expect(
+      reasonOf(choose({ report: reportOf([], { status: 'unsupported' }) }), 'roots'),
+    ).toContain('-32601');
+    expect(reasonOf(choose({ report: reportOf([], { settled: false }) }), 'roots')).toContain(
+      'not answered yet',
+    );
+  });
+
+  test('a choice of the roots needs no note', () => {
+    expect(fallbackNote(choose({ report: reportOf([rootAt('/a')]) }))).toBeUndefined();
+  });
+
+  test('roots kept from before a failure are used with a warning', () => {
+    const report = reportOf([rootAt('/a')], { status: 'failed', problem: 'timed out' });
+    expect(choose({ report })).toMatchObject({
+      source: 'roots',
+      warnings: [expect.stringContaining('timed out')],
+    });
+  });
+
+  test('the root of the file system and the home directory are no silent fallback', () => {
+    for (const path of ['/', '/home/me']) {
+      const choice = choose({ env: good(path), cwd: good(path) });
+      expect(choice.source).toBeUndefined();
+      expect(reasonOf(choice, 'cwd')).toContain('only where it is given');
+      expect(choice.warnings[0]).toContain('MCP_PROJECT_PATH');
+    }
+  });
+
+  test('a client that declares the home directory as its root gets it', () => {
+    expect(paths(choose({ report: reportOf([rootAt('/home/me')]) }))).toEqual(['/home/me']);
+  });
+});

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
+import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/ripgrep.ts';
+import { toolError } from './fake-context.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const never = new AbortController().signal;
+
+function searching(cwd: string, pattern: string, rest: Partial<RipgrepRun> = {}): RipgrepRun {
+  const args = [...ripgrepArguments, '--json', `--regexp=${pattern}`, '--', './'];
+  return { args, cwd, signal: never, separator: '\n', ...rest };
+}
+
+async function all(
+  run: RipgrepRun,
+): Promise<{ texts: string[]; cut: boolean[]; end: RipgrepEnd | undefined }> {
+  const texts: string[] = [];
+  const cut: boolean[] = [];
+  let end: RipgrepEnd | undefined;
+  const onEnd = (given: RipgrepEnd) => void (end = given);
+  for await (const record of ripgrep({ ...run, onEnd })) {
+    texts.push(record.bytes.toString());
+    cut.push(record.cut);
+  }
+  return { texts, cut, end };
+}
+
+/** The ripgrep processes that have this process as their parent. */
+function children(): string[] {
+  const listed = execFileSync('ps', ['-o', 'comm=', '--ppid', String(process.pid)], {
+    encoding: 'utf8',
+  });
+  return listed.split('\n').filter((name) => name.trim() === 'rg' || name.includes('<defunct>'));
+}
+
+/** Far more output than a pipe holds: whoever does not read it holds ripgrep up. */
+const manyLines = 'needle in a line\n'.repeat(200_000);
+
+test('records come one by one, and then how it ended', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': 'one\nneedle\n' });
+  const { texts, end } = await all(searching(cwd, 'needle'));
+  expect(texts.map((text) => JSON.parse(text).type)).toEqual(['begin', 'match', 'end', 'summary']);
+  expect(end).toEqual({ problems: [] });
+});
+
+test('nothing found is no error', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': 'one' });
+  const { texts } = await all(searching(cwd, 'needle'));
+  expect(texts).toHaveLength(1);
+});
+
+test('leaving the loop ends the process before the caller goes on', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': manyLines });
+  for await (const record of ripgrep(searching(cwd, 'needle'))) {
+    expect(record.cut).toBe(false);
+    expect(children()).toHaveLength(1);
+    break;
+  }
+  expect(children()).toEqual([]);
+});
+
+test('an aborted signal ends the process, and the loop with its reason', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': manyLines });
+  const controller = new AbortController();
+  const reason = new Error('cancelled');
+  const reading = (async () => {
+    for await (const _ of ripgrep(searching(cwd, 'needle', { signal: controller.signal }))) {
+      controller.abort(reason);
+    }
+  })();
+  await expect(reading).rejects.toBe(reason);
+  expect(children()).toEqual([]);
+});
+
+test('an error in the loop ends the process', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': manyLines });
+  const fault = new Error('in the loop');
+  const reading = (async () => {
+    for await (const _ of ripgrep(searching(cwd, 'needle'))) throw fault;
+  })();
+  await expect(reading).rejects.toBe(fault);
+  expect(children()).toEqual([]);
+});
+
+test('a signal that has fired before starts nothing', async () => {
+  const reason = new Error('too late');
+  const run = searching('/', 'x', { signal: AbortSignal.abort(reason) });
+  await expect(all(run)).rejects.toBe(reason);
+});
+
+describe('failures', () => {
+  test('a broken pattern is told in the words of ripgrep', async () => {
+    const error = await toolError(all(searching(await temporaryDirectory(), 'a(')));
+    expect(error.code).toBe('SEARCH_FAILED');
+    expect(error.message).toContain('unclosed group');
+  });
+
+  test('a directory that is gone and an argument that is too long are ToolErrors', async () => {
+    expect((await toolError(all(searching('/nowhere/at/all', 'x')))).code).toBe('SEARCH_FAILED');
+    const long = searching(await temporaryDirectory(), 'x'.repeat(300_000));
+    expect((await toolError(all(long))).code).toBe('SEARCH_FAILED');
+  });
+
+  test('what cannot be read is a problem beside the results', async () => {
+    const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
+    const run = searching(cwd, 'needle');
+    const { end, texts } = await all({ ...run, args: [...run.args, './missing'] });
+    expect(texts.length).toBeGreaterThan(1);
+    expect(end?.problems).toEqual([expect.stringContaining('missing')]);
+  });
+});
+
+test('a record longer than a MiB is cut, and the next ones are whole', async () => {
+  const line = `needle ${'x'.repeat(3 * 1024 * 1024)}`;
+  const cwd = await temporaryDirectory({ 'a.txt': `${line}\nneedle\n` });
+  const { texts, cut } = await all(searching(cwd, 'needle'));
+  expect(cut).toEqual([false, true, false, false, false]);
+  expect(texts[1]).toHaveLength(1024 * 1024);
+  expect(JSON.parse(texts[2] ?? '')).toMatchObject({ type: 'match', data: { line_number: 2 } });
+});

@@ -1,0 +1,150 @@
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findFilesTool } from '../../../src/workspace/tools/find-files.ts';
+import { createWorkspace } from '../../../src/workspace/workspace.ts';
+import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import type { Files } from '../temporary-directory.ts';
+
+interface Found {
+  readonly files: readonly string[];
+  readonly nextCursor?: string;
+  readonly root: { readonly path: string; readonly source: string; readonly note?: string };
+}
+
+async function project(files: Files) {
+  const cwd = await temporaryDirectory(files);
+  const tool = findFilesTool(createWorkspace({ cwd: '/', home: '/nobody' }));
+  const context = fakeContext(reportOf([{ uri: `file://${cwd}`, path: cwd }]));
+  return { cwd, context, find: (args: object) => callTool<Found>(tool, args, context) };
+}
+
+const filesOf = async (call: Promise<{ structured: Found }>) => (await call).structured.files;
+
+test('files come sorted, without what is ignored or hidden', async () => {
+  const { find, cwd } = await project({
+    '.gitignore': '*.log\nnode_modules/\n',
+    '.env': '',
+    'b.ts': '',
+    'a.log': '',
+    'src/a.ts': '',
+    'node_modules/x/index.ts': '',
+  });
+  const { structured, text } = await find({});
+  expect(structured).toEqual({
+    root: { path: cwd, name: expect.any(String), source: 'roots' },
+    files: ['b.ts', 'src/a.ts'],
+    problems: [],
+  });
+  expect(text).toBe('b.ts\nsrc/a.ts');
+});
+
+test('a glob does not bring back what is ignored or hidden', async () => {
+  const { find } = await project({
+    '.gitignore': '*.log\nbuild/\n',
+    'a.log': '',
+    '.hidden.ts': '',
+    'build/a.ts': '',
+    'src/a.ts': '',
+  });
+  expect(await filesOf(find({ globs: ['*.log'] }))).toEqual([]);
+  expect(await filesOf(find({ globs: ['*.ts'] }))).toEqual(['src/a.ts']);
+  expect(await filesOf(find({ globs: ['build/*.ts'] }))).toEqual([]);
+  expect(await filesOf(find({ globs: ['*.ts'], hidden: true }))).toEqual([
+    '.hidden.ts',
+    'src/a.ts',
+  ]);
+});
+
+test('globs include and exclude', async () => {
+  const { find } = await project({
+    'a.ts': '',
+    'a.test.ts': '',
+    'src/b.ts': '',
+    'docs/x/y.md': '',
+    '-n.ts': '',
+  });
+  expect(await filesOf(find({ globs: ['*.ts', '!*.test.ts', '!/-n.ts'] }))).toEqual([
+    'a.ts',
+    'src/b.ts',
+  ]);
+  expect(await filesOf(find({ globs: ['docs'] }))).toEqual(['docs/x/y.md']);
+  expect(await filesOf(find({ globs: ['!docs', '!src/'] }))).toEqual([
+    '-n.ts',
+    'a.test.ts',
+    'a.ts',
+  ]);
+  expect(await filesOf(find({ globs: ['-n.ts'] }))).toEqual(['-n.ts']);
+  expect(await filesOf(find({ globs: ['--pre=touch x'] }))).toEqual([]);
+  expect(await filesOf(find({ globs: ['{src,docs}/**'] }))).toEqual(['docs/x/y.md', 'src/b.ts']);
+});
+
+test('the git directory is never listed', async () => {
+  const { find } = await project({ '.git/config': '', '.github/x.yml': '' });
+  expect(await filesOf(find({ hidden: true }))).toEqual(['.github/x.yml']);
+});
+
+test('symbolic links are not followed', async () => {
+  const { find, cwd } = await project({ 'a.ts': '' });
+  await symlink('/etc', join(cwd, 'etc'));
+  await symlink('/etc/passwd', join(cwd, 'passwd'));
+  expect(await filesOf(find({}))).toEqual(['a.ts']);
+});
+
+test('pages join to the whole list, whatever the names', async () => {
+  const names = ['a b.f', 'a/x.f', 'a-b/x.f', 'a.f', 'line\nbreak.f', 'é.f', '項/目.f', 'z.f'];
+  const { find } = await project(Object.fromEntries(names.map((name) => [name, ''])));
+  const whole = await filesOf(find({}));
+  expect(whole.toSorted()).toEqual(names.toSorted());
+  const paged: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: Found = (await find({ limit: 3, ...(cursor === undefined ? {} : { cursor }) }))
+      .structured;
+    expect(page.files.length).toBeLessThanOrEqual(3);
+    paged.push(...page.files);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(paged).toEqual(whole);
+});
+
+test('the last page has no cursor, though it is full', async () => {
+  const { find } = await project({ a: '', b: '' });
+  expect((await find({ limit: 2 })).structured.nextCursor).toBeUndefined();
+  expect((await find({ limit: 1 })).structured.nextCursor).toEqual(expect.any(String));
+});
+
+test('a cursor of another query, and one that is none, are refused', async () => {
+  const { find } = await project({ a: '', b: '' });
+  const { nextCursor } = (await find({ limit: 1 })).structured;
+  expect((await toolError(find({ limit: 1, cursor: nextCursor, hidden: true }))).code).toBe(
+    'INVALID_CURSOR',
+  );
+  expect((await toolError(find({ cursor: 'nonsense' }))).code).toBe('INVALID_CURSOR');
+});
+
+test('a glob that is none is refused with a reason', async () => {
+  const { find } = await project({ a: '' });
+  const error = await toolError(find({ globs: ['a['] }));
+  expect(error.code).toBe('INVALID_GLOB');
+  expect(error.message).toContain('not closed');
+});
+
+test('progress is reported while many files are listed', async () => {
+  const { find, context } = await project(
+    Object.fromEntries(Array.from({ length: 1200 }, (_, index) => [`${index}.f`, ''])),
+  );
+  await find({ limit: 2000 });
+  const reported = context.reported.map(({ progress }) => progress);
+  expect(reported.slice(0, 2)).toEqual([500, 1000]);
+  expect(reported).toEqual(reported.toSorted((left, right) => left - right));
+});
+
+test('a cancelled listing rejects with the reason of its signal', async () => {
+  const cwd = await temporaryDirectory({ a: '' });
+  const tool = findFilesTool(createWorkspace({ cwd, home: '/nobody' }));
+  const reason = new Error('cancelled');
+  const context = fakeContext(undefined, AbortSignal.abort(reason));
+  await expect(callTool(tool, {}, context)).rejects.toBe(reason);
+});

@@ -1,0 +1,187 @@
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LineTaker } from '../../../src/workspace/line-range.ts';
+import type { LineRange } from '../../../src/workspace/line-range.ts';
+import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
+import { createWorkspace } from '../../../src/workspace/workspace.ts';
+import { callTool, fakeContext, toolError } from '../fake-context.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+
+interface Read {
+  readonly text: string;
+  readonly encoding: string;
+  readonly endLine: number;
+  readonly totalLines: number;
+  readonly truncated: boolean;
+  readonly next?: { readonly startLine: number; readonly startColumn: number };
+}
+
+async function project() {
+  const cwd = await temporaryDirectory();
+  const tool = readFileTool(createWorkspace({ cwd, home: '/nobody' }));
+  const read = (args: object) => callTool<Read>(tool, args, fakeContext());
+  const readContent = async (content: string | Buffer, args: object = {}) => {
+    await writeFile(join(cwd, 'file'), content);
+    return await read({ path: 'file', ...args });
+  };
+  return { cwd, read, readContent };
+}
+
+describe('lines', () => {
+  test.each([
+    ['one\ntwo\nthree\n', {}, 'one\ntwo\nthree\n', 3, 3],
+    ['one\ntwo\nthree', {}, 'one\ntwo\nthree', 3, 3],
+    ['one\r\ntwo\r\n', {}, 'one\r\ntwo\r\n', 2, 2],
+    ['one\ntwo\nthree\n', { startLine: 2 }, 'two\nthree\n', 3, 3],
+    ['one\ntwo\nthree\n', { startLine: 2, endLine: 2 }, 'two\n', 2, 3],
+    ['one\ntwo\nthree\n', { endLine: 99 }, 'one\ntwo\nthree\n', 3, 3],
+    ['', {}, '', 0, 0],
+    ['\n', {}, '\n', 1, 1],
+    ['one\u2028still one\n', {}, 'one\u2028still one\n', 1, 1],
+  ])('%j with %j is %j', async (content, range, text, endLine, totalLines) => {
+    const { readContent } = await project();
+    const { structured } = await readContent(content, range);
+    expect(structured).toMatchObject({
+      text,
+      endLine,
+      totalLines,
+      truncated: false,
+      encoding: 'utf-8',
+    });
+  });
+
+  test('a range behind the end, and one that ends before it begins, are refused', async () => {
+    const { readContent } = await project();
+    const behind = await toolError(readContent('one\n', { startLine: 5 }));
+    expect(behind.code).toBe('OUT_OF_RANGE');
+    expect(behind.message).toContain('1 lines');
+    expect((await toolError(readContent('one\n', { startLine: 2, endLine: 1 }))).code).toBe(
+      'OUT_OF_RANGE',
+    );
+  });
+
+  test('a text longer than the limit says how to get the rest', async () => {
+    const { readContent } = await project();
+    const { structured, text } = await readContent('one\ntwo\nthree\n', { maxCharacters: 6 });
+    expect(structured).toMatchObject({
+      text: 'one\ntw',
+      endLine: 2,
+      totalLines: 3,
+      truncated: true,
+      next: { startLine: 2, startColumn: 3 },
+    });
+    expect(text).toContain('startLine 2, startColumn 3');
+  });
+
+  test('the parts of a long file join to the whole, whatever its lines and characters', async () => {
+    const { readContent, read } = await project();
+    const content = `${'😀項é'.repeat(40)}\nshort\n\n${'x'.repeat(100)}\nlast`;
+    await readContent(content);
+    let joined = '';
+    let next: Read['next'] = { startLine: 1, startColumn: 1 };
+    while (next !== undefined) {
+      const { structured }: { structured: Read } = await read({
+        path: 'file',
+        maxCharacters: 7,
+        ...next,
+      });
+      expect(Buffer.from(structured.text).toString()).toBe(structured.text);
+      joined += structured.text;
+      next = structured.next;
+    }
+    expect(joined).toBe(content);
+  });
+
+  test('pieces of any size give the same lines', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });
+    const range = fc.record({
+      startLine: fc.integer({ min: 1, max: 5 }),
+      endLine: fc.integer({ min: 5, max: 9 }),
+      startColumn: fc.integer({ min: 1, max: 4 }),
+      maxCharacters: fc.integer({ min: 2, max: 20 }),
+    });
+    const take = (pieces: readonly string[], asked: LineRange) => {
+      const taker = new LineTaker(asked);
+      for (const piece of pieces) taker.add(piece);
+      return taker.finish();
+    };
+    fc.assert(
+      fc.property(text, range, (whole, asked) => {
+        expect(take([...whole], asked)).toEqual(take([whole], asked));
+      }),
+    );
+  });
+
+  test('a large file is read to its end for its lines, and only the range is kept', async () => {
+    const { readContent } = await project();
+    const { structured } = await readContent('0123456789\n'.repeat(200_000), {
+      startLine: 150_000,
+      endLine: 150_001,
+    });
+    expect(structured).toMatchObject({ text: '0123456789\n0123456789\n', totalLines: 200_000 });
+  });
+});
+
+describe('encodings', () => {
+  test.each([
+    ['utf-8', Buffer.from('é項😀\n')],
+    ['utf-8-bom', Buffer.from('\uFEFFé項😀\n')],
+    ['utf-16le', Buffer.from('\uFEFFé項😀\n', 'utf16le')],
+    ['utf-16be', Buffer.from('\uFEFFé項😀\n', 'utf16le').swap16()],
+  ])('%s is decoded and stated', async (encoding, content) => {
+    const { readContent } = await project();
+    expect((await readContent(content)).structured).toMatchObject({ text: 'é項😀\n', encoding });
+  });
+
+  test('text that is no UTF-8 is shown as far as it can be', async () => {
+    const { readContent } = await project();
+    const { structured } = await readContent(Buffer.from('caf\xe9\n', 'latin1'));
+    expect(structured).toMatchObject({ text: 'caf\ufffd\n', encoding: 'unknown-8bit' });
+  });
+
+  test('a character on the edge of what is read at once is whole', async () => {
+    const { readContent } = await project();
+    for (const before of [65_533, 65_534, 65_535]) {
+      const content = `${'x'.repeat(before)}😀\n`;
+      const { structured } = await readContent(content, { maxCharacters: 100_000 });
+      expect(structured).toMatchObject({ text: content, encoding: 'utf-8' });
+    }
+  });
+
+  test.each([
+    ['PNG image', Buffer.from('89504e470d0a1a0a0000000d', 'hex')],
+    ['PDF document', Buffer.from('%PDF-1.7\nplain')],
+    ['gzip archive', Buffer.from('1f8b0800000000000003', 'hex')],
+    ['ELF executable', Buffer.from('7f454c4602010100', 'hex')],
+    ['binary data', Buffer.from('text\0text')],
+    ['binary data', Buffer.from([1, 2, 3, 4, 0xff, 5, 6])],
+  ])('%s is refused with its size and kind', async (kind, content) => {
+    const { readContent } = await project();
+    const error = await toolError(readContent(content));
+    expect(error.code).toBe('BINARY_FILE');
+    expect(error.message).toContain(kind);
+    expect(error.message).toContain(`${content.length} bytes`);
+  });
+
+  test('a text that begins like an archive is text', async () => {
+    const { readContent } = await project();
+    expect((await readContent('BZh is the beginning of bzip2\n')).structured.encoding).toBe(
+      'utf-8',
+    );
+  });
+});
+
+describe('places', () => {
+  test('what is outside, absent, a directory, or a link out is refused', async () => {
+    const { cwd, read } = await project();
+    const elsewhere = await temporaryDirectory({ secret: 'x' });
+    await symlink(join(elsewhere, 'secret'), join(cwd, 'link'));
+    expect((await toolError(read({ path: join(elsewhere, 'secret') }))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(read({ path: 'link' }))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(read({ path: '../x' }))).code).toBe('OUTSIDE_ROOTS');
+    expect((await toolError(read({ path: 'absent' }))).code).toBe('NOT_FOUND');
+    expect((await toolError(read({ path: '.' }))).code).toBe('NOT_A_FILE');
+  });
+});
