@@ -45,7 +45,7 @@ describe('a client that never answers roots/list', () => {
   });
 
   test('is asked again when its list changes, and then its roots are used', async () => {
-    const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
+    const server = launch([...command, '--roots-timeout', '1s'], { cwd: join(base, 'one') });
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('notifications/cancelled');
     server.answers.set('roots/list', () => listing('two'));
