@@ -93,7 +93,7 @@ describe('ask', () => {
     });
   });
 
-  test('is cancelled with the call: what it asked is cancelled, and nothing is answered', async () => {
+  test('is cancelled with the call: what it asked is cancelled, and nothing is answered [CANCEL-05]', async () => {
     const server = launch(lab);
     await server.initialize({ sampling: {} });
     server.send({

@@ -62,7 +62,7 @@ describe('the process ends with exit code 0', () => {
     );
   });
 
-  test('when the client closes our stdout, with a log line at most', async () => {
+  test('when the client closes our stdout, with a log line at most [LIFE-18]', async () => {
     const server = launch(command, project);
     await server.initialize();
     server.child.stdout.destroy();
@@ -105,7 +105,7 @@ describe('a second signal', () => {
   });
 });
 
-test('a client that reads again gets everything, in order', async () => {
+test('a client that reads again gets everything, in order [FLOW-07]', async () => {
   const server = await blocked();
   let text = '';
   server.child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -142,7 +142,7 @@ describe('a failure that nobody catches', () => {
 });
 
 describe('stdout and stderr', () => {
-  test('whatever a dependency prints goes to stderr', async () => {
+  test('whatever a dependency prints goes to stderr [STDIO-09]', async () => {
     const noise = onSignal('console.log("noise"); process.stdout.write("more noise\\n")');
     const server = launch([...noise, ...command], project);
     await server.initialize();

@@ -33,7 +33,7 @@ async function info(server: ServerProcess, id: number): Promise<string> {
 }
 
 describe('a client that never answers roots/list', () => {
-  test('is asked no longer than the timeout; the fallback is used, and said', async () => {
+  test('is asked no longer than the timeout; the fallback is used, and said [ROOTS-09] [ROOTS-16]', async () => {
     const server = launch([...command, '--roots-timeout', '50ms'], { cwd: join(base, 'one') });
     await server.initialize({ roots: { listChanged: true } });
     const asked = await server.heard('roots/list');
@@ -44,7 +44,7 @@ describe('a client that never answers roots/list', () => {
     expect(cancelled['params']).toMatchObject({ requestId: asked['id'] });
   });
 
-  test('is asked again when its list changes, and then its roots are used', async () => {
+  test('is asked again when its list changes, and then its roots are used [ROOTS-09] [ROOTS-03]', async () => {
     const server = launch([...command, '--roots-timeout', '1s'], { cwd: join(base, 'one') });
     await server.initialize({ roots: { listChanged: true } });
     await server.heard('notifications/cancelled');
@@ -56,7 +56,7 @@ describe('a client that never answers roots/list', () => {
 });
 
 describe('a thousand changes in a row', () => {
-  test('cost a few queries, one at a time, and end with the last roots', async () => {
+  test('cost exactly one more query, and end with the last roots [ROOTS-05] [ROOTS-06]', async () => {
     const server = launch(command, { cwd: base });
     await server.initialize({ roots: { listChanged: true } });
     const first = await server.heard('roots/list');
@@ -72,7 +72,7 @@ describe('a thousand changes in a row', () => {
 });
 
 describe('before the client is ready', () => {
-  test('it is asked nothing, whatever it announces', async () => {
+  test('it is asked nothing, whatever it announces [ROOTS-02] [ROOTS-04]', async () => {
     const server = launch(command, { cwd: base });
     const params = {
       protocolVersion: '2025-06-18',
@@ -86,7 +86,7 @@ describe('before the client is ready', () => {
     await server.heard('roots/list');
   });
 
-  test('a client without roots is never asked', async () => {
+  test('a client without roots is never asked [ROOTS-01] [ROOTS-04]', async () => {
     const server = launch(command, { cwd: base });
     await server.initialize();
     server.send(changed, changed);

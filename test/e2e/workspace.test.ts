@@ -90,13 +90,16 @@ describe('the workspace server, with the official client', () => {
     ['a path with dots', () => '../secret.txt'],
     ['an absolute path', () => join(base, 'secret.txt')],
     ['a symbolic link', () => 'link.txt'],
-  ])('refuses %s that leads out of the roots, and names the roots', async (_what, path) => {
-    const sdk = await connect(command, { roots: [one], cwd: base });
-    const result = await sdk.callRaw('read_file', { path: path() });
-    expect(result.isError).toBe(true);
-    expect(textOf(result)).toContain('OUTSIDE_ROOTS');
-    expect(textOf(result)).toContain(one);
-  });
+  ])(
+    'refuses %s that leads out of the roots, and names the roots [BOUND-02]',
+    async (_what, path) => {
+      const sdk = await connect(command, { roots: [one], cwd: base });
+      const result = await sdk.callRaw('read_file', { path: path() });
+      expect(result.isError).toBe(true);
+      expect(textOf(result)).toContain('OUTSIDE_ROOTS');
+      expect(textOf(result)).toContain(one);
+    },
+  );
 
   test('without roots works in the directory that it is given, then in MCP_PROJECT_PATH, then where it was started', async () => {
     const given = await connect([...command, one], { cwd: base });
