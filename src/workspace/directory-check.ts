@@ -25,7 +25,7 @@ export interface DirectoryCheckOptions {
 }
 
 /** The default time for one directory, milliseconds. */
-export const directoryTimeoutMs = 2000;
+const directoryTimeoutMs = 2000;
 
 const probeDisk: DirectoryProbe = async (path) => {
   const real = await realpath(path);

@@ -25,8 +25,8 @@ export function fallbackNote(choice: ProjectChoice): string | undefined {
 
 /** Why there is no project at all; for the error of a tool that needs one. */
 export function whyNoProject(choice: ProjectChoice): string {
-  const reasons = choice.skipped.map(({ source, reason }) => `${sourceWords[source]}: ${reason}`);
-  return `There is no project to work in. ${reasons.join('. ')}. Declare a root, give a directory on the command line, or set MCP_PROJECT_PATH to an absolute path.`;
+  const reasons = choice.skipped.map(({ reason }) => reason).join('; ');
+  return `There is no project to work in: ${reasons}. Declare a root, give a directory on the command line, or set MCP_PROJECT_PATH to an absolute path.`;
 }
 
 /** Why the project is what it is, in one sentence; the choice has one. */
@@ -36,7 +36,7 @@ export function whyChosen(choice: ProjectChoice): string {
   const others = usable.length > 1 ? `, the first of ${usable.length}` : '';
   const before = skipped
     .filter((skip) => projectSources.indexOf(skip.source) < projectSources.indexOf(source))
-    .map(({ source: passed, reason }) => `${sourceWords[passed]}: ${reason}`);
+    .map(({ reason }) => reason);
   const reasons = before.length === 0 ? '' : ` (${before.join('; ')})`;
   return `Chosen by ${sourceWords[source]}${others}${reasons}`;
 }

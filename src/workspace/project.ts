@@ -144,7 +144,8 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
   }
   if (given.length > 0) return { usable: uniqueByPath(given) };
   const faults = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
-  return { usable: [], reason: faults.join('; ') };
+  const reason = `the directories of the command line cannot be used: ${faults.join('; ')}`;
+  return { usable: [], reason };
 }
 
 function offerRoots(roots: readonly JudgedRoot[], report: RootsReport): Offer {
@@ -168,7 +169,8 @@ function offerFallback(
 ): Offer {
   if (reading === undefined) return { usable: [], reason: 'MCP_PROJECT_PATH is not set' };
   const { check } = reading;
-  if (!check.ok) return { usable: [], reason: check.message };
+  const unused = `${source === 'env' ? 'MCP_PROJECT_PATH' : 'the working directory'} is not used`;
+  if (!check.ok) return { usable: [], reason: `${unused}: ${check.message}` };
   const tooWide =
     check.path === parse(check.path).root
       ? 'the root of the file system'
@@ -176,7 +178,7 @@ function offerFallback(
         ? 'the home directory'
         : undefined;
   if (tooWide === undefined) return { usable: [toUsable(check.path, source)] };
-  const reason = `${shown(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
+  const reason = `${unused}: ${shown(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
   return { usable: [], reason };
 }
 
@@ -204,9 +206,8 @@ function warningsOf(
   source: ProjectSource | undefined,
 ): string[] {
   const warnings = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
-  if (env !== undefined && envOffer.reason !== undefined) {
-    warnings.push(`MCP_PROJECT_PATH is ${shown(env.given)} and is not used: ${envOffer.reason}`);
-  }
+  // It was set on purpose: whoever set it learns that it has no effect, whatever was chosen instead.
+  if (env !== undefined && envOffer.reason !== undefined) warnings.push(envOffer.reason);
   if (source === 'roots' && report.status === 'failed') {
     const problem = report.problem ?? 'the last query failed';
     warnings.push(`The roots are those known before: ${problem}`);

@@ -13,7 +13,7 @@ export function whyNoRoots(
     case 'unsupported':
       return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
     case 'failed':
-      return `roots were asked for, but ${report.problem ?? 'the client gave no answer'}`;
+      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}`;
     case 'known':
       if (!report.settled && roots.length === 0) {
         return 'roots were asked for, but the client has not answered yet';

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { ToolError } from '../../src/protocol/errors.ts';
 import { resolveInside } from '../../src/workspace/boundary.ts';
 import { openChecked, openInside } from '../../src/workspace/open-inside.ts';
 import { toolError } from './fake-context.ts';
+import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
@@ -214,7 +214,7 @@ describe('opening', () => {
 
   test('what is no regular file is refused at once', async () => {
     const { base, boundary } = await boundaryOf();
-    execFileSync('mkfifo', [join(base, 'pipe')]);
+    makeNamedPipe(join(base, 'pipe'));
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(base, 'socket'), resolve));
     onTestFinished(() => void server.close());

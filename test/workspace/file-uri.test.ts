@@ -111,7 +111,7 @@ test('every POSIX path comes back from its URI', () => {
 });
 
 test('every Windows path comes back from its URI', () => {
-  const plain = name.filter((text) => !/[\\:*?"<>|]|^[\s.]|[\s.]$|[\x01-\x1f]/.test(text));
+  const plain = name.filter((text) => !/[\\:*?"<>|\p{Cc}]|^[\s.]|[\s.]$/u.test(text));
   fc.assert(
     fc.property(fc.array(plain, { minLength: 1, maxLength: 5 }), (names) => {
       const path = `D:\\${names.join('\\')}`;

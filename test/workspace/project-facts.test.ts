@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readGitHead } from '../../src/workspace/git-head.ts';
 import { readProjectFacts } from '../../src/workspace/project-facts.ts';
+import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 import type { Files } from './temporary-directory.ts';
 
@@ -65,7 +66,7 @@ describe('git', () => {
 
   test('a .git that is a pipe is not waited for', async () => {
     const directory = await temporaryDirectory();
-    execFileSync('mkfifo', [join(directory, '.git')]);
+    makeNamedPipe(join(directory, '.git'));
     expect(await readGitHead(directory)).toMatchObject({ kind: 'unreadable' });
   });
 });

@@ -162,7 +162,7 @@ describe('reasons', () => {
   test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
     const problem = 'the client did not answer within 5000 ms';
     expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
-      `Fallback: roots were asked for, but ${problem}; so the server's working directory is used: /cwd`,
+      `Fallback: roots were asked for without success: ${problem}; so the server's working directory is used: /cwd`,
     );
     expect(reasonOf(choose({}), 'roots')).toContain('does not declare');
     expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');

@@ -65,7 +65,8 @@ test('an aborted signal ends the process, and the loop with its reason', async (
   const controller = new AbortController();
   const reason = new Error('cancelled');
   const reading = (async () => {
-    for await (const _ of ripgrep(searching(cwd, 'needle', { signal: controller.signal }))) {
+    for await (const { cut } of ripgrep(searching(cwd, 'needle', { signal: controller.signal }))) {
+      expect(cut).toBe(false);
       controller.abort(reason);
     }
   })();
@@ -77,7 +78,8 @@ test('an error in the loop ends the process', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const fault = new Error('in the loop');
   const reading = (async () => {
-    for await (const _ of ripgrep(searching(cwd, 'needle'))) throw fault;
+    for await (const { bytes } of ripgrep(searching(cwd, 'needle')))
+      if (bytes.length > 0) throw fault;
   })();
   await expect(reading).rejects.toBe(fault);
   expect(children()).toEqual([]);
