@@ -1,0 +1,139 @@
+import { initialTransition, setup } from 'xstate';
+import type { AnyStateMachine } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
+import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
+import { listener } from './stand-ins.ts';
+
+const machines = await everyMachine();
+
+/** Contexts in which a machine's delays are computed, the extreme ones among them. */
+const contexts: { readonly [machine: string]: readonly object[] } = {
+  sessionMachine: [{ limits: { drainTimeoutMs: 2000 } }, { limits: { drainTimeoutMs: 0 } }],
+  rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
+};
+
+const inputs: { readonly [machine: string]: object } = {
+  sessionMachine: {
+    server: { serverInfo: { name: 's', version: '1' }, capabilities: {} },
+    limits: { drainTimeoutMs: 1, rootsTimeoutMs: 1, rootsRetryMs: 1, maxOvertakenRoots: 1 },
+  },
+  rootsMachine: {
+    session: listener<RootsUpdated>().ref,
+    correlation: listener<CorrelationEvent>().ref,
+    timeoutMs: 1,
+    retryMs: 1,
+    maxOvertaken: 1,
+  },
+};
+
+/** Nodes that nothing leads to, on purpose. */
+const reserved = new Set(['session.modern']);
+
+/** The names that are used and declared nowhere. XState skips them, or fires them at once. */
+function undeclared(machine: AnyStateMachine): string[] {
+  const declared = machine.implementations;
+  const names = usedNames(machine)
+    .filter(
+      ([kind, name]) => !name.startsWith('xstate.') && !Object.hasOwn(declared[kind] ?? {}, name),
+    )
+    .map(([kind, name]) => `${kind}: ${name}`);
+  return [...new Set(names)];
+}
+
+test('every machine is walked', () => {
+  expect([...machines.keys()].sort()).toEqual(Object.keys(contexts).sort());
+});
+
+describe.each([...machines])('%s', (name, machine) => {
+  test('names no delay, guard, action or actor that it does not declare', () => {
+    expect(undeclared(machine)).toEqual([]);
+  });
+
+  test('declares nothing that it does not use', () => {
+    const used = new Set(usedNames(machine).map((each) => each.join()));
+    const { actions, delays, guards } = machine.implementations;
+    const declared = [
+      ...Object.keys(actions).map((each) => `actions,${each}`),
+      ...Object.keys(delays).map((each) => `delays,${each}`),
+      ...Object.keys(guards).map((each) => `guards,${each}`),
+    ];
+    expect(declared.filter((each) => !used.has(each))).toEqual([]);
+  });
+
+  test('resolves each delay to a time that a timer can keep', () => {
+    for (const [delay, resolve] of Object.entries(machine.implementations.delays)) {
+      for (const context of contexts[name] ?? []) {
+        const ms: unknown =
+          typeof resolve === 'function' ? resolve({ context } as never, undefined) : resolve;
+        expect(ms, delay).toSatisfy((value) => Number.isFinite(value) && value >= 0);
+        expect(ms, delay).toBeLessThan(2 ** 31);
+      }
+    }
+  });
+
+  test('has no delay in its config that is no time and no name', () => {
+    for (const delay of nodesOf(machine.root).flatMap(delaysOf)) {
+      expect(`${delay as string | number}`).toMatch(/^(\d+|[a-z]\w+Timeout)$/);
+    }
+  });
+
+  test('can get into each of its states', () => {
+    const reached = reachableNodes(machine);
+    const lost = nodesOf(machine.root).filter((node) => !reached.has(node));
+    expect(lost.map(({ id }) => id).filter((id) => !reserved.has(id))).toEqual([]);
+  });
+
+  test('has no transition to where nothing is, and a place for what is reserved', () => {
+    const ids = new Set(nodesOf(machine.root).map(({ id }) => id));
+    for (const id of reserved) if (id.startsWith(`${machine.id}.`)) expect(ids).toContain(id);
+  });
+
+  test('is alike every time it starts', () => {
+    const [first] = initialTransition(machine, inputs[name]);
+    const [second] = initialTransition(machine, inputs[name]);
+    expect(first.value).toEqual(second.value);
+  });
+});
+
+describe('the walk', () => {
+  const broken = setup({
+    actions: { known: () => {} },
+    guards: { isKnown: () => true },
+    delays: { knownTimeout: 1 },
+  }).createMachine({
+    id: 'broken',
+    initial: 'a',
+    states: {
+      a: {
+        entry: 'typo' as never,
+        after: { typoTimeout: 'b' } as never,
+        on: {
+          next: { guard: 'isTypo' as never, target: 'b', actions: ['known', 'slip' as never] },
+        },
+      },
+      b: { invoke: { src: 'nobody' } as never },
+      island: {},
+    },
+  });
+
+  test('sees each kind of undeclared name', () => {
+    expect(undeclared(broken).sort()).toEqual([
+      'actions: slip',
+      'actions: typo',
+      'actors: nobody',
+      'delays: typoTimeout',
+      'guards: isTypo',
+    ]);
+  });
+
+  test('sees a state that nothing leads to', () => {
+    const reached = reachableNodes(broken);
+    expect(
+      nodesOf(broken.root)
+        .filter((node) => !reached.has(node))
+        .map(({ id }) => id),
+    ).toEqual(['broken.island']);
+  });
+});

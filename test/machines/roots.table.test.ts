@@ -1,0 +1,193 @@
+import { initialTransition, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { rootsMachine } from '../../src/machines/roots.machine.ts';
+import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
+import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import { inWords, listener } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof rootsMachine>;
+
+const roots = [{ uri: 'file:///a' }];
+const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
+const events = {
+  declared: { type: 'roots.start', declared: true },
+  undeclared: { type: 'roots.start', declared: false },
+  invalidate: { type: 'roots.invalidate' },
+  answered: outcome({ kind: 'answered', roots }),
+  unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
+  failed: outcome({ kind: 'failed', problem: 'timed out' }),
+  'ask rejects': { type: 'xstate.error.actor.ask', error: new Error('bug') },
+  'retry timeout': { type: 'xstate.after.retryTimeout.roots.retrying' },
+} as const;
+type EventName = keyof typeof events;
+
+const eventOf = (name: EventName) => events[name] as never;
+const start = (maxOvertaken = 2): Snapshot =>
+  initialTransition(rootsMachine, {
+    session: listener<RootsUpdated>().ref,
+    correlation: listener<CorrelationEvent>().ref,
+    timeoutMs: 5000,
+    retryMs: 30_000,
+    maxOvertaken,
+  })[0];
+const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
+  names.reduce((state, name) => transition(rootsMachine, state, eventOf(name))[0], from);
+
+const paths = {
+  unasked: [],
+  undeclared: ['undeclared'],
+  'querying.fresh': ['declared'],
+  'querying.stale': ['declared', 'invalidate'],
+  known: ['declared', 'answered'],
+  unsupported: ['declared', 'unsupported'],
+  retrying: ['declared', 'failed'],
+} satisfies Record<string, readonly EventName[]>;
+type StateName = keyof typeof paths;
+
+type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
+const asks = 'xstate.spawnChild';
+const table: { readonly [state in StateName]: Row } = {
+  unasked: { declared: ['querying.fresh', asks], undeclared: ['undeclared', 'publish'] },
+  undeclared: {},
+  'querying.fresh': {
+    invalidate: ['querying.stale'],
+    answered: ['known', 'publish'],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['retrying', 'publish', 'after 30000'],
+    'ask rejects': ['retrying', 'publish', 'after 30000'],
+  },
+  'querying.stale': {
+    answered: ['querying.fresh', asks],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['querying.fresh', asks],
+    'ask rejects': ['querying.fresh', asks],
+  },
+  known: { invalidate: ['querying.fresh', asks] },
+  unsupported: {},
+  retrying: { invalidate: ['querying.fresh', asks], 'retry timeout': ['querying.fresh', asks] },
+};
+
+const nameOf = ({ value }: Snapshot): string =>
+  typeof value === 'string' ? value : Object.entries(value).flat().join('.');
+/** A publication is what the session hears; the machine's other actions have no words of their own. */
+const words = (actions: Parameters<typeof inWords>[0]) =>
+  inWords(actions).map((word) => (word.endsWith('<roots.updated') ? 'publish' : word));
+
+const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
+  (Object.keys(events) as EventName[]).map((event) => ({ state, event, row: table[state][event] })),
+);
+
+describe('the roots', () => {
+  test.each(cells.filter(({ row }) => row))(
+    'in $state, on $event: $row',
+    ({ state, event, row }) => {
+      const [next, actions] = transition(
+        rootsMachine,
+        follow(start(), ...paths[state]),
+        eventOf(event),
+      );
+      expect([nameOf(next), ...words(actions)]).toEqual(row);
+    },
+  );
+
+  test.each(cells.filter(({ row }) => !row))('in $state, are not changed by $event', (cell) => {
+    const before = follow(start(), ...paths[cell.state]);
+    const [next, actions] = transition(rootsMachine, before, eventOf(cell.event));
+    expect([nameOf(next), ...words(actions)]).toEqual([cell.state]);
+    expect(next.context).toEqual(before.context);
+  });
+
+  test('get to each state by the path that the table takes', () => {
+    for (const [state, path] of Object.entries(paths)) {
+      expect(nameOf(follow(start(), ...path))).toBe(state);
+    }
+  });
+});
+
+describe('a report', () => {
+  const reportAfter = (...names: readonly EventName[]) => follow(start(), ...names).context.report;
+
+  test.each([
+    ['undeclared', ['undeclared'], []],
+    ['known', ['declared', 'answered'], roots],
+    ['unsupported', ['declared', 'unsupported'], []],
+    ['failed', ['declared', 'failed'], []],
+    ['failed', ['declared', 'ask rejects'], []],
+  ] as const)('says how it came about: %s after %j', (status, path, list) => {
+    expect(reportAfter(...path)).toMatchObject({
+      status,
+      generation: 1,
+      settled: true,
+      roots: list,
+    });
+  });
+
+  test('of a failure keeps the roots that were known, and says why', () => {
+    expect(reportAfter('declared', 'answered', 'invalidate', 'failed')).toEqual({
+      status: 'failed',
+      generation: 2,
+      settled: true,
+      roots,
+      problem: 'timed out',
+    });
+  });
+
+  test('of an empty list clears what was known', () => {
+    const state = follow(start(), 'declared', 'answered', 'invalidate');
+    const cleared = outcome({ kind: 'answered', roots: [] }) as never;
+    expect(transition(rootsMachine, state, cleared)[0].context.report).toMatchObject({
+      status: 'known',
+      roots: [],
+    });
+  });
+
+  test('that they are unsupported clears what was known', () => {
+    expect(reportAfter('declared', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
+  });
+});
+
+describe('overtaken answers', () => {
+  test.each([0, 1, 2, 5])('are published as not settled after %i discards', (maxOvertaken) => {
+    let state = follow(start(maxOvertaken), 'declared');
+    for (let generation = 1; generation <= 3; generation++) {
+      for (let i = 0; i < maxOvertaken; i++) {
+        state = follow(state, 'invalidate', 'answered');
+        expect(state.context.report?.generation ?? 0).toBe(generation - 1);
+      }
+      state = follow(state, 'invalidate', 'answered');
+      expect(state.context.report).toMatchObject({ generation, settled: false, status: 'known' });
+      expect(nameOf(state)).toBe('querying.fresh');
+    }
+    expect(follow(state, 'answered').context.report).toMatchObject({
+      generation: 4,
+      settled: true,
+    });
+  });
+});
+
+describe('retries', () => {
+  /** The delay after so many failures in a row. */
+  const delayAfter = (failures: number, from = follow(start(), 'declared')): string | undefined => {
+    let state = from;
+    for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout');
+    return inWords(transition(rootsMachine, state, eventOf('failed'))[1]).at(-1);
+  };
+
+  test.each([
+    [1, 30_000],
+    [2, 60_000],
+    [3, 120_000],
+    [4, 240_000],
+    [5, 300_000],
+    [6, 300_000],
+    [2000, 300_000],
+  ])('wait twice as long with each failure, up to ten times: %i', (failures, delayMs) => {
+    expect(delayAfter(failures)).toBe(`after ${delayMs}`);
+  });
+
+  test('begin anew after an answer', () => {
+    const state = follow(start(), 'declared', 'failed', 'retry timeout', 'failed', 'retry timeout');
+    expect(delayAfter(1, follow(state, 'answered', 'invalidate'))).toBe('after 30000');
+  });
+});

@@ -1,0 +1,226 @@
+import { SimulatedClock, createActor, fromPromise } from 'xstate';
+import type { EventObject } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { plainActor } from '../../src/machines/port.ts';
+import { rootsMachine } from '../../src/machines/roots.machine.ts';
+import type { AskInput, AskOutcome } from '../../src/machines/roots.machine.ts';
+import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { SessionEvent } from '../../src/machines/session.machine.ts';
+import type {
+  CorrelationEvent,
+  CorrelationInput,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from '../../src/machines/session-ports.ts';
+import { recorder } from './stand-ins.ts';
+
+const limits = {
+  drainTimeoutMs: 2000,
+  rootsTimeoutMs: 5000,
+  rootsRetryMs: 30_000,
+  maxOvertakenRoots: 16,
+};
+const input = {
+  server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
+  limits,
+};
+const params = (capabilities: object) => ({
+  protocolVersion: '2025-11-25',
+  capabilities,
+  clientInfo: { name: 'host', version: '1' },
+});
+
+/** A running session whose actors only listen; `answer` ends the roots query in flight. */
+function startSession() {
+  const heard = {
+    reader: [] as ReaderEvent[],
+    router: [] as RouterEvent[],
+    correlation: [] as CorrelationEvent[],
+    writer: [] as WriterEvent[],
+  };
+  const asked: AskInput[] = [];
+  let answer: (outcome: AskOutcome) => Promise<void> = () => Promise.resolve();
+  const ask = fromPromise<AskOutcome, AskInput>(({ input: question }) => {
+    asked.push(question);
+    return new Promise((resolve) => {
+      answer = async (outcome) => {
+        resolve(outcome);
+        // The promise actor hears of it in later microtasks.
+        for (let i = 0; i < 10; i++) await Promise.resolve();
+      };
+    });
+  });
+  const clock = new SimulatedClock();
+  const logic = sessionMachine.provide({
+    actors: {
+      reader: recorder(heard.reader),
+      router: recorder(heard.router),
+      correlation: recorder(heard.correlation),
+      writer: recorder(heard.writer),
+      roots: rootsMachine.provide({ actors: { ask } }),
+    },
+  });
+  const actor = createActor(logic, { input, clock, logger: () => {} });
+  const emitted: string[] = [];
+  actor.on('*', ({ type }) => emitted.push(type));
+  actor.start();
+  const send = (...events: readonly SessionEvent[]) => {
+    for (const event of events) actor.send(event);
+  };
+  return { actor, clock, heard, asked, emitted, send, answer: (o: AskOutcome) => answer(o) };
+}
+
+const initialize = (capabilities: object = { roots: {} }): SessionEvent => ({
+  type: 'initialize.received',
+  id: 1,
+  params: params(capabilities),
+});
+const initialized: SessionEvent = { type: 'initialized.received' };
+const types = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
+
+describe('a running session', () => {
+  test('asks nothing of the client before it is initialized, whatever changes', () => {
+    const { asked, heard, send } = startSession();
+    send({ type: 'roots.changed' }, initialize(), { type: 'roots.changed' });
+    expect(asked).toEqual([]);
+    expect(heard.correlation).toEqual([]);
+    send(initialized);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.timeoutMs).toBe(5000);
+  });
+
+  test('answers before it opens the gate, so that the answer is the first that the client gets', () => {
+    const { heard, send } = startSession();
+    send(initialize());
+    expect(types(heard.router)).toEqual(['lifecycle.answered', 'gate.opened']);
+  });
+
+  test('knows the roots once they are answered, and tells each update', async () => {
+    const { actor, send, answer, emitted } = startSession();
+    send(initialize(), initialized);
+    await answer({ kind: 'answered', roots: [{ uri: 'file:///a' }] });
+    expect(actor.getSnapshot().value).toBe('rootsKnown');
+    send({ type: 'roots.changed' });
+    await answer({ kind: 'answered', roots: [{ uri: 'file:///b' }] });
+    expect(actor.getSnapshot().context.report).toMatchObject({
+      generation: 2,
+      roots: [{ uri: 'file:///b' }],
+    });
+    expect(emitted).toEqual([
+      'session.negotiated',
+      'session.initialized',
+      'roots.updated',
+      'roots.updated',
+    ]);
+  });
+
+  test.each([{}, { roots: null }, { roots: false }, { sampling: {} }])(
+    'never asks a client that declares no roots: %j',
+    (capabilities) => {
+      const { actor, asked, send, clock } = startSession();
+      send(initialize(capabilities), initialized, { type: 'roots.changed' });
+      clock.increment(10 * 60_000);
+      expect(asked).toEqual([]);
+      expect(actor.getSnapshot().value).toBe('rootsKnown');
+      expect(actor.getSnapshot().context.report?.status).toBe('undeclared');
+    },
+  );
+
+  test('tells its router and its reader when the output backs up, in every state', () => {
+    const { heard, send } = startSession();
+    send({ type: 'output.blocked' }, initialize(), initialized, { type: 'output.flowing' });
+    send({ type: 'input.ended' }, { type: 'output.blocked' });
+    const flow = ['output.blocked', 'output.flowing', 'output.blocked'];
+    expect(types(heard.reader)).toEqual(flow);
+    expect(types(heard.router).filter((type) => type.startsWith('output'))).toEqual(flow);
+  });
+});
+
+describe('the end of a session', () => {
+  test('waits for the calls, then for the output', () => {
+    const { actor, heard, send, clock } = startSession();
+    send(initialize(), { type: 'input.ended' });
+    expect(types(heard.correlation)).toEqual(['gate.closed']);
+    expect(types(heard.router).at(-1)).toBe('gate.closed');
+    clock.increment(1999);
+    send({ type: 'calls.drained' });
+    expect(types(heard.writer)).toEqual(['output.flush']);
+    send({ type: 'output.flushed' });
+    expect(actor.getSnapshot()).toMatchObject({
+      status: 'done',
+      output: { cause: { kind: 'input-ended' } },
+    });
+  });
+
+  test.each(['settling', 'flushing'])(
+    'comes at the deadline, neither before nor later: %s',
+    (state) => {
+      const { actor, heard, send, clock } = startSession();
+      send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
+      if (state === 'flushing') send({ type: 'calls.drained' });
+      clock.increment(1999);
+      expect(actor.getSnapshot().value).toEqual({ draining: state });
+      clock.increment(1);
+      expect(actor.getSnapshot().status).toBe('done');
+      expect(types(heard.router).at(-1)).toBe('calls.abandon');
+      expect(types(heard.writer).at(-1)).toBe('output.flush');
+    },
+  );
+
+  test('is not put off by what ends it again', () => {
+    const { actor, send, clock } = startSession();
+    send({ type: 'input.ended' });
+    clock.increment(1500);
+    send({ type: 'input.ended' }, { type: 'session.shutdown', reason: 'again' });
+    clock.increment(500);
+    expect(actor.getSnapshot()).toMatchObject({
+      status: 'done',
+      output: { cause: { kind: 'input-ended' } },
+    });
+  });
+
+  test.each(['reader', 'router', 'correlation', 'writer'] as const)(
+    'follows the failure of its %s, and the process lives',
+    (name) => {
+      const failing = plainActor<EventObject, unknown>(() => {
+        throw new Error(`${name} is broken`);
+      });
+      const heard: RouterEvent[] = [];
+      const logic = sessionMachine.provide({
+        actors: {
+          reader: recorder<ReaderEvent, ReaderInput>([]),
+          router: recorder(heard),
+          correlation: recorder<CorrelationEvent, CorrelationInput>([]),
+          writer: recorder<WriterEvent, WriterInput>([]),
+          [name]: failing as never,
+        },
+      });
+      const clock = new SimulatedClock();
+      const actor = createActor(logic, { input, clock, logger: () => {} });
+      const errors: unknown[] = [];
+      actor.subscribe({ error: (error) => errors.push(error) });
+      actor.start();
+      clock.increment(2000);
+      expect(errors).toEqual([]);
+      const { status, output } = actor.getSnapshot();
+      expect(status).toBe('done');
+      expect(output?.cause).toMatchObject({
+        kind: 'failure',
+        error: { message: `${name} is broken` },
+      });
+    },
+  );
+
+  test('asks for what is not provided, by name', () => {
+    const clock = new SimulatedClock();
+    const actor = createActor(sessionMachine, { input, clock, logger: () => {} });
+    actor.subscribe({ error: () => {} });
+    actor.start();
+    const { cause } = actor.getSnapshot().context;
+    expect(cause?.kind === 'failure' && String(cause.error)).toMatch(/"writer" actor is provided/);
+    actor.stop();
+  });
+});

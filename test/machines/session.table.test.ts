@@ -1,0 +1,266 @@
+import { initialTransition, transition } from 'xstate';
+import type { EventFromLogic, SnapshotFrom } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
+import { inWords } from './stand-ins.ts';
+import type { Action } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof sessionMachine>;
+
+const input: SessionInput = {
+  server: { serverInfo: { name: 'server', version: '1' }, capabilities: { tools: {} } },
+  limits: {
+    drainTimeoutMs: 2000,
+    rootsTimeoutMs: 5000,
+    rootsRetryMs: 30_000,
+    maxOvertakenRoots: 16,
+  },
+};
+const params = {
+  protocolVersion: '2025-06-18',
+  capabilities: { roots: {} },
+  clientInfo: { name: 'host', version: '1' },
+};
+
+const events = {
+  initialize: { type: 'initialize.received', id: 1, params },
+  'another initialize': { type: 'initialize.received', id: 2, params: { ...params, x: 1 } },
+  'a malformed initialize': { type: 'initialize.received', id: 3, params: {} },
+  initialized: { type: 'initialized.received' },
+  'roots changed': { type: 'roots.changed' },
+  'roots updated': {
+    type: 'roots.updated',
+    report: { status: 'known', generation: 1, settled: true, roots: [] },
+  },
+  'calls drained': { type: 'calls.drained' },
+  'output flushed': { type: 'output.flushed' },
+  'output blocked': { type: 'output.blocked' },
+  'output flowing': { type: 'output.flowing' },
+  'input ended': { type: 'input.ended' },
+  shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
+  'output broken': { type: 'output.broken', error: 'EPIPE' },
+} satisfies Record<string, SessionEvent>;
+
+/** What XState itself sends: no part of the machine's own event union. */
+const failure = { type: 'xstate.error.actor.writer', error: 'bug', actorId: 'writer' };
+const drained = { type: 'xstate.after.drainTimeout.session.draining' };
+
+type EventName = keyof typeof events | 'an actor failed' | 'drain timeout';
+
+const eventOf = (name: EventName): EventFromLogic<typeof sessionMachine> => {
+  if (name === 'an actor failed') return failure as never;
+  if (name === 'drain timeout') return drained as never;
+  return events[name];
+};
+
+const start = (): Snapshot => initialTransition(sessionMachine, input)[0];
+const after = (...names: readonly EventName[]): Snapshot =>
+  names.reduce((state, name) => transition(sessionMachine, state, eventOf(name))[0], start());
+
+const paths = {
+  uninitialized: [],
+  negotiated: ['initialize'],
+  initialized: ['initialize', 'initialized'],
+  rootsKnown: ['initialize', 'initialized', 'roots updated'],
+  'draining.settling': ['initialize', 'input ended'],
+  'draining.flushing': ['initialize', 'input ended', 'calls drained'],
+} satisfies Record<string, readonly EventName[]>;
+
+type StateName = keyof typeof paths;
+/** The next state and what is done, for every event that means something; the others change nothing. */
+type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
+
+const close = ['correlation<gate.closed', 'router<gate.closed', 'after 2000'] as const;
+const ends: Row = {
+  'input ended': ['draining.settling', ...close],
+  shutdown: ['draining.settling', ...close],
+  'output broken': ['draining.settling', 'router<calls.abandon', ...close],
+  'an actor failed': ['draining.settling', ...close],
+};
+const answer = 'router<lifecycle.answered';
+const refuses = (state: string): Row => ({
+  initialize: [state, answer],
+  'another initialize': [state, answer],
+  'a malformed initialize': [state, answer],
+});
+const flow = (state: string): Row => ({
+  'output blocked': [state, 'tellFlow'],
+  'output flowing': [state, 'tellFlow'],
+});
+const negotiates = ['negotiated', answer, 'router<gate.opened', 'emit session.negotiated'] as const;
+const rootsUpdated = ['rootsKnown', 'emit roots.updated'] as const;
+const drains = (state: string): Row => ({
+  ...refuses(state),
+  ...flow(state),
+  'output broken': ['closed', 'router<calls.abandon', 'emit session.closed'],
+  'an actor failed': ['closed', 'router<calls.abandon', 'emit session.closed'],
+  'drain timeout': ['closed', 'router<calls.abandon', 'writer<output.flush', 'emit session.closed'],
+});
+
+const table: { readonly [state in StateName]: Row } = {
+  uninitialized: {
+    ...ends,
+    ...flow('uninitialized'),
+    initialize: negotiates,
+    'another initialize': negotiates,
+    'a malformed initialize': ['uninitialized', answer],
+  },
+  negotiated: {
+    ...ends,
+    ...flow('negotiated'),
+    ...refuses('negotiated'),
+    initialized: [
+      'initialized',
+      'correlation<gate.opened',
+      'emit session.initialized',
+      'roots<roots.start',
+    ],
+  },
+  initialized: {
+    ...ends,
+    ...flow('initialized'),
+    ...refuses('initialized'),
+    'roots changed': ['initialized', 'roots<roots.invalidate'],
+    'roots updated': rootsUpdated,
+  },
+  rootsKnown: {
+    ...ends,
+    ...flow('rootsKnown'),
+    ...refuses('rootsKnown'),
+    'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
+    'roots updated': rootsUpdated,
+  },
+  'draining.settling': {
+    ...drains('draining.settling'),
+    'calls drained': ['draining.flushing', 'writer<output.flush'],
+  },
+  'draining.flushing': {
+    ...drains('draining.flushing'),
+    'output flushed': ['closed', 'emit session.closed'],
+  },
+};
+
+const nameOf = ({ value }: Snapshot): string =>
+  typeof value === 'string' ? value : Object.entries(value).flat().join('.');
+
+const eventNames = [...Object.keys(events), 'an actor failed', 'drain timeout'] as EventName[];
+const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
+  eventNames.map((event) => ({ state, event, row: table[state][event] })),
+);
+
+describe('a session', () => {
+  test.each(cells.filter(({ row }) => row))(
+    'in $state, on $event: $row',
+    ({ state, event, row }) => {
+      const [next, actions] = transition(sessionMachine, after(...paths[state]), eventOf(event));
+      expect([nameOf(next), ...inWords(actions)]).toEqual(row);
+    },
+  );
+
+  test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
+    const before = after(...paths[cell.state]);
+    const [next, actions] = transition(sessionMachine, before, eventOf(cell.event));
+    expect(nameOf(next)).toBe(cell.state);
+    expect(inWords(actions)).toEqual([]);
+    expect(next.context).toEqual(before.context);
+  });
+
+  test.each(Object.keys(paths) as StateName[])(
+    'in %s, is not changed by what nobody sends',
+    (state) => {
+      const before = after(...paths[state]);
+      for (const type of ['', 'tools/call', 'xstate.stop.x', '__proto__', 'toString']) {
+        const [next, actions] = transition(sessionMachine, before, { type } as never);
+        expect([nameOf(next), ...inWords(actions)]).toEqual([state]);
+      }
+    },
+  );
+
+  test('gets to each of its states by the path that the table takes', () => {
+    for (const [state, path] of Object.entries(paths)) expect(nameOf(after(...path))).toBe(state);
+  });
+});
+
+/** The response that a state gives to an initialize. */
+function answerTo(event: EventName, ...path: readonly EventName[]): unknown {
+  const [, actions] = transition(sessionMachine, after(...path), eventOf(event));
+  return responsesOf(actions)[0];
+}
+
+const responsesOf = (actions: readonly Action[]): unknown[] =>
+  actions.flatMap(({ params: sent }) => {
+    const { event } = (sent ?? {}) as { readonly event?: { readonly response?: unknown } };
+    return event?.response === undefined ? [] : [event.response];
+  });
+
+describe('initialize', () => {
+  test('is answered with the negotiated version, with its own id', () => {
+    expect(answerTo('initialize')).toMatchObject({
+      id: 1,
+      result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } },
+    });
+  });
+
+  test('that is malformed is -32602 with the path of the fault, and a right one may follow [LIFE-03]', () => {
+    expect(answerTo('a malformed initialize')).toMatchObject({
+      id: 3,
+      error: { code: -32602, message: expect.stringContaining('params.protocolVersion') as string },
+    });
+    expect(answerTo('initialize', 'a malformed initialize')).toHaveProperty('result');
+  });
+
+  test('that is repeated to the letter before operation gets the same answer [LIFE-07]', () => {
+    expect(answerTo('initialize', 'initialize')).toEqual(answerTo('initialize'));
+  });
+
+  const later = [
+    ['another initialize', 'negotiated'],
+    ['a malformed initialize', 'negotiated'],
+    ['initialize', 'initialized'],
+    ['another initialize', 'initialized'],
+    ['initialize', 'rootsKnown'],
+    ['a malformed initialize', 'rootsKnown'],
+  ] as const;
+  test.each(later)(
+    'later is -32600, and what the first said stands: %s in %s [LIFE-08]',
+    (event, state) => {
+      expect(answerTo(event, ...paths[state])).toMatchObject({ error: { code: -32600 } });
+      const { client } = after(...paths[state], event).context;
+      expect(client?.capabilities).toBe(params.capabilities);
+    },
+  );
+
+  test.each(['initialize', 'a malformed initialize'] as const)(
+    'to a session that ends before it had one is told so, and not that it was initialized: %s',
+    (event) => {
+      expect(answerTo(event, 'shutdown')).toMatchObject({
+        error: { code: -32000, data: { retryable: false } },
+      });
+    },
+  );
+
+  test('of a client with a very long name does not make later refusals as long', () => {
+    const long = { ...params, clientInfo: { name: 'n'.repeat(1_000_000), version: '1' } };
+    const [state] = transition(sessionMachine, start(), {
+      type: 'initialize.received',
+      id: 1,
+      params: long,
+    });
+    const [, actions] = transition(sessionMachine, state, events['another initialize']);
+    expect(JSON.stringify(responsesOf(actions)).length).toBeLessThan(2000);
+  });
+});
+
+describe('the end', () => {
+  test.each([
+    ['input ended', { kind: 'input-ended' }],
+    ['shutdown', { kind: 'shutdown', reason: 'SIGTERM' }],
+    ['output broken', { kind: 'output-broken', error: 'EPIPE' }],
+    ['an actor failed', { kind: 'failure', error: 'bug' }],
+  ] as const)('keeps its first cause, whatever comes while it drains: %s', (event, cause) => {
+    const closed = after('initialize', event, 'input ended', 'shutdown', 'output broken');
+    expect(closed.status).toBe('done');
+    expect(closed.output).toEqual({ cause });
+  });
+});

@@ -1,0 +1,52 @@
+/** Actors that stand at a machine's ports, and what a transition would do, as words. */
+import type { EventObject } from 'xstate';
+import { createActor } from 'xstate';
+import { plainActor } from '../../src/machines/port.ts';
+import type { Port, Ref } from '../../src/machines/port.ts';
+
+/** Logic that keeps its events in a list. */
+export function recorder<TEvent extends EventObject, TInput>(
+  events: TEvent[],
+): Port<TEvent, TInput> {
+  return plainActor<TEvent, TInput>(() => ({ receive: (event) => void events.push(event) }));
+}
+
+/** A started actor that keeps its events in a list. */
+export function listener<TEvent extends EventObject>() {
+  const events: TEvent[] = [];
+  const actor = createActor(recorder<TEvent, undefined>(events), { input: undefined });
+  actor.start();
+  return { events, ref: actor as unknown as Ref<TEvent> };
+}
+
+/** An action that a pure transition would execute. */
+export interface Action {
+  readonly type: string;
+  readonly params?: unknown;
+}
+
+interface SomeParams {
+  readonly to?: { readonly id: string };
+  readonly delay?: number;
+  readonly event?: EventObject;
+}
+
+/** `router<gate.opened` for a send, `emit x` for an emitted event, `after 2000` for a started delay, else the action's name. */
+export function inWords(actions: readonly Action[]): string[] {
+  return actions.flatMap(({ type, params }) => {
+    const { to, delay, event } = (params ?? {}) as SomeParams;
+    switch (type) {
+      case 'xstate.sendTo':
+        return [`${to?.id}<${event?.type}`];
+      case 'xstate.emit':
+        return [`emit ${event?.type}`];
+      case 'xstate.raise':
+        return [`after ${delay}`];
+      case 'xstate.cancel':
+      case 'xstate.stopChild':
+        return [];
+      default:
+        return [type];
+    }
+  });
+}
