@@ -9,6 +9,7 @@ import { plainActor } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../machines/session-ports.ts';
 import { decodeLine } from '../protocol/codec.ts';
+import type { Report } from '../protocol/facts.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Line } from './line-splitter.ts';
@@ -25,12 +26,13 @@ export interface ReaderOptions {
   readonly maxLineBytes: number;
   readonly maxDepth: number;
   readonly readAheadBytes: number;
+  readonly report: Report;
 }
 
 /** The logic of a reader of newline-delimited JSON. */
 export function readerActor(
   source: ByteSource,
-  { maxLineBytes, maxDepth, readAheadBytes }: ReaderOptions,
+  { maxLineBytes, maxDepth, readAheadBytes, report }: ReaderOptions,
 ): Port<ReaderEvent, ReaderInput> {
   return plainActor(({ input: { router, session } }) => {
     const splitter = new LineSplitter(maxLineBytes);
@@ -52,12 +54,18 @@ export function readerActor(
       session.send({ type: 'input.ended' });
     };
 
+    const fail = (error: unknown) => {
+      const message = `The input failed: ${String(error)}`;
+      report({ level: 'warning', name: 'input.failed', message, details: { error } });
+      end();
+    };
+
     const subscription = source.chunks$
       .pipe(
         map((chunk) => splitter.push(spend(chunk)).map(decode)),
         filter((frames) => frames.length > 0),
       )
-      .subscribe({ next: send, complete: end, error: end });
+      .subscribe({ next: send, complete: end, error: fail });
 
     return {
       receive: (event) => {

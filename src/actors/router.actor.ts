@@ -75,7 +75,9 @@ class Router implements Behaviour<RouterEvent> {
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
   #gate: (request: InboundRequest, replies: Replies) => void;
-  /** What is done when the last call has ended. */
+  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
+  #unsettled = 0;
+  /** What is done when nothing runs any more. */
   #onIdle: () => void = () => {};
   #acceptsBatches = false;
 
@@ -190,7 +192,10 @@ class Router implements Behaviour<RouterEvent> {
   #close(): void {
     this.#gate = this.#refuseAtEnd;
     this.#onIdle = () => this.#input.session.send({ type: 'calls.drained' });
-    if (this.#calls.size === 0) this.#onIdle();
+  }
+
+  #checkIdle(): void {
+    if (this.#calls.size === 0 && this.#unsettled === 0) this.#onIdle();
   }
 
   // Requests in flight.
@@ -223,6 +228,7 @@ class Router implements Behaviour<RouterEvent> {
     try {
       const result = call.handler(call.params, call);
       if (isThenable(result)) {
+        this.#unsettled++;
         result.then(
           (late) => this.#succeedLate(call, late),
           (error: unknown) => this.#failLate(call, error),
@@ -236,11 +242,13 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #succeedLate(call: Call, result: unknown): void {
+    this.#unsettled--;
     this.#succeed(call, result);
     this.#flush();
   }
 
   #failLate(call: Call, error: unknown): void {
+    this.#unsettled--;
     this.#fail(call, error);
     this.#flush();
   }
@@ -264,7 +272,6 @@ class Router implements Behaviour<RouterEvent> {
   #end(call: Call): void {
     this.#forget(call);
     call.end();
-    if (this.#calls.size === 0) this.#onIdle();
   }
 
   #forget(call: Call): void {
@@ -298,7 +305,6 @@ class Router implements Behaviour<RouterEvent> {
       call.abort(reason);
       call.replies.add(errorResponse(call.id, shuttingDown));
     }
-    this.#onIdle();
   }
 
   // Notifications.
@@ -336,7 +342,6 @@ class Router implements Behaviour<RouterEvent> {
     this.#forget(call);
     call.abort(new RuntimeError('CANCELLED', `The client cancelled the request${why}`));
     call.replies.drop();
-    if (this.#calls.size === 0) this.#onIdle();
   }
 
   // What is no single message.
@@ -368,10 +373,12 @@ class Router implements Behaviour<RouterEvent> {
   /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
   #flush(): void {
     this.#queue.startWaiting();
-    if (this.#outbox.length === 0) return;
-    const frames = this.#outbox;
-    this.#outbox = [];
-    this.#input.writer.send({ type: 'frames.send', frames });
+    if (this.#outbox.length > 0) {
+      const frames = this.#outbox;
+      this.#outbox = [];
+      this.#input.writer.send({ type: 'frames.send', frames });
+    }
+    this.#checkIdle();
   }
 }
 

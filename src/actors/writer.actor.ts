@@ -112,6 +112,8 @@ class Writer implements Behaviour<WriterEvent> {
     if (this.#flow === 'flowing' && this.#queued > this.#options.maxOutboundBytes) this.#block();
   }
 
+  #drop(): void {}
+
   /** The sink has room: the queue goes out until it has none, or until the queue is empty. */
   #drain(): void {
     this.#deliver = this.#write;
@@ -152,7 +154,8 @@ class Writer implements Behaviour<WriterEvent> {
   }
 
   #break(error: unknown): void {
-    this.#deliver = () => {};
+    if (this.#deliver === this.#drop) return;
+    this.#deliver = this.#drop;
     this.#queue = [];
     this.#queued = 0;
     this.#options.report({

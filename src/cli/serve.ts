@@ -6,7 +6,6 @@ import { defaultLimits } from '../server/limits.ts';
 import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { ServeInvocation } from './arguments.ts';
-import { childrenGone } from './children.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { createLog } from './log.ts';
 import type { Log } from './log.ts';
@@ -59,7 +58,6 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
       details: { error: cause.error },
     });
   }
-  await childrenGone();
   await log.close();
   return end.exitCode(cause);
 }

@@ -146,9 +146,12 @@ export const sessionMachine = setup({
   },
   delays: {
     drainTimeout: ({ context }) => context.limits.drainTimeoutMs,
+    /** The rest of the drain time is for handlers that were cancelled: to clean up, to end their children. */
+    settleTimeout: ({ context }) => context.limits.drainTimeoutMs * 0.875,
   },
   guards: {
     isReadable: (_, { params }: InitializeParams) => readInitialize(params).ok,
+    isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     isSame: ({ context }, { params }: InitializeParams) => isSameInitialize(params, context.client),
   },
   actions: {
@@ -250,7 +253,7 @@ export const sessionMachine = setup({
   initial: 'uninitialized',
   on: {
     'input.ended': '.draining',
-    'output.broken': { target: '.draining', actions: 'abandonCalls' },
+    'output.broken': '.draining',
     'session.shutdown': '.draining',
     [anyActorFailed]: '.draining',
     'output.blocked': { actions: 'tellFlow' },
@@ -331,14 +334,26 @@ export const sessionMachine = setup({
       on: {
         'input.ended': {},
         'session.shutdown': {},
-        'output.broken': { target: 'closed', actions: 'abandonCalls' },
-        [anyActorFailed]: { target: 'closed', actions: 'abandonCalls' },
+        'output.broken': '.aborting',
+        [anyActorFailed]: 'closed',
       },
-      after: { drainTimeout: { target: 'closed', actions: ['abandonCalls', 'flushOutput'] } },
+      after: { drainTimeout: 'closed' },
       initial: 'settling',
       states: {
-        settling: { on: { 'calls.drained': 'flushing' } },
-        flushing: { entry: 'flushOutput', on: { 'output.flushed': '#session.closed' } },
+        settling: {
+          always: { guard: 'isUnread', target: 'aborting' },
+          on: { 'calls.drained': 'flushing' },
+          after: { settleTimeout: 'aborting' },
+        },
+        aborting: {
+          description: 'What still runs is cancelled, and may clean up.',
+          entry: 'abandonCalls',
+          on: { 'output.broken': {}, 'calls.drained': 'flushing' },
+        },
+        flushing: {
+          entry: 'flushOutput',
+          on: { 'output.broken': '#session.closed', 'output.flushed': '#session.closed' },
+        },
       },
     },
     closed: {

@@ -8,6 +8,8 @@ export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
 export type FactName =
   /** Input that was no message; answered with an error. */
   | 'frame.invalid'
+  /** Reading failed; the session ends as at the end of its input. */
+  | 'input.failed'
   /** A notification that nobody handles. */
   | 'notification.ignored'
   /** A cancellation of nothing in flight. */

@@ -61,7 +61,7 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
             for (const action of actions) deliver(action);
           },
         },
-        limits,
+        { ...limits, report },
       ),
       writer: writerActor(
         {

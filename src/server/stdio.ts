@@ -21,7 +21,7 @@ export interface StdioStreams {
 /** Serves one session on stdin and stdout, or on another pair of byte streams. */
 export function stdio({ input, output }: StdioStreams = {}): Transport {
   return ({ limits, report }) => ({
-    reader: readerActor(sourceOf(input ?? process.stdin), limits),
+    reader: readerActor(sourceOf(input ?? process.stdin), { ...limits, report }),
     writer: writerActor(output ? sinkOf(output) : guardedStdout(report), {
       maxOutboundBytes: limits.maxOutboundBytes,
       report,
