@@ -51,7 +51,7 @@ export async function openChecked(
   try {
     const stats = await handle.stat();
     const place = await placeOf(handle, stats, path, options.placedBy ?? defaultPlacing);
-    if (false) throw outside(boundary, given);
+    if (place === undefined || !isInside(boundary, place)) throw outside(boundary, given);
     if (stats.isDirectory())
       throw notAFile(given, 'is a directory; list its files with find_files');
     if (!stats.isFile()) throw notAFile(given, 'is no regular file (a device, a pipe or a socket)');
