@@ -66,5 +66,7 @@ function faultOfBody(frame: unknown, answered: string | undefined): string | und
 function fault(schema: Schema | undefined, value: unknown, what = 'a message'): string | undefined {
   if (!schema) return `No schema is known for ${what}`;
   const { success, error } = schema.safeParse(value);
-  return success ? undefined : `The official schema refuses ${what} (${error?.message})`;
+  if (success) return undefined;
+  const reason = String(error?.message).replaceAll(/\s+/g, ' ').slice(0, 200);
+  return `The official schema refuses ${what} (${reason})`;
 }

@@ -85,6 +85,16 @@ export function tool(
 /** Answers with its own arguments as text. */
 export const echo: Tool = tool('echo', (args) => JSON.stringify(args));
 
+/** The first call of a session waits for the validator to be loaded, and others with it; tests of what runs when begin after that. */
+export async function operateWarm(
+  features: Partial<ServerDefinition>,
+  options?: OperationOptions,
+): Promise<Serving> {
+  const serving = await operate({ ...features, tools: [echo, ...(features.tools ?? [])] }, options);
+  await serving.peer.call(echo.name);
+  return serving;
+}
+
 /** The text of a tool's result. */
 export function textOf(result: JsonObject | undefined): string {
   const [block] = (result?.['content'] ?? []) as readonly { readonly text?: string }[];

@@ -1,0 +1,166 @@
+import { cancelled, gate, initialize, notification, request, toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { combinations, echo, operate, serve, textOf, tool } from './serving.ts';
+
+/** A tool that is held until its gate opens or its signal fires, and the gate. */
+function holding() {
+  const door = gate();
+  const reasons: unknown[] = [];
+  const hold = tool('hold', async (args, { signal }) => {
+    signal.addEventListener('abort', () => reasons.push(signal.reason));
+    await door.pass(signal);
+    return `held ${JSON.stringify(args)}`;
+  });
+  return { door, hold, reasons };
+}
+
+describe.each(combinations)('cancellation in $revision over $transport', (combination) => {
+  test.each([1, 0, '', '0', 'a'])(
+    'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02]',
+    async (id) => {
+      const { door, hold, reasons } = holding();
+      const { peer } = await operate({ tools: [hold] }, combination);
+      peer.send(toolCall(id, 'hold'));
+      await door.arrived();
+      const before = peer.received.length;
+      peer.send(cancelled(id, 'no longer wanted'));
+      await peer.quiet();
+      expect(peer.received).toHaveLength(before + 1);
+      expect(reasons).toMatchObject([{ code: 'CANCELLED' }]);
+      expect(String(reasons[0])).toContain('no longer wanted');
+    },
+  );
+});
+
+describe('cancellation', () => {
+  test('does not answer though the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
+    const door = gate();
+    const stubborn = tool('stubborn', async () => {
+      await door.pass();
+      return 'done';
+    });
+    const { peer } = await operate({ tools: [stubborn] });
+    peer.send(toolCall(1, 'stubborn'));
+    await door.arrived();
+    const before = peer.received.length;
+    peer.send(cancelled(1));
+    door.release();
+    await peer.quiet();
+    expect(peer.received).toHaveLength(before + 1);
+  });
+
+  test('is exact in the id’s type [CANCEL-02]', async () => {
+    const { door, hold, reasons } = holding();
+    const { peer, facts } = await operate({ tools: [hold] });
+    peer.send(toolCall(1, 'hold'));
+    await door.arrived();
+    peer.send(cancelled('1'), cancelled(1.5), cancelled(null), cancelled([1]));
+    await peer.quiet();
+    expect(reasons).toEqual([]);
+    expect(facts.of('cancellation.ignored')).toHaveLength(4);
+    door.release();
+    expect((await peer.response(1)).result).toBeDefined();
+  });
+
+  test('of something unknown, finished or unnamed is ignored [CANCEL-03]', async () => {
+    const { peer, facts } = await operate({ tools: [echo] });
+    await peer.call('echo');
+    peer.send(toolCall(1, 'echo'));
+    await peer.response(1);
+    const before = peer.received.length;
+    peer.send(cancelled(1), cancelled('never'), notification('notifications/cancelled'));
+    await peer.quiet();
+    expect(peer.received).toHaveLength(before + 1);
+    expect(facts.of('cancellation.ignored')).toHaveLength(3);
+  });
+
+  test('repeated is ignored [CANCEL-03]', async () => {
+    const { door, hold, reasons } = holding();
+    const { peer, facts } = await operate({ tools: [hold] });
+    peer.send(toolCall(1, 'hold'));
+    await door.arrived();
+    peer.send(cancelled(1), cancelled(1));
+    await facts.next('cancellation.ignored');
+    expect(reasons).toHaveLength(1);
+  });
+
+  test('before initialize is ignored [CANCEL-03]', async () => {
+    const { peer, facts } = serve({ tools: [echo] });
+    peer.send(cancelled(1));
+    await facts.next('cancellation.ignored');
+    await peer.handshake();
+  });
+
+  test('frees the id: the next request under it is answered by its own handler [CANCEL-04]', async () => {
+    const door = gate();
+    const stubborn = tool('stubborn', async ({ turn }) => {
+      await door.pass();
+      return String(turn);
+    });
+    const { peer } = await operate({ tools: [stubborn] });
+    peer.send(toolCall(1, 'stubborn', { turn: 'first' }));
+    await door.arrived();
+    peer.send(cancelled(1), toolCall(1, 'stubborn', { turn: 'second' }));
+    await door.arrived(2);
+    door.release();
+    expect(textOf((await peer.response(1)).result)).toBe('second');
+    const before = peer.received.length;
+    await peer.quiet();
+    expect(peer.received).toHaveLength(before + 1);
+  });
+
+  test('does not reach initialize [CANCEL-07]', async () => {
+    const { peer } = serve({ tools: [echo] });
+    peer.send(initialize(1), cancelled(1));
+    expect((await peer.response(1)).result).toBeDefined();
+    expect(textOf(await peer.call('echo', {}))).toBe('{}');
+  });
+
+  test('of a request that waits for its turn means that it never starts [CANCEL-08]', async () => {
+    const { door, hold } = holding();
+    const { peer } = await operate({ tools: [hold] }, { limits: { maxRunning: 1 } });
+    peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold'), toolCall(3, 'hold', { n: 3 }));
+    await door.arrived();
+    peer.send(cancelled(2));
+    door.release();
+    expect(textOf((await peer.response(1)).result)).toBe('held {"n":1}');
+    expect(textOf((await peer.response(3)).result)).toBe('held {"n":3}');
+    expect(door.arrivals).toBe(2);
+  });
+
+  test('in the chunk of its request means that the handler does not run [CANCEL-08]', async () => {
+    let runs = 0;
+    const counted = tool('counted', () => `${++runs}`);
+    const { peer } = await operate({ tools: [counted, echo] });
+    peer.send(toolCall(1, 'counted'), cancelled(1));
+    await peer.call('echo');
+    await peer.quiet();
+    expect(runs).toBe(0);
+  });
+
+  test('of one request leaves the others alone [CANCEL-01]', async () => {
+    const { door, hold } = holding();
+    const { peer } = await operate({ tools: [hold] });
+    peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold', { n: 2 }));
+    await door.arrived(2);
+    peer.send(cancelled(1));
+    door.release();
+    expect(textOf((await peer.response(2)).result)).toBe('held {"n":2}');
+  });
+
+  test('gives its place to a waiting request [CANCEL-01] [FLOW-01]', async () => {
+    const { door, hold } = holding();
+    const { peer } = await operate({ tools: [hold, echo] }, { limits: { maxRunning: 1 } });
+    peer.send(toolCall(1, 'hold'), toolCall(2, 'echo', { n: 2 }));
+    await door.arrived();
+    peer.send(cancelled(1));
+    expect(textOf((await peer.response(2)).result)).toBe('{"n":2}');
+  });
+
+  test('of a ping that has been answered is ignored [CANCEL-03]', async () => {
+    const { peer, facts } = await operate({});
+    peer.send(request(1, 'ping'), cancelled(1));
+    await peer.response(1);
+    await facts.next('cancellation.ignored');
+  });
+});
