@@ -34,7 +34,7 @@ const params = (capabilities: object) => ({
 });
 
 /** A running session whose actors only listen; `answer` ends the roots query in flight. */
-function startSession() {
+function startSession(changed: Partial<typeof limits> = {}) {
   const heard = {
     reader: [] as ReaderEvent[],
     router: [] as RouterEvent[],
@@ -63,7 +63,11 @@ function startSession() {
       roots: rootsMachine.provide({ actors: { ask } }),
     },
   });
-  const actor = createActor(logic, { input, clock, logger: () => {} });
+  const actor = createActor(logic, {
+    input: { ...input, limits: { ...limits, ...changed } },
+    clock,
+    logger: () => {},
+  });
   const emitted: string[] = [];
   actor.on('*', ({ type }) => emitted.push(type));
   actor.start();
@@ -155,20 +159,46 @@ describe('the end of a session', () => {
     });
   });
 
-  test.each(['settling', 'flushing'])(
+  test.each(['aborting', 'flushing'])(
     'comes at the deadline, neither before nor later: %s',
     (state) => {
-      const { actor, heard, send, clock } = startSession();
+      const { actor, send, clock } = startSession();
       send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
+      clock.increment(1750);
       if (state === 'flushing') send({ type: 'calls.drained' });
-      clock.increment(1999);
+      clock.increment(249);
       expect(actor.getSnapshot().value).toEqual({ draining: state });
       clock.increment(1);
       expect(actor.getSnapshot().status).toBe('done');
-      expect(types(heard.router).at(-1)).toBe('calls.abandon');
-      expect(types(heard.writer).at(-1)).toBe('output.flush');
     },
   );
+
+  test('cancels what still runs, and leaves it an eighth of the time to clean up', () => {
+    const { actor, heard, send, clock } = startSession();
+    send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
+    clock.increment(1749);
+    expect(types(heard.router)).not.toContain('calls.abandon');
+    clock.increment(1);
+    expect(types(heard.router).at(-1)).toBe('calls.abandon');
+    send({ type: 'calls.drained' });
+    expect(actor.getSnapshot().value).toEqual({ draining: 'flushing' });
+  });
+
+  test('without any time to drain still cancels what runs', () => {
+    const { actor, heard, send, clock } = startSession({ drainTimeoutMs: 0 });
+    send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });
+    clock.increment(1);
+    expect(actor.getSnapshot().status).toBe('done');
+    expect(types(heard.router)).toContain('calls.abandon');
+  });
+
+  test('cancels what runs at once where nobody reads any more', () => {
+    const { actor, heard, send } = startSession();
+    send(initialize(), { type: 'output.broken', error: new Error('EPIPE') });
+    expect(types(heard.router).slice(-2)).toEqual(['gate.closed', 'calls.abandon']);
+    send({ type: 'output.broken', error: new Error('EPIPE') });
+    expect(actor.getSnapshot().value).toEqual({ draining: 'aborting' });
+  });
 
   test('is not put off by what ends it again', () => {
     const { actor, send, clock } = startSession();

@@ -46,11 +46,14 @@ const events = {
 const failure = { type: 'xstate.error.actor.writer', error: 'bug', actorId: 'writer' };
 const drained = { type: 'xstate.after.drainTimeout.session.draining' };
 
-type EventName = keyof typeof events | 'an actor failed' | 'drain timeout';
+const settled = { type: 'xstate.after.settleTimeout.session.draining.settling' };
+
+type EventName = keyof typeof events | 'an actor failed' | 'settle timeout' | 'drain timeout';
 
 const eventOf = (name: EventName): EventFromLogic<typeof sessionMachine> => {
   if (name === 'an actor failed') return failure as never;
   if (name === 'drain timeout') return drained as never;
+  if (name === 'settle timeout') return settled as never;
   return events[name];
 };
 
@@ -64,6 +67,7 @@ const paths = {
   initialized: ['initialize', 'initialized'],
   rootsKnown: ['initialize', 'initialized', 'roots updated'],
   'draining.settling': ['initialize', 'input ended'],
+  'draining.aborting': ['initialize', 'input ended', 'settle timeout'],
   'draining.flushing': ['initialize', 'input ended', 'calls drained'],
 } satisfies Record<string, readonly EventName[]>;
 
@@ -71,11 +75,16 @@ type StateName = keyof typeof paths;
 /** The next state and what is done, for every event that means something; the others change nothing. */
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 
-const close = ['correlation<gate.closed', 'router<gate.closed', 'after 2000'] as const;
+const close = [
+  'correlation<gate.closed',
+  'router<gate.closed',
+  'after 2000',
+  'after 1750',
+] as const;
 const ends: Row = {
   'input ended': ['draining.settling', ...close],
   shutdown: ['draining.settling', ...close],
-  'output broken': ['draining.settling', 'router<calls.abandon', ...close],
+  'output broken': ['draining.aborting', ...close, 'router<calls.abandon'],
   'an actor failed': ['draining.settling', ...close],
 };
 const answer = 'router<lifecycle.answered';
@@ -90,13 +99,8 @@ const flow = (state: string): Row => ({
 });
 const negotiates = ['negotiated', answer, 'router<gate.opened', 'emit session.negotiated'] as const;
 const rootsUpdated = ['rootsKnown', 'emit roots.updated'] as const;
-const drains = (state: string): Row => ({
-  ...refuses(state),
-  ...flow(state),
-  'output broken': ['closed', 'router<calls.abandon', 'emit session.closed'],
-  'an actor failed': ['closed', 'router<calls.abandon', 'emit session.closed'],
-  'drain timeout': ['closed', 'router<calls.abandon', 'writer<output.flush', 'emit session.closed'],
-});
+const closed = ['closed', 'emit session.closed'] as const;
+const abandoned = ['closed', 'router<calls.abandon', 'emit session.closed'] as const;
 
 const table: { readonly [state in StateName]: Row } = {
   uninitialized: {
@@ -132,19 +136,40 @@ const table: { readonly [state in StateName]: Row } = {
     'roots updated': rootsUpdated,
   },
   'draining.settling': {
-    ...drains('draining.settling'),
+    ...refuses('draining.settling'),
+    ...flow('draining.settling'),
     'calls drained': ['draining.flushing', 'writer<output.flush'],
+    'settle timeout': ['draining.aborting', 'router<calls.abandon'],
+    'output broken': ['draining.aborting', 'router<calls.abandon'],
+    'an actor failed': abandoned,
+    'drain timeout': abandoned,
+  },
+  'draining.aborting': {
+    ...refuses('draining.aborting'),
+    ...flow('draining.aborting'),
+    'calls drained': ['draining.flushing', 'writer<output.flush'],
+    'an actor failed': closed,
+    'drain timeout': closed,
   },
   'draining.flushing': {
-    ...drains('draining.flushing'),
-    'output flushed': ['closed', 'emit session.closed'],
+    ...refuses('draining.flushing'),
+    ...flow('draining.flushing'),
+    'output flushed': closed,
+    'output broken': closed,
+    'an actor failed': closed,
+    'drain timeout': closed,
   },
 };
 
 const nameOf = ({ value }: Snapshot): string =>
   typeof value === 'string' ? value : Object.entries(value).flat().join('.');
 
-const eventNames = [...Object.keys(events), 'an actor failed', 'drain timeout'] as EventName[];
+const eventNames = [
+  ...Object.keys(events),
+  'an actor failed',
+  'settle timeout',
+  'drain timeout',
+] as EventName[];
 const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
   eventNames.map((event) => ({ state, event, row: table[state][event] })),
 );
@@ -259,7 +284,7 @@ describe('the end', () => {
     ['output broken', { kind: 'output-broken', error: 'EPIPE' }],
     ['an actor failed', { kind: 'failure', error: 'bug' }],
   ] as const)('keeps its first cause, whatever comes while it drains: %s', (event, cause) => {
-    const closed = after('initialize', event, 'input ended', 'shutdown', 'output broken');
+    const closed = after('initialize', event, 'input ended', 'shutdown', 'drain timeout');
     expect(closed.status).toBe('done');
     expect(closed.output).toEqual({ cause });
   });

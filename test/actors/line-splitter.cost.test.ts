@@ -1,0 +1,79 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LineSplitter } from '../../src/actors/line-splitter.ts';
+
+/** Counts the bytes that are copied from array to array and those that are decoded. */
+function counted() {
+  const copied = vi.spyOn(Uint8Array.prototype, 'set');
+  const decoded = vi.spyOn(TextDecoder.prototype, 'decode');
+  const sum = (calls: readonly (readonly unknown[])[]) =>
+    calls.reduce((total, [from]) => total + (from as Uint8Array).length, 0);
+  return {
+    copiedBytes: () => sum(copied.mock.calls),
+    decodedBytes: () => sum(decoded.mock.calls),
+    decodeCalls: () => decoded.mock.calls.length,
+  };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('the cost of splitting', () => {
+  test.each([64, 1000, 65_536])(
+    'one huge line is one copy and one decoding: chunks of %i',
+    (size) => {
+      const splitter = new LineSplitter(2 ** 24);
+      const chunk = new Uint8Array(size).fill(0x61);
+      const count = Math.floor(2 ** 20 / size);
+      const cost = counted();
+      for (let i = 0; i < count; i++) expect(splitter.push(chunk)).toEqual([]);
+      expect(splitter.push(Uint8Array.of(0x0a))).toHaveLength(1);
+      expect(cost.copiedBytes()).toBeLessThanOrEqual(2 * (size * count + 1));
+      expect(cost.decodedBytes()).toBeLessThanOrEqual(size * count + 1);
+      expect(cost.decodeCalls()).toBe(1);
+    },
+  );
+
+  test('a chunk of thousands of lines is decoded once and not copied', () => {
+    const splitter = new LineSplitter(2 ** 24);
+    const chunk = new TextEncoder().encode('{"jsonrpc":"2.0"}\n'.repeat(5000));
+    const cost = counted();
+    expect(splitter.push(chunk)).toHaveLength(5000);
+    expect([cost.copiedBytes(), cost.decodeCalls()]).toEqual([0, 1]);
+  });
+
+  test('a chunk with bad lines among thousands is decoded at most twice', () => {
+    const splitter = new LineSplitter(2 ** 24);
+    const chunk = new TextEncoder().encode('{"jsonrpc":"2.0"}\n'.repeat(5000));
+    for (let at = 0; at < chunk.length; at += 180) chunk[at] = 0xff;
+    const cost = counted();
+    expect(splitter.push(chunk)).toHaveLength(5000);
+    expect(cost.decodedBytes()).toBeLessThanOrEqual(2 * chunk.length);
+    expect(cost.copiedBytes()).toBe(0);
+  });
+
+  test('a line that is too long costs nothing more once that is known', () => {
+    const splitter = new LineSplitter(1000);
+    splitter.push(new Uint8Array(2000));
+    const cost = counted();
+    for (let i = 0; i < 1000; i++) splitter.push(new Uint8Array(1000));
+    expect([cost.copiedBytes(), cost.decodedBytes()]).toEqual([0, 0]);
+  });
+});
+
+test('a line that comes byte by byte is not held as an object per byte', () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const splitter = new LineSplitter(2 ** 24);
+  const length = 200_000;
+  gc();
+  const before = process.memoryUsage();
+  for (let i = 0; i < length; i++) splitter.push(Uint8Array.of(0x61));
+  gc();
+  const after = process.memoryUsage();
+  const held = after.heapUsed + after.external - before.heapUsed - before.external;
+  expect(held / length).toBeLessThan(16);
+  expect(splitter.end()).toEqual(['a'.repeat(length)]);
+});

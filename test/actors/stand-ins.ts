@@ -1,0 +1,41 @@
+/** Actors under test on their own, with listeners in place of the others. */
+import { createActor } from 'xstate';
+import type { EventObject } from 'xstate';
+import { plainActor } from '../../src/machines/port.ts';
+import type { Port, Ref } from '../../src/machines/port.ts';
+import type { Fact, Report } from '../../src/protocol/facts.ts';
+
+/** A started actor that keeps its events in a list. */
+export function listener<TEvent extends EventObject>() {
+  const events: TEvent[] = [];
+  const logic = plainActor<TEvent, undefined>(() => ({
+    receive: (event) => void events.push(event),
+  }));
+  const actor = createActor(logic, { input: undefined });
+  actor.start();
+  return { events, ref: actor as unknown as Ref<TEvent> };
+}
+
+/** Starts a plain actor. `errors` hears of what it threw, if it did. */
+export function startPort<TEvent extends EventObject, TInput>(
+  logic: Port<TEvent, TInput>,
+  input: TInput,
+) {
+  const actor = createActor(logic, { input } as Parameters<typeof createActor<typeof logic>>[1]);
+  const errors: unknown[] = [];
+  actor.subscribe({ error: (error) => errors.push(error) });
+  actor.start();
+  const view = (): unknown => actor.getSnapshot().behaviour?.view;
+  return { actor, ref: actor as unknown as Ref<TEvent>, errors, view };
+}
+
+/** A report that keeps its facts. */
+export function facts(): { readonly heard: Fact[]; readonly report: Report } {
+  const heard: Fact[] = [];
+  return { heard, report: (fact) => void heard.push(fact) };
+}
+
+/** What has been promised so far is settled. */
+export async function settled(): Promise<void> {
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+}
