@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest';
+import { writerActor } from '../../src/actors/writer.actor.ts';
+import type { Sink } from '../../src/actors/writer.actor.ts';
+import type { SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
+import type { OutboundFrame } from '../../src/protocol/frames.ts';
+import { facts, listener, settled, startPort } from './stand-ins.ts';
+
+/** A writer over a sink that takes `room` writes before it is full. */
+function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
+  const sink = {
+    room,
+    writes: [] as string[],
+    flushes: [] as (() => void)[],
+    events: undefined as Parameters<Sink['listen']>[0] | undefined,
+  };
+  const session = listener<SessionFact>();
+  const { heard, report } = facts();
+  const logic = writerActor(
+    {
+      write: (text) => {
+        sink.writes.push(text);
+        return --sink.room > 0;
+      },
+      flush: (done) => void sink.flushes.push(done),
+      listen: (events) => {
+        sink.events = events;
+        return () => (sink.events = undefined);
+      },
+    },
+    { maxOutboundBytes, report },
+  );
+  const { actor, errors, view } = startPort(logic, { session: session.ref });
+  const send = (...frames: readonly OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
+  const drain = (more = Infinity) => {
+    sink.room = more;
+    sink.events?.drained();
+  };
+  const ids = () =>
+    sink.writes
+      .join('')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { readonly id: number }).id);
+  const told = () => session.events.map(({ type }) => type);
+  return { actor, errors, sink, heard, send, drain, ids, told, view };
+}
+
+const answer = (id: number, text = ''): OutboundFrame => ({ jsonrpc: '2.0', id, result: { text } });
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+describe('the writer', () => {
+  test('writes all of one turn at once, at its end, in order', async () => {
+    const { send, sink, ids } = startWriter();
+    send(answer(0), answer(1));
+    send(answer(2));
+    expect(sink.writes).toEqual([]);
+    await settled();
+    expect(sink.writes).toHaveLength(1);
+    send(answer(3));
+    await settled();
+    expect(sink.writes).toHaveLength(2);
+    expect(ids()).toEqual([0, 1, 2, 3]);
+  });
+
+  test('writes a turn in parts where it is huge, and loses nothing between them', async () => {
+    const { send, sink, ids } = startWriter();
+    for (const id of upTo(1000)) send(answer(id, 'x'.repeat(1000)));
+    expect(sink.writes.length).toBeGreaterThan(1);
+    expect(sink.writes.length).toBeLessThan(10);
+    await settled();
+    expect(ids()).toEqual(upTo(1000));
+  });
+
+  test('writes one line per frame, a batch in one', async () => {
+    const { send, sink } = startWriter();
+    const error = { code: 1, message: 'a\nb' };
+    send(answer(1, '\n'), [
+      { jsonrpc: '2.0', error },
+      { jsonrpc: '2.0', id: 2, error },
+    ]);
+    await settled();
+    expect(sink.writes.join('').match(/\n/g)).toHaveLength(2);
+  });
+
+  test('writes what is left when it is stopped, and leaves the sink', () => {
+    const { actor, send, sink, ids } = startWriter();
+    send(answer(1));
+    actor.stop();
+    expect(ids()).toEqual([1]);
+    expect(sink.events).toBeUndefined();
+  });
+});
+
+describe('a full sink', () => {
+  test('gets nothing until it has room, then everything, in order', async () => {
+    const { send, drain, sink, ids } = startWriter({ room: 1 });
+    for (const id of upTo(50)) {
+      send(answer(id));
+      await settled();
+    }
+    expect(sink.writes).toHaveLength(1);
+    drain();
+    expect(ids()).toEqual(upTo(50));
+  });
+
+  test('that fills again and again while it is drained gets everything, in order', async () => {
+    const { send, drain, ids } = startWriter({ room: 1 });
+    const big = 'x'.repeat(300_000);
+    for (const id of upTo(12)) {
+      send(answer(id, id % 3 === 0 ? big : ''));
+      await settled();
+      if (id % 4 === 3) drain(1);
+    }
+    for (let i = 0; i < 12; i++) drain(1);
+    expect(ids()).toEqual(upTo(12));
+  });
+
+  test('is no reason to stop the session before the limit, then is told once', async () => {
+    const { send, told, heard } = startWriter({ room: 1, maxOutboundBytes: 500 });
+    send(answer(0, 'x'.repeat(10_000)));
+    await settled();
+    send(answer(1, 'x'.repeat(300)));
+    await settled();
+    expect(told()).toEqual([]);
+    for (const id of [2, 3, 4]) {
+      send(answer(id, 'x'.repeat(300)));
+      await settled();
+    }
+    expect(told()).toEqual(['output.blocked']);
+    expect(heard.map(({ name }) => name)).toEqual(['output.blocked']);
+  });
+
+  test('flows again only when the queue is empty', async () => {
+    const { send, drain, told, ids, view } = startWriter({ room: 1, maxOutboundBytes: 500 });
+    for (const id of upTo(4)) {
+      send(answer(id, 'x'.repeat(300_000)));
+      await settled();
+    }
+    expect(view()).toEqual({
+      queuedBytes: expect.toSatisfy((size: number) => size > 900_000) as number,
+    });
+    drain(1);
+    expect(told()).toEqual(['output.blocked']);
+    drain(2);
+    expect(told()).toEqual(['output.blocked', 'output.flowing']);
+    expect(view()).toEqual({ queuedBytes: 0 });
+    expect(ids()).toEqual(upTo(4));
+  });
+
+  test('can be full again after it has flowed, and is told again', async () => {
+    const { send, drain, told } = startWriter({ room: 1, maxOutboundBytes: 10 });
+    for (let i = 0; i < 3; i++) {
+      send(answer(1));
+      await settled();
+      send(answer(2));
+      await settled();
+      drain(2);
+    }
+    expect(told()).toEqual(
+      Array.from({ length: 3 }, () => ['output.blocked', 'output.flowing']).flat(),
+    );
+  });
+
+  test('that drains when nothing waits changes nothing', () => {
+    const { drain, told, sink } = startWriter();
+    drain();
+    expect([told(), sink.writes, sink.flushes]).toEqual([[], [], []]);
+  });
+});
+
+describe('a flush', () => {
+  test('writes this turn first, then waits for the sink', () => {
+    const { actor, send, sink, told, ids } = startWriter();
+    send(answer(1));
+    actor.send({ type: 'output.flush' });
+    expect(ids()).toEqual([1]);
+    expect(told()).toEqual([]);
+    sink.flushes[0]?.();
+    expect(told()).toEqual(['output.flushed']);
+  });
+
+  test('waits for the queue, and asks the sink once', async () => {
+    const { actor, send, drain, sink, ids } = startWriter({ room: 1 });
+    send(answer(1));
+    await settled();
+    send(answer(2));
+    await settled();
+    actor.send({ type: 'output.flush' });
+    expect(sink.flushes).toEqual([]);
+    drain();
+    expect(ids()).toEqual([1, 2]);
+    expect(sink.flushes).toHaveLength(1);
+    drain();
+    drain();
+    expect(sink.flushes).toHaveLength(1);
+  });
+});
+
+describe('a broken sink', () => {
+  test('is told once, and is written to no more', async () => {
+    const { send, sink, told, heard, errors } = startWriter();
+    const error = new Error('EPIPE');
+    sink.events?.broken(error);
+    sink.events?.broken(error);
+    send(answer(1));
+    await settled();
+    expect(sink.writes).toEqual([]);
+    expect(told()).toEqual(['output.broken']);
+    expect(heard.map(({ name }) => name)).toEqual(['output.broken']);
+    expect(errors).toEqual([]);
+  });
+
+  test('is written to no more, even where it drains once more', async () => {
+    const { send, drain, sink } = startWriter();
+    sink.events?.broken(new Error('EPIPE'));
+    drain();
+    send(answer(1));
+    await settled();
+    expect(sink.writes).toEqual([]);
+  });
+
+  test('keeps no queue', async () => {
+    const { send, sink, view } = startWriter({ room: 1 });
+    for (let i = 0; i < 3; i++) {
+      send(answer(i));
+      await settled();
+    }
+    sink.events?.broken(new Error('EPIPE'));
+    send(answer(9));
+    await settled();
+    expect(view()).toEqual({ queuedBytes: 0 });
+  });
+});
+
+describe('what JSON cannot hold', () => {
+  const request = (params: object): OutboundFrame => ({
+    jsonrpc: '2.0',
+    id: 's-1',
+    method: 'm',
+    params,
+  });
+
+  test('is refused to whoever asked, and the next frames are sent', async () => {
+    const { actor, ids, heard } = startWriter();
+    const rejected: unknown[] = [];
+    const event: WriterEvent = {
+      type: 'frames.send',
+      frames: [request({ a: 1n }), answer(2)],
+      rejected: (error) => void rejected.push(error),
+    };
+    actor.send(event);
+    await settled();
+    expect(rejected).toEqual([expect.any(TypeError)]);
+    expect(ids()).toEqual([2]);
+    expect(heard).toEqual([]);
+  });
+
+  test('is an internal error to the client and a fact to us, where it is a response', async () => {
+    const { send, sink, heard } = startWriter();
+    send({ jsonrpc: '2.0', id: 7, result: { a: 1n } });
+    await settled();
+    expect(JSON.parse(sink.writes.join(''))).toMatchObject({ id: 7, error: { code: -32603 } });
+    expect(heard).toMatchObject([{ name: 'response.unserializable', level: 'error' }]);
+  });
+
+  test('is a fact where it is a notification', async () => {
+    const { send, sink, heard } = startWriter();
+    send({ jsonrpc: '2.0', method: 'notifications/message', params: { a: 1n } });
+    await settled();
+    expect(sink.writes).toEqual([]);
+    expect(heard).toHaveLength(1);
+  });
+
+  test.each([Object.create(null), { toString: () => 1n * (1 as never) }])(
+    'harms nobody else, also where what it throws cannot be told in words (%#)',
+    async (thrown: unknown) => {
+      const { send, errors, ids } = startWriter();
+      const result = {
+        toJSON: () => {
+          throw thrown;
+        },
+      };
+      send({ jsonrpc: '2.0', id: 1, result }, answer(2));
+      await settled();
+      expect(errors).toEqual([]);
+      expect(ids()).toEqual([1, 2]);
+    },
+  );
+});
