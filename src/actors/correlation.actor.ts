@@ -18,7 +18,7 @@ import type {
   WriterEvent,
 } from '../machines/session-ports.ts';
 import { describe } from '../protocol/classify.ts';
-import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
+import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type {
   InboundResponse,
@@ -138,7 +138,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #reject(id: RequestId, cause: unknown): void {
     const pending = this.#end(id, 'cancelled');
     if (!pending) return;
-    const message = `The params of ${pending.method} cannot be written as JSON: ${String(cause)}`;
+    const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
   }
 
@@ -165,7 +165,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       return this.#report('response.late', message);
     }
     this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
-    if ('malformed' in outcome) {
+    if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
         code: ErrorCode.invalidRequest,
         message: `Invalid request: a response is malformed: ${outcome.malformed}`,

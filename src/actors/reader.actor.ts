@@ -9,6 +9,7 @@ import { plainActor } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../machines/session-ports.ts';
 import { decodeLine } from '../protocol/codec.ts';
+import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { LineSplitter } from './line-splitter.ts';
@@ -55,7 +56,7 @@ export function readerActor(
     };
 
     const fail = (error: unknown) => {
-      const message = `The input failed: ${String(error)}`;
+      const message = `The input failed: ${textOfError(error)}`;
       report({ level: 'warning', name: 'input.failed', message, details: { error } });
       end();
     };

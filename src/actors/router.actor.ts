@@ -16,6 +16,7 @@ import {
   RuntimeError,
   errorResponse,
   internalError,
+  textOfError,
   toWireError,
 } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
@@ -144,11 +145,10 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
-    const { session } = this.#input;
-    if (frame.kind === 'notification') return session.send({ type: 'initialized.received' });
+    if (frame.kind === 'notification') return this.#notification(frame);
     const { id, params } = frame;
     if (this.#calls.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
-    session.send({ type: 'initialize.received', id, params });
+    this.#input.session.send({ type: 'initialize.received', id, params });
   }
 
   #routeOne(frame: InboundFrame): void {
@@ -159,6 +159,8 @@ class Router implements Behaviour<RouterEvent> {
         return this.#input.correlation.send({ type: 'response.received', response: frame });
       case 'notification':
         return this.#notification(frame);
+      case 'stray-error':
+        return this.#strayError(frame.error);
       case 'invalid':
         return this.#invalid(frame, this.#direct);
       case 'batch':
@@ -167,11 +169,10 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #request(request: InboundRequest, replies: Replies): void {
-    if (request.method === Method.ping) {
-      replies.add({ jsonrpc: '2.0', id: request.id, result: emptyResult });
-    } else {
-      this.#gate(request, replies);
-    }
+    const { id } = request;
+    if (this.#calls.has(id)) replies.add(errorResponse(id, duplicateId(id)));
+    else if (request.method !== Method.ping) this.#gate(request, replies);
+    else replies.add({ jsonrpc: '2.0', id, result: emptyResult });
   }
 
   // The gates.
@@ -202,7 +203,6 @@ class Router implements Behaviour<RouterEvent> {
 
   #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
     const { id, method } = request;
-    if (this.#calls.has(id)) return replies.add(errorResponse(id, duplicateId(id)));
     const handler = this.#options.handlerOf(method);
     if (!handler) return replies.add(errorResponse(id, methodNotOffered(method)));
     this.#prepare(handler);
@@ -285,7 +285,7 @@ class Router implements Behaviour<RouterEvent> {
     this.#options.report({
       level: 'error',
       name: 'handler.failed',
-      message: `The handler of ${call.method} failed: ${String(error)}`,
+      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
       details: { id: call.id, error },
     });
     return internalError;
@@ -311,6 +311,8 @@ class Router implements Behaviour<RouterEvent> {
 
   #notification({ method, params }: InboundNotification): void {
     switch (method) {
+      case Method.initialized:
+        return this.#input.session.send({ type: 'initialized.received' });
       case Method.cancelled:
         return this.#cancelled(params);
       case Method.progress:
@@ -344,7 +346,15 @@ class Router implements Behaviour<RouterEvent> {
     call.replies.drop();
   }
 
-  // What is no single message.
+  // What is no message of its own.
+
+  #strayError({ code, message }: WireError): void {
+    this.#options.report({
+      level: 'warning',
+      name: 'response.unknown',
+      message: `The client could not read something: error ${code}: ${message.slice(0, 500)}`,
+    });
+  }
 
   #invalid({ id, error }: InvalidFrame, replies: Replies): void {
     this.#options.report({ level: 'warning', name: 'frame.invalid', message: error.message });

@@ -8,6 +8,7 @@ import { plainActor } from '../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../machines/port.ts';
 import type { SessionFact, WriterEvent, WriterInput } from '../machines/session-ports.ts';
 import { encodeFrame } from '../protocol/codec.ts';
+import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 
 /** Where text goes. */
@@ -74,7 +75,7 @@ class Writer implements Behaviour<WriterEvent> {
           this.#options.report({
             level: 'error',
             name: 'response.unserializable',
-            message: `${what} cannot be written as JSON: ${String(error)}`,
+            message: `${what} cannot be written as JSON: ${textOfError(error)}`,
           });
         }),
       );
@@ -161,7 +162,7 @@ class Writer implements Behaviour<WriterEvent> {
     this.#options.report({
       level: 'info',
       name: 'output.broken',
-      message: `The client does not take output any more: ${String(error)}`,
+      message: `The client does not take output any more: ${textOfError(error)}`,
     });
     this.#session.send({ type: 'output.broken', error });
   }

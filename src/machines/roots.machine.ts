@@ -12,6 +12,7 @@
  */
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
+import { textOfError } from '../protocol/errors.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent } from './session-ports.ts';
@@ -196,7 +197,7 @@ export const rootsMachine = setup({
           actions: {
             type: 'publish',
             params: ({ event }) => ({
-              outcome: { kind: 'failed', problem: String(event.error) },
+              outcome: { kind: 'failed', problem: textOfError(event.error) },
               settled: true,
             }),
           },

@@ -7,6 +7,7 @@
  */
 import { assign, emit, sendTo, setup } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
+import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import { initializeResult, isSameInitialize, readInitialize } from '../protocol/initialize.ts';
@@ -369,5 +370,5 @@ export const sessionMachine = setup({
 
 /** `roots: {}` is enough: the specification asks for no more. */
 function declaresRoots(client: ClientDescription | undefined): boolean {
-  return typeof client?.capabilities['roots'] === 'object' && client.capabilities['roots'] !== null;
+  return isJsonObject(client?.capabilities['roots']);
 }

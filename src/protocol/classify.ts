@@ -79,8 +79,10 @@ function classifyResponse(message: JsonObject): SingleFrame {
       isRequestId(id) ? id : undefined,
     );
   }
+  if (id === undefined && result === undefined && isWireError(error)) {
+    return { kind: 'stray-error', error };
+  }
   if (!isRequestId(id)) {
-    // An error without an id says that the client could not read something of ours; there is nobody to hand it to.
     return invalid(`A response needs the id of its request, this is ${describe(id)}`);
   }
   if (result !== undefined && error !== undefined) {
@@ -89,15 +91,15 @@ function classifyResponse(message: JsonObject): SingleFrame {
   if (error === undefined) {
     return isJsonObject(result)
       ? { kind: 'response', id, outcome: { ok: true, result } }
-      : malformed(id, `"result" must be an object, this is ${describe(result)}`);
+      : malformed(id, `"result" must be an object, this is ${describe(result)}`, true);
   }
   return isWireError(error)
     ? { kind: 'response', id, outcome: { ok: false, error } }
     : malformed(id, '"error" must be an object with an integer "code" and a string "message"');
 }
 
-function malformed(id: RequestId, reason: string): SingleFrame {
-  return { kind: 'response', id, outcome: { ok: false, malformed: reason } };
+function malformed(id: RequestId, reason: string, isJsonRpc = false): SingleFrame {
+  return { kind: 'response', id, outcome: { ok: false, malformed: reason, isJsonRpc } };
 }
 
 function isWireError(value: unknown): value is WireError & JsonObject {

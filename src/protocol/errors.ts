@@ -105,3 +105,12 @@ export function toWireError(error: unknown): WireError | undefined {
     ? { code: error.code, message: error.message }
     : { code: error.code, message: error.message, data: error.data };
 }
+
+/** What was thrown, as text for a person. Total: a thrown value may itself throw when it is looked at. */
+export function textOfError(error: unknown): string {
+  try {
+    return String(error).slice(0, 2000);
+  } catch {
+    return 'something that has no text';
+  }
+}

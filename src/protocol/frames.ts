@@ -71,7 +71,8 @@ export interface InboundResponse {
   readonly outcome:
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
-    | { readonly ok: false; readonly malformed: string };
+    /** `isJsonRpc`: JSON-RPC would allow it, MCP does not. */
+    | { readonly ok: false; readonly malformed: string; readonly isJsonRpc: boolean };
 }
 
 /** Something that is not a message: what is answered, and with which id if one could be read. */
@@ -81,11 +82,22 @@ export interface InvalidFrame {
   readonly error: WireError;
 }
 
+/** An error without an id: the client could not read something of ours. Nobody waits for it, and it is never answered. */
+export interface StrayError {
+  readonly kind: 'stray-error';
+  readonly error: WireError;
+}
+
 /** A JSON array. Only 2025-03-26 gives it a meaning; the router decides. */
 export interface InboundBatch {
   readonly kind: 'batch';
   readonly frames: readonly SingleFrame[];
 }
 
-export type SingleFrame = InboundRequest | InboundNotification | InboundResponse | InvalidFrame;
+export type SingleFrame =
+  | InboundRequest
+  | InboundNotification
+  | InboundResponse
+  | StrayError
+  | InvalidFrame;
 export type InboundFrame = SingleFrame | InboundBatch;

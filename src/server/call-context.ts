@@ -5,7 +5,7 @@ import type { RootsReport } from '../machines/roots.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import { isRequestId } from '../protocol/classify.ts';
+import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { Method } from '../protocol/methods.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from './limits.ts';
@@ -72,7 +72,7 @@ export class CallContext implements HandlerContext {
   ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#limits;
     const known = Object.hasOwn(clientMethods, method) ? clientMethods[method] : undefined;
-    if (known && this.client.capabilities[known.capability] === undefined) {
+    if (known && !isJsonObject(this.client.capabilities[known.capability])) {
       const message = `The client ${this.client.info.name} did not declare the capability "${known.capability}", so it cannot be sent ${method}`;
       throw new RuntimeError('CAPABILITY_MISSING', message);
     }

@@ -8,6 +8,7 @@ import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import type { sessionMachine } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
+import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDefinition } from './definition.ts';
@@ -108,7 +109,7 @@ function startSession(
   );
 
   const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
-  const abort = () => shutdown(String(signal?.reason));
+  const abort = () => shutdown(textOfError(signal?.reason));
   signal?.addEventListener('abort', abort);
   void closed.then(() => signal?.removeEventListener('abort', abort));
   actor.start();
@@ -134,7 +135,7 @@ function guard<T>(listener: ((value: T) => void) | undefined, value: T, report: 
     report({
       level: 'error',
       name: 'handler.failed',
-      message: `A listener failed: ${String(error)}`,
+      message: `A listener failed: ${textOfError(error)}`,
       details: { error },
     });
   }

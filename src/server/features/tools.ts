@@ -8,12 +8,12 @@ import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { ContentBlock, ToolOutput, ToolResult } from '../content.ts';
 import type { Tool } from '../definition.ts';
 import { SchemaCompiler } from '../validation.ts';
 import type { Check } from '../validation.ts';
 import type { Feature, FeatureScope } from './feature.ts';
 import { refuseCursor } from './pagination.ts';
+import { readToolOutput, textBlock } from './tool-output.ts';
 
 /** The tools of a server, for one session. */
 export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Feature {
@@ -95,8 +95,12 @@ class CallableTool {
     }
     try {
       const output = this.#tool.handler(args, this.#scope.contextOf(call));
-      if (!(output instanceof Promise)) return this.#result(output, revision, checks);
-      return output.then((late) => this.#result(late, revision, checks), toolFailure);
+      if (!isThenable(output)) return this.#result(output, revision, checks);
+      // A promise of whatever kind becomes one of ours, so that a broken one fails here.
+      return Promise.resolve(output).then(
+        (late) => this.#result(late, revision, checks),
+        toolFailure,
+      );
     } catch (error) {
       return toolFailure(error);
     }
@@ -110,14 +114,14 @@ class CallableTool {
     };
   }
 
-  #result(output: ToolOutput, revision: Revision, { output: check }: Checks): JsonObject {
-    const { content, structured, isError, _meta } = normalize(output);
+  #result(output: unknown, revision: Revision, { output: check }: Checks): JsonObject {
+    const { content, structured, isError, _meta } = readToolOutput(output);
     const fault = check && !isError ? check(structured) : undefined;
     if (fault !== undefined) {
-      throw new TypeError(`${this.#tool.name} gave a result that its outputSchema refuses: ${fault}`);
+      throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${fault}`);
     }
     return {
-      content: content ?? [textBlock(JSON.stringify(structured))],
+      content,
       ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
       ...(isError ? { isError } : {}),
       ...(_meta ? { _meta } : {}),
@@ -125,13 +129,8 @@ class CallableTool {
   }
 }
 
-function normalize(output: ToolOutput): ToolResult {
-  if (typeof output === 'string') return { content: [textBlock(output)] };
-  return isBlocks(output) ? { content: output } : output;
-}
-
-function isBlocks(output: readonly ContentBlock[] | ToolResult): output is readonly ContentBlock[] {
-  return Array.isArray(output);
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 /** What the model may recover from is a result; anything else goes on to the router. */
@@ -144,6 +143,3 @@ function errorResult(message: string): JsonObject {
   return { content: [textBlock(message)], isError: true };
 }
 
-function textBlock(text: string): ContentBlock {
-  return { type: 'text', text };
-}
