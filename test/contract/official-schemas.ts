@@ -13,6 +13,7 @@ import {
   ListToolsResultSchema,
   ProgressNotificationSchema,
   ReadResourceResultSchema,
+  RequestSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
@@ -40,6 +41,8 @@ const requests: Schemas = {
   'roots/list': ListRootsRequestSchema,
   'sampling/createMessage': CreateMessageRequestSchema,
   'elicitation/create': ElicitRequestSchema,
+  // A method of the tests’ own: a handler may ask for what no revision knows.
+  'custom/question': RequestSchema,
 };
 
 const notifications: Schemas = {
