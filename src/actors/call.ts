@@ -5,9 +5,10 @@
 import type { Ref } from '../machines/port.ts';
 import type { RootsRef } from '../machines/session.machine.ts';
 import type { ClientRequest, CorrelationEvent, WriterEvent } from '../machines/session-ports.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import { requestClient } from './client-request.ts';
+import { refused, requestClient } from './client-request.ts';
 import type { RequestSpec } from './client-request.ts';
 
 /** What all calls of a session share. */
@@ -75,13 +76,20 @@ export class Call {
     return this.#controller.signal;
   }
 
-  /** Asks the client on this call's behalf: when the call ends, so does the request. */
+  /**
+   * Asks the client on this call's behalf: when the call ends, so does the request.
+   *
+   * @throws {RuntimeError} CANCELLED where the call has ended already
+   */
   ask(spec: RequestSpec): Promise<JsonObject> {
+    if (this.state === 'ended') {
+      const message = `${spec.method} was not sent: the request that it belongs to has ended`;
+      return refused(new RuntimeError('CANCELLED', message));
+    }
     const { request, result } = requestClient(this.scope.correlation, spec, (settled) =>
       this.#asked?.delete(settled),
     );
-    if (this.state === 'ended') this.#cancelRequest(request, 'its request has ended');
-    else (this.#asked ??= new Set()).add(request);
+    if (request) (this.#asked ??= new Set()).add(request);
     return result;
   }
 

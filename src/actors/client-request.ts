@@ -1,6 +1,7 @@
 /** A request to the client as a promise: what handlers and the roots machine's `ask` await. */
 import type { Ref } from '../machines/port.ts';
 import type { ClientRequest, CorrelationEvent, ProgressReport } from '../machines/session-ports.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 
 export interface RequestSpec {
@@ -15,9 +16,9 @@ export interface RequestSpec {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request that was sent, and its promise. */
+/** A request, undefined where it was cancelled before it was sent, and its promise. */
 export interface SentRequest {
-  readonly request: ClientRequest;
+  readonly request: ClientRequest | undefined;
   /** Rejects with a {@link RuntimeError}. A caller that forgets it does not end the process. */
   readonly result: Promise<JsonObject>;
 }
@@ -28,6 +29,10 @@ export function requestClient(
   { method, params, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
   onSettled?: (request: ClientRequest) => void,
 ): SentRequest {
+  if (signal?.aborted) {
+    const message = `${method} was not sent: ${describeReason(signal.reason)}`;
+    return { request: undefined, result: refused(new RuntimeError('CANCELLED', message)) };
+  }
   const { promise, resolve, reject } = deferred<JsonObject>();
   const cancel = () => {
     const reason = describeReason(signal?.reason);
@@ -46,10 +51,16 @@ export function requestClient(
       else reject(outcome.error);
     },
   };
+  signal?.addEventListener('abort', cancel);
   correlation.send({ type: 'request.send', request });
-  if (signal?.aborted) cancel();
-  else signal?.addEventListener('abort', cancel);
   return { request, result: promise };
+}
+
+/** The promise of a request that is not sent. A caller that forgets it does not end the process. */
+export function refused(error: RuntimeError): Promise<never> {
+  const promise = Promise.reject(error);
+  promise.catch(() => {});
+  return promise;
 }
 
 /** An error thrown by a progress callback is its request's, not the correlation actor's. */
@@ -78,7 +89,7 @@ function deferred<T>() {
 }
 
 /** An abort reason as text for the client: never a stack. */
-export function describeReason(reason: unknown): string {
+function describeReason(reason: unknown): string {
   if (typeof reason === 'string') return reason;
   return reason instanceof Error ? reason.message : 'cancelled';
 }

@@ -1,5 +1,6 @@
 /** The handler's context, over a call of the router's. What a handler does not touch costs nothing. */
 import type { Call } from '../actors/call.ts';
+import { refused } from '../actors/client-request.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
@@ -65,7 +66,7 @@ export class CallContext implements HandlerContext {
     this.#call.notify(Method.progress, { progressToken, progress, ...details });
   }
 
-  async request(
+  request(
     method: string,
     params?: JsonObject,
     options: RequestOptions = {},
@@ -74,7 +75,7 @@ export class CallContext implements HandlerContext {
     const known = Object.hasOwn(clientMethods, method) ? clientMethods[method] : undefined;
     if (known && !isJsonObject(this.client.capabilities[known.capability])) {
       const message = `The client ${this.client.info.name} did not declare the capability "${known.capability}", so it cannot be sent ${method}`;
-      throw new RuntimeError('CAPABILITY_MISSING', message);
+      return refused(new RuntimeError('CAPABILITY_MISSING', message));
     }
     const { timeoutMs = known?.human ? humanTimeoutMs : requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
