@@ -79,7 +79,7 @@ function classifyResponse(message: JsonObject): SingleFrame {
       isRequestId(id) ? id : undefined,
     );
   }
-  if (id === undefined && result === undefined && isWireError(error)) {
+  if ((id === undefined || id === null) && result === undefined && isWireError(error)) {
     return { kind: 'stray-error', error };
   }
   if (!isRequestId(id)) {

@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { generatedPages, withGenerated } from '../../scripts/generated-docs.ts';
+
+test.each(generatedPages)('%s shows what the code is today (npm run docs)', (page) => {
+  const text = readFileSync(page, 'utf8');
+  expect(text).toMatch(/<!-- generated: /);
+  expect(text).toBe(withGenerated(text));
+  expect(text).not.toContain('undefined');
+});
