@@ -1,0 +1,186 @@
+import { cancelled, initialize, rootsChanged, toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
+import { combinations, echo, serve, textOf } from './serving.ts';
+
+/** Every way a query can fail, and what a person is told. */
+const failures: readonly [what: string, answer: object, told: string][] = [
+  ['an internal error', { error: { code: -32603, message: 'disk on fire' } }, 'disk on fire'],
+  ['an error with data', { error: { code: 7, message: 'no', data: { reason: 'x' } } }, 'error 7'],
+  ['an error of the client’s own', { error: { code: 42, message: 'own' } }, 'error 42'],
+  ['invalid params', { error: { code: -32602, message: 'params?' } }, 'params?'],
+  ['a malformed error', { error: 'no' }, 'malformed'],
+  ['a result without roots', { result: {} }, 'roots must be an array'],
+  ['roots that are null', { result: { roots: null } }, 'roots must be an array'],
+  ['roots that are an object', { result: { roots: {} } }, 'roots must be an array'],
+  ['roots that are a text', { result: { roots: 'file:///a' } }, 'roots must be an array'],
+  ['a result that is a list', { result: [{ uri: 'file:///a' }] }, 'malformed'],
+  ['a result and an error', { result: { roots: [] }, error: { code: 1, message: '' } }, 'both'],
+];
+
+describe.each(combinations)('a roots query in $revision over $transport', (combination) => {
+  test('answered -32601 means unsupported for good [ROOTS-10]', async () => {
+    const roots = await operateRoots(combination);
+    roots.peer.refuse(await roots.query(), { code: -32601, message: 'Roots not supported' });
+    const report = await roots.waited();
+    expect(report).toMatchObject({ status: 'unsupported', settled: true, roots: [] });
+    expect(report.problem).toContain('Roots not supported');
+    roots.peer.send(rootsChanged);
+    roots.clock.increment(3_600_000);
+    await roots.peer.quiet();
+    expect(roots.queries).toBe(1);
+  });
+
+  test('that fails keeps the roots known before [ROOTS-11]', async () => {
+    const roots = await operateRoots(combination);
+    roots.peer.answer(await roots.query(), list('kept'));
+    await roots.waited();
+    roots.peer.send(rootsChanged);
+    roots.peer.refuse(await roots.query(), { code: -32603, message: 'disk on fire' });
+    const report = await roots.waited();
+    expect(report).toMatchObject({ status: 'failed', settled: true, generation: 2 });
+    expect(urisOf(report)).toEqual(['kept']);
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(await roots.query(), list('next'));
+    expect(urisOf(await roots.waited())).toEqual(['next']);
+  });
+});
+
+describe('a roots query', () => {
+  test.each(failures)(
+    'answered with %s has failed, and says why [ROOTS-12] [ROOTS-13] [ROOTS-11]',
+    async (_, answer, told) => {
+      const roots = await operateRoots();
+      const { id } = await roots.query();
+      roots.peer.send({ jsonrpc: '2.0', id, ...answer });
+      const report = await roots.waited();
+      expect(report).toMatchObject({ status: 'failed', settled: true, roots: [] });
+      expect(report.problem).toContain(told);
+      expect(roots.peer.count('notifications/cancelled')).toBe(0);
+    },
+  );
+
+  test('that the client cancels has failed [ROOTS-12] [CANCEL-06]', async () => {
+    const roots = await operateRoots();
+    const { id } = await roots.query();
+    roots.peer.send(cancelled(id, 'no'));
+    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true });
+  });
+
+  test('that failed is asked again after a while, ever more seldom [ROOTS-09]', async () => {
+    const roots = await operateRoots({ limits: { rootsRetryMs: 1000 } });
+    const refuse = async () => {
+      roots.peer.refuse(await roots.query(), { code: -32603, message: 'not now' });
+      await roots.peer.quiet();
+    };
+    await refuse();
+    for (const [delay, queries] of [
+      [1000, 2],
+      [2000, 3],
+      [4000, 4],
+      [8000, 5],
+      [10_000, 6],
+      [10_000, 7],
+    ] as const) {
+      roots.clock.increment(delay - 1);
+      await roots.peer.quiet();
+      expect(roots.queries).toBe(queries - 1);
+      roots.clock.increment(1);
+      await refuse();
+      expect(roots.queries).toBe(queries);
+    }
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(await roots.query(), list('at last'));
+    expect(await roots.waited()).toMatchObject({ status: 'known' });
+  });
+
+  test('whose resolution fails by a bug has failed, and the session lives [ROOTS-12]', async () => {
+    let resolutions = 0;
+    const roots = await operateRoots({
+      resolveRoots: async (entries) => {
+        if (++resolutions === 1) throw new TypeError('a bug');
+        return await Promise.resolve(entries);
+      },
+    });
+    roots.peer.answer(await roots.query(), list('a'));
+    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true });
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(await roots.query(), list('b'));
+    expect(urisOf(await roots.waited())).toEqual(['b']);
+  });
+
+  test('whose listener fails harms nobody [ROOTS-12]', async () => {
+    const { peer, facts } = serve(
+      { tools: [echo] },
+      {
+        onRootsUpdated: () => {
+          throw new Error('a bug of the host’s');
+        },
+      },
+    );
+    await peer.handshake({ capabilities: { roots: {} } });
+    peer.answer(await peer.request('roots/list'), list('a'));
+    await facts.next('handler.failed');
+    expect(textOf(await peer.call('echo', {}))).toBe('{}');
+  });
+});
+
+describe('who waits for roots', () => {
+  test('gets them once they are settled, and never the old ones [ROOTS-16] [ROOTS-07]', async () => {
+    const roots = await operateRoots();
+    const waiting = [roots.waited(), roots.waited(), roots.waited()];
+    const first = await roots.query();
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(first, list('old'));
+    roots.peer.answer(await roots.query(), list('new'));
+    for (const report of await Promise.all(waiting)) expect(urisOf(report)).toEqual(['new']);
+    expect(roots.queries).toBe(2);
+  });
+
+  test('does not hold up who needs none [ROOTS-16]', async () => {
+    const roots = await operateRoots();
+    const waiting = roots.peer.call('wait');
+    const query = await roots.query();
+    expect(textOf(await roots.peer.call('echo', { n: 1 }))).toBe('{"n":1}');
+    roots.peer.answer(query, list());
+    await waiting;
+  });
+
+  test('waits at most the time it gives, then gets what is known [ROOTS-16] [ROOTS-12]', async () => {
+    const roots = await operateRoots();
+    roots.peer.answer(await roots.query(), list('known'));
+    await roots.waited();
+    roots.peer.send(rootsChanged);
+    await roots.query();
+    const waiting = roots.waited({ timeoutMs: 100 });
+    await roots.peer.quiet();
+    roots.clock.increment(100);
+    const report = await waiting;
+    expect(report.settled).toBe(false);
+    expect(urisOf(report)).toEqual(['known']);
+  });
+
+  test('before initialized is told why nothing is known [ROOTS-16] [ROOTS-12]', async () => {
+    const { peer, clock } = serve({ tools: [echo, wait] });
+    peer.send(initialize(1, { capabilities: { roots: {} } }));
+    await peer.call('echo');
+    peer.send(toolCall(2, 'wait'));
+    await peer.quiet();
+    clock.increment(5000);
+    const report = JSON.parse(textOf((await peer.response(2)).result)) as object;
+    expect(report).toMatchObject({ status: 'failed', settled: false, roots: [] });
+    expect(JSON.stringify(report)).toContain('initialized');
+  });
+
+  test('and is cancelled leaves no timer behind [ROOTS-16] [CANCEL-01]', async () => {
+    const roots = await operateRoots({ limits: { rootsTimeoutMs: 60_000 } });
+    await roots.query();
+    const before = roots.clock.liveTimers;
+    roots.peer.send(toolCall(1, 'wait', { timeoutMs: 10 }));
+    await roots.peer.quiet();
+    expect(roots.clock.liveTimers).toBe(before + 1);
+    roots.peer.send(cancelled(1));
+    await roots.peer.quiet();
+    expect(roots.clock.liveTimers).toBe(before);
+  });
+});

@@ -1,0 +1,61 @@
+/** A session with a client that has roots, and what it knows of them. */
+import type { Root, RootsReport } from 'mcp-actors';
+import type { RequestFrame } from 'mcp-actors/testing';
+import { operateWarm, textOf, tool } from './serving.ts';
+import type { OperationOptions, Serving } from './serving.ts';
+
+/** `wait`: gives the report that `context.roots()` gives, as JSON. */
+export const wait = tool('wait', async ({ timeoutMs }, context) =>
+  JSON.stringify(
+    await context.roots(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
+  ),
+);
+
+export interface RootsServing extends Serving {
+  /** The next query that the session sends. */
+  query(): Promise<RequestFrame>;
+  /** Queries sent so far. */
+  readonly queries: number;
+  /** Every report that was published, in order. */
+  readonly reports: readonly RootsReport[];
+  /** The report that stands. */
+  readonly report: RootsReport | undefined;
+  /** What a tool that waits for roots is given. */
+  waited(args?: { readonly timeoutMs?: number }): Promise<RootsReport>;
+}
+
+export const list = (...names: readonly string[]) => ({
+  roots: names.map((name) => ({ uri: `file:///${name}` })),
+});
+
+export const urisOf = (report: RootsReport | undefined): readonly string[] | undefined =>
+  report?.roots.map(({ uri }: Root) => uri.slice('file:///'.length));
+
+/** Brings a session with roots into operation; nothing has answered the first query. */
+export async function operateRoots(
+  options: OperationOptions & {
+    readonly resolveRoots?: Parameters<typeof operateWarm>[0]['resolveRoots'];
+  } = {},
+): Promise<RootsServing> {
+  const reports: RootsReport[] = [];
+  const { resolveRoots, ...others } = options;
+  const features = { tools: [wait], ...(resolveRoots ? { resolveRoots } : {}) };
+  const serving = await operateWarm(features, {
+    capabilities: { roots: { listChanged: true } },
+    onRootsUpdated: (report) => reports.push(report),
+    ...others,
+  });
+  const { peer } = serving;
+  return {
+    ...serving,
+    query: () => peer.request('roots/list'),
+    get queries() {
+      return peer.count('roots/list');
+    },
+    reports,
+    get report() {
+      return reports.at(-1);
+    },
+    waited: async (args) => JSON.parse(textOf(await peer.call('wait', args))) as RootsReport,
+  };
+}
