@@ -66,7 +66,8 @@ const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
 
 async function openRegular(path: string, given: string): Promise<FileHandle> {
   // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads for ever.
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  // Windows lacks the last two; what is undefined counts as 0 here.
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
