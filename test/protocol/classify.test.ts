@@ -126,9 +126,27 @@ describe('a malformed message', () => {
     expect(frame).toEqual({
       kind: 'response',
       id: 's-1',
-      outcome: { ok: false, malformed: expect.stringContaining(says) as string },
+      outcome: {
+        ok: false,
+        malformed: expect.stringContaining(says) as string,
+        isJsonRpc: expect.any(Boolean) as boolean,
+      },
     });
   });
+});
+
+describe('an error without an id', () => {
+  // JSON-RPC 2.0 has such an error carry `"id": null`, MCP has it carry none.
+  test.each(['', '"id":null,'])(
+    'is a stray one, not a message to refuse: that would be answered (%s)',
+    (id) => {
+      const text = `{"jsonrpc":"2.0",${id}"error":{"code":-32700,"message":"m"}}`;
+      expect(classify(parse(text))).toEqual({
+        kind: 'stray-error',
+        error: { code: -32700, message: 'm' },
+      });
+    },
+  );
 });
 
 describe('a batch', () => {

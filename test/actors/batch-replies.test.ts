@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { BatchReplies } from '../../src/actors/batch-replies.ts';
+import type { OutboundResponse } from '../../src/protocol/frames.ts';
+
+const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id, result: {} });
+
+function startBatch(expected: number) {
+  const sent: (readonly OutboundResponse[])[] = [];
+  const replies = new BatchReplies((responses) => sent.push([...responses]));
+  for (let i = 0; i < expected; i++) replies.expect();
+  return { replies, sent };
+}
+
+describe('the answers to a batch', () => {
+  test('leave together, in the order in which they came, with the last', () => {
+    const { replies, sent } = startBatch(3);
+    replies.add(answer(2));
+    replies.add(answer(1));
+    expect(sent).toEqual([]);
+    replies.add(answer(3));
+    expect(sent).toEqual([[answer(2), answer(1), answer(3)]]);
+  });
+
+  test('leave when the last that was missing will not come', () => {
+    const { replies, sent } = startBatch(2);
+    replies.add(answer(1));
+    replies.drop();
+    expect(sent).toEqual([[answer(1)]]);
+  });
+
+  test('do not wait for what was cancelled before', () => {
+    const { replies, sent } = startBatch(2);
+    replies.drop();
+    replies.add(answer(1));
+    expect(sent).toEqual([[answer(1)]]);
+  });
+
+  test('are nothing where all were cancelled, not an empty array', () => {
+    const { replies, sent } = startBatch(2);
+    replies.drop();
+    replies.drop();
+    expect(sent).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CallQueue } from '../../src/actors/call-queue.ts';
+import { Call } from '../../src/actors/call.ts';
+
+const call = (id: number | string = 0, weight?: object): Call =>
+  new Call({ id, method: 'm', params: weight ? { weight } : undefined }, () => ({}), {} as never, {
+    add: () => {},
+    drop: () => {},
+  });
+
+function startQueue(maxRunning: number, maxWaiting: number) {
+  const started: Call[] = [];
+  const queue = new CallQueue({ maxRunning, maxWaiting }, (each) => started.push(each));
+  /** Ends a call as the router does. */
+  const end = (each: Call) => {
+    queue.remove(each);
+    each.end();
+  };
+  const ids = () => started.map(({ id }) => id);
+  return { queue, started, end, ids };
+}
+
+describe('the queue of calls', () => {
+  test('runs as many as may run, lets as many wait as may wait, and refuses the next', () => {
+    const { queue, ids } = startQueue(2, 2);
+    expect([1, 2, 3, 4, 5].map((id) => queue.add(call(id)))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(ids()).toEqual([1, 2]);
+  });
+
+  test('starts what waits in order, as far as there is room, and only when told', () => {
+    const { queue, started, end, ids } = startQueue(2, 10);
+    for (const id of [1, 2, 3, 4, 5]) queue.add(call(id));
+    end(started[0] as Call);
+    expect(ids()).toEqual([1, 2]);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2, 3]);
+    end(started[1] as Call);
+    end(started[2] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('lets nobody overtake those who wait', () => {
+    const { queue, started, end, ids } = startQueue(1, 10);
+    for (const id of [1, 2]) queue.add(call(id));
+    end(started[0] as Call);
+    queue.add(call(3));
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2]);
+  });
+
+  test('passes over what ended while it waited, and gives its place away', () => {
+    const { queue, started, end, ids } = startQueue(1, 1);
+    const [first, second, third] = [call(1), call(2), call(3)];
+    queue.add(first);
+    queue.add(second);
+    expect(queue.add(third)).toBe(false);
+    end(second);
+    expect(queue.add(third)).toBe(true);
+    end(started[0] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 3]);
+  });
+
+  test('does not nest calls that end at once, however many there are', () => {
+    let depth = 0;
+    let deepest = 0;
+    let count = 0;
+    const queue: CallQueue = new CallQueue({ maxRunning: 1, maxWaiting: 100_000 }, (each) => {
+      deepest = Math.max(deepest, ++depth);
+      count++;
+      queue.remove(each);
+      each.end();
+      depth--;
+    });
+    queue.hold('output');
+    for (let id = 0; id < 50_000; id++) queue.add(call(id));
+    queue.release('output');
+    queue.startWaiting();
+    expect([count, deepest]).toEqual([50_000, 1]);
+  });
+
+  test('forgets calls that ended while they waited, also while nothing can start', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const { queue, end } = startQueue(1, 10);
+    queue.add(call('hangs'));
+    const weights = Array.from({ length: 5000 }, (_, id) => {
+      const weight = {};
+      const each = call(id, weight);
+      queue.add(each);
+      end(each);
+      return new WeakRef(weight);
+    });
+    await new Promise(setImmediate);
+    gc();
+    expect(weights.filter((each) => each.deref()).length).toBeLessThan(500);
+  });
+});
+
+describe('while it is held', () => {
+  test('nothing starts, any number may wait, and those that run may end', () => {
+    const { queue, started, end, ids } = startQueue(2, 1);
+    queue.add(call(1));
+    queue.hold('output');
+    for (let id = 2; id < 50; id++) expect(queue.add(call(id))).toBe(true);
+    end(started[0] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1]);
+    queue.release('output');
+    expect(queue.add(call(99))).toBe(false);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2, 3]);
+  });
+
+  test('for two reasons it starts when both are gone', () => {
+    const { queue, ids } = startQueue(2, 1);
+    queue.hold('output');
+    queue.hold('preparation');
+    queue.add(call(1));
+    queue.release('output');
+    queue.startWaiting();
+    expect(ids()).toEqual([]);
+    queue.release('preparation');
+    queue.startWaiting();
+    expect(ids()).toEqual([1]);
+  });
+});
+
+test('whatever is added, ended and held, no more run than may run, in order of arrival, and all that can run do', () => {
+  const step = fc.record({
+    kind: fc.constantFrom('add', 'add', 'end', 'hold', 'release', 'turn'),
+    at: fc.nat({ max: 30 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const { queue, started, end } = startQueue(3, 5);
+      const accepted: Call[] = [];
+      let held = false;
+      for (const { kind, at } of steps) {
+        const alive = accepted.filter(({ state }) => state !== 'ended');
+        const one = alive[at % Math.max(1, alive.length)];
+        if (kind === 'add') {
+          const each = call(accepted.length);
+          const waiting = alive.filter(({ state }) => state === 'waiting').length;
+          const isTaken = queue.add(each);
+          if (isTaken) accepted.push(each);
+          else expect([held, waiting]).toEqual([false, 5]);
+        } else if (kind === 'end' && one) end(one);
+        else if (kind === 'hold') queue.hold('output');
+        else if (kind === 'release') queue.release('output');
+        else queue.startWaiting();
+        if (kind === 'hold') held = true;
+        if (kind === 'release') held = false;
+        expect(accepted.filter(({ state }) => state === 'running').length).toBeLessThanOrEqual(3);
+      }
+      queue.release('output');
+      for (let left = accepted.length; left >= 0; left--) {
+        queue.startWaiting();
+        accepted.filter(({ state }) => state === 'running').forEach(end);
+      }
+      expect(accepted.every(({ state }) => state === 'ended')).toBe(true);
+      expect(started.map(({ id }) => id)).toEqual(
+        started.map(({ id }) => id as number).toSorted((a, b) => a - b),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});

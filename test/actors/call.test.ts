@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { Call } from '../../src/actors/call.ts';
+import type { CallScope } from '../../src/actors/call.ts';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import { startCorrelation } from './client-requests.ts';
+
+const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
+const reason = new RuntimeError('CANCELLED', 'The client cancelled the request');
+
+function startCall(options = {}) {
+  const all = startCorrelation(options);
+  all.open();
+  const scope: CallScope = {
+    client: {} as never,
+    roots: {} as never,
+    writer: all.writer.ref,
+    correlation: all.ref,
+  };
+  const replies = { add: () => {}, drop: () => {} };
+  const call = new Call(
+    { id: 1, method: 'tools/call', params: undefined },
+    () => ({}),
+    scope,
+    replies,
+  );
+  call.state = 'running';
+  return { ...all, call };
+}
+
+describe("a call's signal", () => {
+  test('is one, and fires with the reason', () => {
+    const { call } = startCall();
+    const { signal } = call;
+    expect([call.signal, signal.aborted]).toEqual([signal, false]);
+    call.abort(reason);
+    expect([signal.aborted, signal.reason]).toEqual([true, reason]);
+  });
+
+  test('that is first looked at after the cancellation is aborted already', () => {
+    const { call } = startCall();
+    call.abort(reason);
+    expect([call.signal.aborted, call.signal.reason]).toEqual([true, reason]);
+  });
+
+  test('does not fire when the call has its answer', () => {
+    const { call } = startCall();
+    const { signal } = call;
+    call.end();
+    expect([signal.aborted, call.signal.aborted]).toEqual([false, false]);
+  });
+});
+
+describe('what a call asks the client', () => {
+  test('is answered to it', async () => {
+    const { call, frames, answer } = startCall();
+    const result = call.ask(spec);
+    const [frame] = frames();
+    answer(frame && 'id' in frame ? frame.id : undefined, { action: 'accept' });
+    await expect(result).resolves.toEqual({ action: 'accept' });
+  });
+
+  test.each(['cancelled', 'ended'])('is cancelled with it, all of it: %s', async (how) => {
+    const { call, wire, pending } = startCall();
+    const results = [call.ask(spec), call.ask(spec)];
+    if (how === 'cancelled') call.abort(reason);
+    else call.end();
+    for (const result of results) await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect(wire()).toEqual([spec.method, spec.method, 'cancelled', 'cancelled']);
+    expect(pending()).toBe(0);
+  });
+
+  test('is not cancelled where it was answered before', () => {
+    const { call, frames, wire, answer } = startCall();
+    void call.ask(spec);
+    const [frame] = frames();
+    answer(frame && 'id' in frame ? frame.id : undefined);
+    call.end();
+    expect(wire()).toEqual([spec.method]);
+  });
+
+  test.each(['cancelled', 'ended'])(
+    'after it was %s is refused, and never reaches the client',
+    async (how) => {
+      const { call, frames, pending } = startCall();
+      if (how === 'cancelled') call.abort(reason);
+      else call.end();
+      await expect(call.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+      expect([frames(), pending()]).toEqual([[], 0]);
+    },
+  );
+
+  test('is refused after the end of the session too, and nobody hangs', async () => {
+    const { call, actor } = startCall();
+    call.abort(reason);
+    actor.stop();
+    await expect(call.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  test('is not kept where it was refused at once', async () => {
+    const { call, ref } = startCall({ maxPending: 0 });
+    await expect(call.ask(spec)).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+    const sent: string[] = [];
+    const send = ref.send.bind(ref);
+    ref.send = (event) => {
+      sent.push(event.type);
+      send(event);
+    };
+    call.end();
+    expect(sent).toEqual([]);
+  });
+
+  test('is cancelled by its own signal without ending the call', async () => {
+    const { call } = startCall();
+    const controller = new AbortController();
+    const result = call.ask({ ...spec, signal: controller.signal });
+    controller.abort();
+    await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
+    expect([call.state, call.signal.aborted]).toEqual(['running', false]);
+  });
+});
+
+describe('a notification of a call', () => {
+  test('is sent while it runs, and not after its end', () => {
+    const { call, frames } = startCall();
+    call.notify('notifications/progress', { progress: 1 });
+    call.end();
+    call.notify('notifications/progress', { progress: 2 });
+    expect(frames()).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } },
+    ]);
+  });
+});

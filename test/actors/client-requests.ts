@@ -1,0 +1,103 @@
+/** A correlation actor on its own: a writer that listens, a clock that is driven, requests that keep their outcome. */
+import { correlationActor } from '../../src/actors/correlation.actor.ts';
+import type { CorrelationOptions } from '../../src/actors/correlation.actor.ts';
+import type {
+  ClientRequest,
+  ProgressReport,
+  RequestOutcome,
+  WriterEvent,
+} from '../../src/machines/session-ports.ts';
+import type { JsonObject, OutboundFrame, RequestId } from '../../src/protocol/frames.ts';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import { CountingClock } from './counting-clock.ts';
+import { facts, listener, startPort } from './stand-ins.ts';
+
+/** A request that keeps how often and how it was settled, and what progress it heard of. */
+export function clientRequest(changes: Partial<ClientRequest> = {}) {
+  const outcomes: RequestOutcome[] = [];
+  const progress: ProgressReport[] = [];
+  const request: ClientRequest = {
+    method: 'roots/list',
+    timeoutMs: 1000,
+    maxTotalMs: 10_000,
+    settle: (outcome) => void outcomes.push(outcome),
+    ...changes,
+  };
+  /** The code of the error that it failed with, or `ok`. */
+  const ending = (): string | undefined => {
+    const [outcome] = outcomes;
+    return outcome && (outcome.ok ? 'ok' : outcome.error.code);
+  };
+  return {
+    request,
+    outcomes,
+    progress,
+    ending,
+    hears: (each: ProgressReport) => progress.push(each),
+  };
+}
+
+export function startCorrelation(options: Partial<CorrelationOptions> = {}) {
+  const clock = new CountingClock();
+  const writer = listener<WriterEvent>();
+  const { heard, report } = facts();
+  const logic = correlationActor({ maxPending: 1024, clock, report, ...options });
+  const { actor, ref, errors, view } = startPort(logic, { writer: writer.ref });
+  const frames = (): readonly OutboundFrame[] =>
+    writer.events.flatMap((event) => (event.type === 'frames.send' ? event.frames : []));
+  const pending = () => (view() as ReadonlyMap<RequestId, unknown>).size;
+  const open = () => actor.send({ type: 'gate.opened' });
+  const close = () =>
+    actor.send({ type: 'gate.closed', error: new RuntimeError('TRANSPORT_CLOSED', 'over') });
+  const send = (changes: Partial<ClientRequest> = {}) => {
+    const sent = clientRequest(changes);
+    actor.send({ type: 'request.send', request: sent.request });
+    return sent;
+  };
+  const cancel = (request: ClientRequest, reason = 'why') =>
+    actor.send({ type: 'request.cancel', request, reason });
+  const answer = (id: RequestId | undefined, result: JsonObject = {}) =>
+    actor.send({
+      type: 'response.received',
+      response: { kind: 'response', id: id as RequestId, outcome: { ok: true, result } },
+    });
+  const fail = (
+    id: RequestId | undefined,
+    outcome:
+      | { readonly error: { code: number; message: string } }
+      | { readonly malformed: string; readonly isJsonRpc: boolean },
+  ) =>
+    actor.send({
+      type: 'response.received',
+      response: { kind: 'response', id: id as RequestId, outcome: { ok: false, ...outcome } },
+    });
+  const progress = (params: JsonObject | undefined) =>
+    actor.send({ type: 'progress.received', params });
+  const remoteCancel = (id: RequestId, reason?: unknown) =>
+    actor.send({ type: 'remote.cancelled', id, reason });
+  /** The wire in short: `roots/list` for a request, `cancelled` for a cancellation, `error` for an error. */
+  const wire = () =>
+    frames().map((frame) =>
+      'method' in frame ? frame.method.replace('notifications/', '') : 'error',
+    );
+  const names = () => heard.map(({ name }) => name);
+  return {
+    actor,
+    ref,
+    clock,
+    errors,
+    writer,
+    frames,
+    pending,
+    open,
+    close,
+    send,
+    cancel,
+    answer,
+    fail,
+    progress,
+    remoteCancel,
+    wire,
+    names,
+  };
+}

@@ -1,0 +1,255 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { clientRequest, startCorrelation } from './client-requests.ts';
+
+const opened = (options = {}) => {
+  const started = startCorrelation(options);
+  started.open();
+  return started;
+};
+
+describe('a request of ours', () => {
+  test('goes out with an id that nobody can guess and that is never used again', () => {
+    const { send, frames } = opened();
+    const ids = Array.from({ length: 100 }, () => send().request.id);
+    expect(new Set(ids).size).toBe(100);
+    for (const [n, id] of ids.entries())
+      expect(id).toMatch(new RegExp(`^s-${n + 1}-[0-9a-f-]{36}$`));
+    expect(frames()[0]).toEqual({ jsonrpc: '2.0', id: ids[0], method: 'roots/list' });
+  });
+
+  test('is answered by the response with its id, whatever the order', () => {
+    const { send, answer } = opened();
+    fc.assert(
+      fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }), (order) => {
+        const sent = order.map(() => send());
+        for (const at of order) answer(sent[at]?.request.id, { at });
+        for (const [at, { outcomes }] of sent.entries()) {
+          expect(outcomes).toEqual([{ ok: true, result: { at } }]);
+        }
+      }),
+    );
+  });
+
+  test('fails with what the client says, kept apart from what the client garbles', () => {
+    const { send, fail } = opened();
+    const [refused, garbled] = [send(), send()];
+    fail(refused.request.id, { error: { code: -32601, message: 'no such method' } });
+    fail(garbled.request.id, { malformed: '"result" must be an object', isJsonRpc: true });
+    expect(refused.outcomes).toMatchObject([
+      { ok: false, error: { code: 'REQUEST_FAILED', remote: { code: -32601 } } },
+    ]);
+    expect(garbled.ending()).toBe('INVALID_RESPONSE');
+  });
+
+  test('does not carry a long message of the client into ours', () => {
+    const { send, fail } = opened();
+    const { request, outcomes } = send();
+    fail(request.id, { error: { code: 1, message: 'x'.repeat(1_000_000) } });
+    const [outcome] = outcomes;
+    expect(!outcome?.ok && outcome?.error.message.length).toBeLessThan(1000);
+  });
+
+  test('that JSON cannot hold fails alone, and the client hears nothing of it', () => {
+    const { send, writer, wire, pending } = opened();
+    const { ending } = send({ params: { a: 1n } });
+    const [event] = writer.events;
+    if (event?.type === 'frames.send') event.rejected?.(new TypeError('BigInt'));
+    expect(ending()).toBe('UNSERIALIZABLE');
+    expect([wire(), pending()]).toEqual([['roots/list'], 0]);
+  });
+
+  test('beyond the bound is refused, and there is room again when one ends', () => {
+    const { send, answer, pending } = opened({ maxPending: 2 });
+    const [first] = [send(), send()];
+    expect(send().ending()).toBe('LIMIT_EXCEEDED');
+    expect(pending()).toBe(2);
+    answer(first.request.id);
+    expect(send().ending()).toBeUndefined();
+  });
+});
+
+describe('a response', () => {
+  test.each(['s-1-guess', 1, '', '__proto__'])(
+    'to nothing is told as such and settles nobody: %j',
+    (id) => {
+      const { send, answer, names } = opened();
+      const { outcomes } = send();
+      answer(id);
+      expect(names()).toEqual(['response.unknown']);
+      expect(outcomes).toEqual([]);
+    },
+  );
+
+  test('is for the exact id: a number is not its string', () => {
+    const { send, answer, names } = opened();
+    const { request } = send();
+    answer(Number.parseInt(String(request.id).slice(2), 10));
+    answer(String(request.id).toUpperCase());
+    answer(` ${request.id}`);
+    expect(names()).toEqual(['response.unknown', 'response.unknown', 'response.unknown']);
+  });
+
+  test('that comes twice is a duplicate; after a timeout or a cancellation it is late', () => {
+    const { send, answer, cancel, remoteCancel, clock, names } = opened();
+    const [twice, cancelled, remote] = [send(), send(), send()];
+    answer(twice.request.id);
+    answer(twice.request.id, { other: true });
+    cancel(cancelled.request);
+    answer(cancelled.request.id);
+    remoteCancel(remote.request.id ?? '');
+    answer(remote.request.id);
+    const slow = send();
+    clock.increment(1000);
+    answer(slow.request.id);
+    expect(names().filter((name) => name !== 'request.timedOut')).toEqual([
+      'response.duplicate',
+      'response.late',
+      'response.late',
+      'response.late',
+    ]);
+    expect([twice, cancelled, remote, slow].map(({ outcomes }) => outcomes.length)).toEqual([
+      1, 1, 1, 1,
+    ]);
+  });
+
+  test('to one of very many ended requests is unknown: what is remembered is bounded', () => {
+    const { send, answer, names } = opened();
+    const ids = Array.from({ length: 1025 }, () => {
+      const { request } = send();
+      answer(request.id);
+      return request.id;
+    });
+    answer(ids[0]);
+    answer(ids[1]);
+    expect(names()).toEqual(['response.unknown', 'response.duplicate']);
+  });
+
+  test('is never answered, neither an unknown nor a late one, even where MCP does not allow it', () => {
+    const { send, answer, fail, frames } = opened();
+    const { request } = send();
+    answer(request.id);
+    answer(request.id);
+    answer('s-9-unknown');
+    fail('s-9-unknown', { malformed: '"result" must be an object', isJsonRpc: true });
+    expect(frames()).toHaveLength(1);
+  });
+
+  test('that is no JSON-RPC and belongs to nobody is refused, without its id', () => {
+    const { fail, frames } = opened();
+    fail('s-9-unknown', { malformed: 'it has both', isJsonRpc: false });
+    expect(frames()).toEqual([
+      { jsonrpc: '2.0', error: { code: -32600, message: expect.any(String) as string } },
+    ]);
+  });
+});
+
+describe('a deadline', () => {
+  test('ends a request at its time, tells the client, and is told', () => {
+    const { send, clock, frames, names } = opened();
+    const { request, ending } = send({ timeoutMs: 5000 });
+    clock.increment(4999);
+    expect(ending()).toBeUndefined();
+    clock.increment(1);
+    expect(ending()).toBe('REQUEST_TIMEOUT');
+    expect(frames()[1]).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: request.id, reason: expect.stringContaining('5000 ms') as string },
+    });
+    expect(names()).toEqual(['request.timedOut']);
+  });
+
+  test('is put off by progress, but not beyond the hard maximum', () => {
+    const { send, clock, progress } = opened();
+    const { request, ending } = send({ timeoutMs: 1000, maxTotalMs: 2500, onProgress: () => {} });
+    for (let n = 1; n <= 5; n++) {
+      clock.increment(499);
+      progress({ progressToken: request.id, progress: n });
+    }
+    expect(ending()).toBeUndefined();
+    clock.increment(4);
+    expect(ending()).toBeUndefined();
+    clock.increment(1);
+    expect(ending()).toBe('REQUEST_TIMEOUT');
+  });
+
+  test('is never later than the hard maximum, also where the timeout is longer', () => {
+    const { send, clock } = opened();
+    const { ending } = send({ timeoutMs: 1000, maxTotalMs: 10 });
+    clock.increment(10);
+    expect(ending()).toBe('REQUEST_TIMEOUT');
+  });
+
+  test('takes one timer for a thousand requests, and none when all are answered and the timer has run', () => {
+    const { send, answer, clock } = opened();
+    const sent = Array.from({ length: 1000 }, (_, n) => send({ timeoutMs: 1000 + n }));
+    expect(clock.timers).toBe(1);
+    for (const { request } of sent) answer(request.id);
+    clock.increment(1000);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+describe('progress', () => {
+  test('is asked for with the id as its token, beside the meta of the params', () => {
+    const { send, frames } = opened();
+    const params = { a: 1, _meta: { trace: 't' } };
+    const { request } = send({ params, onProgress: () => {} });
+    expect(frames()[0]).toMatchObject({
+      params: { a: 1, _meta: { trace: 't', progressToken: request.id } },
+    });
+    expect(params).toEqual({ a: 1, _meta: { trace: 't' } });
+    send();
+    expect(frames()[1]).not.toHaveProperty('params');
+  });
+
+  test('is told to whoever asked, without what is no number and no text', () => {
+    const { send, progress } = opened();
+    const { hears, progress: heard } = clientRequest();
+    const { request } = send({ onProgress: hears });
+    const progressToken = request.id;
+    progress({ progressToken, progress: 1, total: 'x', message: 7 });
+    progress({ progressToken, progress: 2, total: 3, message: 'half' });
+    expect(heard).toEqual([{ progress: 1 }, { progress: 2, total: 3, message: 'half' }]);
+  });
+
+  test.each([
+    undefined,
+    {},
+    { progressToken: 1, progress: 1 },
+    { progressToken: { a: 1 }, progress: 1 },
+    { progress: 1 },
+  ])('for nobody is nothing: %j', (params) => {
+    const { send, progress, errors } = opened();
+    const { outcomes } = send({ onProgress: () => expect.unreachable() });
+    progress(params);
+    expect([errors, outcomes]).toEqual([[], []]);
+  });
+
+  test('without a number neither is told nor puts off the deadline', () => {
+    const { send, progress, clock } = opened();
+    const { request, ending } = send({ onProgress: () => expect.unreachable() });
+    clock.increment(999);
+    progress({ progressToken: request.id, progress: '1' });
+    clock.increment(1);
+    expect(ending()).toBe('REQUEST_TIMEOUT');
+  });
+
+  test('that was not asked for does not put off the deadline', () => {
+    const { send, progress, clock } = opened();
+    const { request, ending } = send();
+    clock.increment(999);
+    progress({ progressToken: request.id, progress: 1 });
+    clock.increment(1);
+    expect(ending()).toBe('REQUEST_TIMEOUT');
+  });
+
+  test('after the end is nothing', () => {
+    const { send, progress, answer, errors } = opened();
+    const { request } = send({ onProgress: () => expect.unreachable() });
+    answer(request.id);
+    progress({ progressToken: request.id, progress: 1 });
+    expect(errors).toEqual([]);
+  });
+});
