@@ -152,9 +152,10 @@ class Writer implements Behaviour<WriterEvent> {
 
   #flush(): void {
     this.#endTurn();
-    const flush = () => this.#sink.flush(() => this.#session.send({ type: 'output.flushed' }));
-    if (this.#queued === 0) flush();
-    else this.#onEmpty = flush;
+    const flushed = () => this.#session.send({ type: 'output.flushed' });
+    if (this.#deliver === this.#drop) flushed();
+    else if (this.#queued === 0) this.#sink.flush(flushed);
+    else this.#onEmpty = () => this.#sink.flush(flushed);
   }
 
   #break(error: unknown): void {
