@@ -101,7 +101,9 @@ class Writer implements Behaviour<WriterEvent> {
   }
 
   #write(text: string): void {
-    if (!this.#sink.write(text)) this.#deliver = this.#enqueue;
+    const hasRoom = this.#sink.write(text);
+    // It may have broken just now, and then it stays broken.
+    if (!hasRoom && this.#deliver === this.#write) this.#deliver = this.#enqueue;
   }
 
   #enqueue(text: string): void {
@@ -123,7 +125,7 @@ class Writer implements Behaviour<WriterEvent> {
     this.#queue = [];
     this.#queued = 0;
     for (const text of queue) this.#deliver(text);
-    if (this.#queued > 0) return;
+    if (this.#queued > 0 || this.#deliver === this.#drop) return;
     if (this.#flow === 'blocked') this.#unblock();
     const onEmpty = this.#onEmpty;
     this.#onEmpty = () => {};

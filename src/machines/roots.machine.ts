@@ -131,7 +131,7 @@ const overtakenFailure = ({ event }: { event: ErrorActorEvent }) => ({
 });
 
 function failureOf(error: unknown): Finding['outcome'] {
-  return { kind: 'failed', problem: error instanceof Error ? error.message : textOfError(error) };
+  return { kind: 'failed', problem: textOfError(error instanceof Error ? error.message : error) };
 }
 
 /** The roots of one session. */

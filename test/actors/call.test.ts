@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Call } from '../../src/actors/call.ts';
+import { Call, isThenable } from '../../src/actors/call.ts';
 import type { CallScope } from '../../src/actors/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';
@@ -26,6 +26,15 @@ function startCall(options = {}) {
   call.state = 'running';
   return { ...all, call };
 }
+
+test('a promise is what has a method "then", of whatever kind; a member of that name is none', () => {
+  // Of any name: the linter rightly dislikes a "then" that is written down.
+  const withMember = (name: string, value: unknown): object => ({ [name]: value });
+  const withThen = (then: unknown): object => withMember('then', then);
+  expect([Promise.resolve(), withThen(() => {})].map(isThenable)).toEqual([true, true]);
+  const others = [withThen('next'), withThen(undefined), withThen({}), {}, [], null, 'then', 7];
+  expect(others.filter(isThenable)).toEqual([]);
+});
 
 describe("a call's signal", () => {
   test('is one, and fires with the reason', () => {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { requestClient } from '../../src/actors/client-request.ts';
+import type { RequestSpec } from '../../src/actors/client-request.ts';
+import type { Ref } from '../../src/machines/port.ts';
+import type { ClientRequest, CorrelationEvent } from '../../src/machines/session-ports.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 
@@ -32,10 +35,12 @@ function countedSignal() {
 }
 
 /** A request that must have been sent. */
-function ask(...given: Parameters<typeof requestClient>) {
-  const { request, result } = requestClient(...given);
+function ask(ref: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<ClientRequest>()) {
+  const before = open.size;
+  const result = requestClient(ref, given, open);
+  const request = [...open][before];
   if (!request) throw new Error('it was not sent');
-  return { request, result };
+  return { request, result, open };
 }
 
 const opened = (options = {}) => {
@@ -81,14 +86,19 @@ describe('a request as a promise', () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();
     controller.abort();
-    const { result } = requestClient(ref, { ...spec, signal });
+    const open = new Set<ClientRequest>();
+    const result = requestClient(ref, { ...spec, signal }, open);
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect([pending(), listeners()]).toEqual([0, 0]);
+    expect([pending(), listeners(), open.size]).toEqual([0, 0, 0]);
   });
 
   test('with a signal that fired before is never sent: a person would see it flash by', () => {
     const { ref, frames } = opened();
-    requestClient(ref, { ...spec, method: 'elicitation/create', signal: AbortSignal.abort() });
+    void requestClient(ref, {
+      ...spec,
+      method: 'elicitation/create',
+      signal: AbortSignal.abort(),
+    });
     expect(frames()).toEqual([]);
   });
 
@@ -106,29 +116,50 @@ describe('a request as a promise', () => {
     expect(wire()).toEqual(before);
   });
 
-  test('that is refused at once leaves nothing on its signal', async () => {
-    const { ref } = opened({ maxPending: 0 });
-    const { signal, listeners } = countedSignal();
-    const { result } = ask(ref, { ...spec, signal });
-    await expect(result).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
-    expect(listeners()).toBe(0);
-  });
+  test.each(['the bound is reached', 'the gate is closed'])(
+    'that is refused at once leaves nothing on its signal, and is not kept: %s',
+    async (why) => {
+      const { ref, close } = opened({ maxPending: why === 'the bound is reached' ? 0 : 1 });
+      if (why === 'the gate is closed') close();
+      const { signal, listeners } = countedSignal();
+      const open = new Set<ClientRequest>();
+      const result = requestClient(ref, { ...spec, signal }, open);
+      expect([listeners(), open.size]).toEqual([0, 0]);
+      await expect(result).rejects.toMatchObject({
+        code: why === 'the bound is reached' ? 'LIMIT_EXCEEDED' : 'TRANSPORT_CLOSED',
+      });
+    },
+  );
 
-  test('tells when it is settled, whatever the outcome, once', () => {
-    const { ref, answer, close } = opened();
-    const settledRequests: unknown[] = [];
-    const onSettled = (each: unknown) => settledRequests.push(each);
-    const first = ask(ref, spec, onSettled).request;
-    const second = ask(ref, spec, onSettled).request;
-    answer(first.id);
+  test('is kept while it has no outcome, whatever the outcome, beside the others', () => {
+    const { ref, answer, fail, cancel, remoteCancel, clock, close } = opened();
+    const open = new Set<ClientRequest>();
+    const [answered, failed, cancelled, remote, closed] = Array.from(
+      { length: 5 },
+      () => ask(ref, spec, open).request,
+    ) as [ClientRequest, ClientRequest, ClientRequest, ClientRequest, ClientRequest];
+    const slow = ask(ref, { ...spec, timeoutMs: 10 }, open).request;
+    expect(open.size).toBe(6);
+    clock.increment(10);
+    expect(open).not.toContain(slow);
+    answer(answered.id);
+    fail(failed.id, { error: { code: 1, message: 'no' } });
+    cancel(cancelled);
+    remoteCancel(remote.id ?? '');
+    expect([...open]).toEqual([closed]);
     close();
-    expect(settledRequests).toEqual([first, second]);
+    expect(open.size).toBe(0);
+    answer(closed.id);
+    expect(open.size).toBe(0);
   });
 
   test('to a session that is over fails, and does not hang', async () => {
     const { ref, actor } = opened();
     actor.stop();
-    const { result } = ask(ref, spec);
+    const { signal, listeners } = countedSignal();
+    const open = new Set<ClientRequest>();
+    const result = requestClient(ref, { ...spec, signal }, open);
+    expect([listeners(), open.size]).toEqual([0, 0]);
     const outcome = result.then(
       () => 'answered',
       (error: { code: string }) => error.code,
@@ -142,19 +173,43 @@ describe('a progress callback that throws', () => {
   test('fails its own request with what it threw, and nobody else', async () => {
     const { ref, progress, errors, answer } = opened();
     const thrown = new Error('bug');
-    const { request, result } = ask(ref, {
+    let heard = 0;
+    const { request, result, open } = ask(ref, {
       ...spec,
       onProgress: () => {
+        heard++;
         throw thrown;
       },
     });
     const other = ask(ref, spec);
     progress({ progressToken: request.id, progress: 1 });
+    expect(open.size).toBe(0);
+    progress({ progressToken: request.id, progress: 2 });
     await expect(result).rejects.toBe(thrown);
+    expect(heard).toBe(1);
     answer(other.request.id, { fine: true });
     await expect(other.result).resolves.toEqual({ fine: true });
     answer(request.id);
     expect(errors).toEqual([]);
+  });
+
+  test('has its request cancelled, so that the client does not work for nobody', () => {
+    const { ref, progress, frames, pending } = opened();
+    const { request } = ask(ref, {
+      ...spec,
+      onProgress: () => {
+        throw new Error('secret');
+      },
+    });
+    progress({ progressToken: request.id, progress: 1 });
+    expect(frames().slice(1)).toEqual([
+      {
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: request.id, reason: expect.not.stringContaining('secret') as string },
+      },
+    ]);
+    expect(pending()).toBe(0);
   });
 });
 

@@ -59,6 +59,18 @@ describe('a request of ours', () => {
     expect([wire(), pending()]).toEqual([['roots/list'], 0]);
   });
 
+  test('whose params throw when they are read fails alone, and is not sent', () => {
+    const { send, frames, pending, errors } = opened();
+    const params = {
+      get _meta(): never {
+        throw new Error('no');
+      },
+    };
+    const { ending } = send({ params, onProgress: () => {} });
+    expect(ending()).toBe('UNSERIALIZABLE');
+    expect([frames(), pending(), errors]).toEqual([[], 0, []]);
+  });
+
   test('beyond the bound is refused, and there is room again when one ends', () => {
     const { send, answer, pending } = opened({ maxPending: 2 });
     const [first] = [send(), send()];

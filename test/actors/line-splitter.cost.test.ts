@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LineSplitter } from '../../src/actors/line-splitter.ts';
 
@@ -13,6 +14,10 @@ function counted() {
     copiedBytes: () => sum(copied.mock.calls),
     decodedBytes: () => sum(decoded.mock.calls),
     decodeCalls: () => decoded.mock.calls.length,
+    forget: () => {
+      copied.mockClear();
+      decoded.mockClear();
+    },
   };
 }
 
@@ -21,20 +26,53 @@ afterEach(() => {
 });
 
 describe('the cost of splitting', () => {
-  test.each([64, 1000, 65_536])(
-    'one huge line is one copy and one decoding: chunks of %i',
-    (size) => {
+  test.each([
+    [1, 16],
+    [2, 16],
+    [7, 16],
+    [64, 16],
+    [1000, 16],
+    [10_000, 16],
+    [16_384, 1],
+    [65_536, 1],
+  ])(
+    'one huge line is one decoding, and in chunks of %i at most %i copies of a byte',
+    (size, copies) => {
       const splitter = new LineSplitter(2 ** 24);
       const chunk = new Uint8Array(size).fill(0x61);
-      const count = Math.floor(2 ** 20 / size);
+      // Long enough for the cost of a byte to be the same in any longer line.
+      const count = Math.floor(Math.min(2 ** 20, 2 ** 16 * size) / size);
       const cost = counted();
-      for (let i = 0; i < count; i++) expect(splitter.push(chunk)).toEqual([]);
+      let ended = 0;
+      for (let i = 0; i < count; i++) ended += splitter.push(chunk).length;
+      expect(ended).toBe(0);
       expect(splitter.push(Uint8Array.of(0x0a))).toHaveLength(1);
-      expect(cost.copiedBytes()).toBeLessThanOrEqual(2 * (size * count + 1));
+      expect(cost.copiedBytes()).toBeLessThanOrEqual(copies * (size * count + 1));
       expect(cost.decodedBytes()).toBeLessThanOrEqual(size * count + 1);
       expect(cost.decodeCalls()).toBe(1);
     },
   );
+
+  test('no sequence of chunks makes one line cost more than so many copies of a byte', () => {
+    const size = fc.oneof(
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 300 }),
+      fc.integer({ min: 1, max: 17_000 }),
+    );
+    const descending = [16_383, 6143, 3071, 1535, 767, 383, 191, 95, 47, 23, 11, 5, 2, 1];
+    const cost = counted();
+    fc.assert(
+      fc.property(fc.array(size, { minLength: 1, maxLength: 300 }), (sizes) => {
+        const splitter = new LineSplitter(2 ** 24);
+        cost.forget();
+        for (const each of sizes) splitter.push(new Uint8Array(each).fill(0x61));
+        splitter.end();
+        const length = sizes.reduce((total, each) => total + each, 0);
+        expect(cost.copiedBytes()).toBeLessThanOrEqual(16 * length);
+      }),
+      { numRuns: 200, examples: [[Array.from({ length: 20 }, () => descending).flat()]] },
+    );
+  });
 
   test('a chunk of thousands of lines is decoded once and not copied', () => {
     const splitter = new LineSplitter(2 ** 24);

@@ -125,6 +125,12 @@ describe('a line', () => {
       ' \u2028\n\v\n',
       [' \u2028', '\v'],
     ],
+    [
+      'is one if a byte order mark stands in it elsewhere than at its beginning',
+      ' \ufeff\n',
+      [' \ufeff'],
+    ],
+    ['loses one byte order mark, not two', '\ufeff\ufeffa\n', ['\ufeffa']],
     ['may hold NUL', '\0\n', ['\0']],
   ])('%s', (_, text, lines) => {
     expect(split([bytes(text)])).toEqual(lines);

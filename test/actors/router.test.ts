@@ -12,7 +12,7 @@ import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';
 
-/** A router whose gate is open, with these handlers. */
+/** A router with these handlers, whose gate is open for a client of that revision, if any. */
 function startRouter(
   handlers: { readonly [method: string]: RequestHandler } = {},
   revision = '2025-11-25',
@@ -34,7 +34,8 @@ function startRouter(
     capabilities: {},
     clientInfo: { name: 'host', version: '1' },
   });
-  if (reading.ok) actor.send({ type: 'gate.opened', client: reading.client });
+  if (reading.ok && revision !== 'none')
+    actor.send({ type: 'gate.opened', client: reading.client });
   const receive = (...messages: readonly unknown[]) =>
     actor.send({ type: 'frames.received', frames: messages.map(classify) });
   const sent = (): readonly OutboundFrame[] =>
@@ -115,6 +116,118 @@ describe('a handler', () => {
   });
 });
 
+describe('a batch', () => {
+  const revision = '2025-03-26';
+  const handlers = { m: () => ({}), slow: () => Promise.resolve({ late: true }) };
+  /** It says so when anybody looks at it. */
+  const unseen = (): object =>
+    new Proxy(
+      {},
+      {
+        get: () => expect.unreachable('looked at'),
+        has: () => expect.unreachable('looked at'),
+        ownKeys: () => expect.unreachable('looked at'),
+      },
+    );
+
+  test('is answered by one, when the last of its requests is, and a malformed member harms no other', async () => {
+    const { receive, sent, heard, correlation } = startRouter(handlers, revision);
+    const answered = { jsonrpc: '2.0', id: 's-1', result: {} };
+    const note = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
+    receive([request(1, 'slow'), 7, [request(2)], answered, note, request(3), request(4, 'ping')]);
+    expect(sent()).toEqual([]);
+    expect(correlation.events.map(({ type }) => type)).toEqual(['response.received']);
+    await settled();
+    const invalid = {
+      jsonrpc: '2.0',
+      error: { code: -32600, message: expect.any(String) as string },
+    };
+    expect(sent()).toEqual([
+      [
+        invalid,
+        invalid,
+        { jsonrpc: '2.0', id: 3, result: {} },
+        { jsonrpc: '2.0', id: 4, result: {} },
+        { jsonrpc: '2.0', id: 1, result: { late: true } },
+      ],
+    ]);
+    expect(heard.map(({ name }) => name)).toEqual(['frame.invalid', 'frame.invalid']);
+  });
+
+  test('without anything to answer is not answered', () => {
+    const { receive, sent, told } = startRouter(handlers, revision);
+    receive([
+      { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
+      { jsonrpc: '2.0', id: null, error: { code: 1, message: 'm' } },
+    ]);
+    expect([sent(), told()]).toEqual([[], ['roots.changed']]);
+  });
+
+  test('holds no initialize, and two requests with one id are one too many', () => {
+    const { receive, sent, told } = startRouter({ m: () => new Promise(() => {}) }, revision);
+    receive([request(1, 'initialize'), request(2), request(2, 'ping')]);
+    receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+    expect(sent()).toMatchObject([
+      [
+        { id: 1, error: { code: -32600 } },
+        { id: 2, error: { code: -32600 } },
+      ],
+    ]);
+    expect(told()).toEqual([]);
+  });
+
+  test.each(['2024-11-05', '2025-06-18', '2025-11-25'])(
+    'where the revision has none is one refusal, and nobody looks inside: %s',
+    (other) => {
+      const { receive, sent, heard } = startRouter(handlers, other);
+      receive([request(1), unseen()], request(2));
+      expect(sent()).toEqual([
+        {
+          jsonrpc: '2.0',
+          error: { code: -32600, message: expect.stringContaining('no batches') as string },
+        },
+        { jsonrpc: '2.0', id: 2, result: {} },
+      ]);
+      expect(heard.map(({ name }) => name)).toEqual(['frame.invalid']);
+    },
+  );
+
+  test('of as many as may run and wait is served, of one more is one refusal, and nobody looks inside', async () => {
+    const { receive, sent, heard } = startRouter(handlers, revision);
+    receive(Array.from({ length: 8 }, (_, id) => request(id, 'slow')));
+    await settled();
+    await settled();
+    expect(sent()).toHaveLength(1);
+    expect(sent()[0]).toHaveLength(8);
+    expect(JSON.stringify(sent())).not.toContain('error');
+    expect(heard).toEqual([]);
+    receive([...Array.from({ length: 8 }, (_, id) => request(id)), unseen()]);
+    expect(sent().slice(1)).toEqual([
+      {
+        jsonrpc: '2.0',
+        error: { code: -32600, message: expect.stringContaining('at most 8') as string },
+      },
+    ]);
+    expect(heard.map(({ name }) => name)).toEqual(['frame.invalid']);
+  });
+
+  test('of nonsense is not answered with many times as much', () => {
+    for (const version of [revision, '2025-11-25']) {
+      const { receive, sent, heard } = startRouter(handlers, version);
+      receive(Array.from({ length: 100_000 }, () => 1));
+      expect(JSON.stringify(sent()).length).toBeLessThan(400);
+      expect(heard).toHaveLength(1);
+    }
+  });
+
+  test('before the handshake is refused, whatever the revision will be', () => {
+    const { receive, sent } = startRouter(handlers, 'none');
+    receive([unseen()]);
+    expect(sent()).toMatchObject([{ error: { code: -32600 } }]);
+    expect(sent()[0]).not.toHaveProperty('id');
+  });
+});
+
 describe('our own errors, sent back to us', () => {
   test('are not answered: two that answer each other would never stop', () => {
     const { receive, sent } = startRouter();
@@ -158,6 +271,15 @@ describe('the end', () => {
       { id: 1, error: { code: -32000, data: { retryable: false } } },
       { id: 2, result: {} },
     ]);
+  });
+
+  test('has nothing to abandon where all was answered', () => {
+    const { receive, sent, tell, told } = startRouter({ m: () => ({}) });
+    receive(request(1));
+    tell({ type: 'gate.closed' });
+    tell({ type: 'calls.abandon' });
+    expect(sent()).toHaveLength(1);
+    expect(told()).toContain('calls.drained');
   });
 
   test('answers every call that it abandons, and fires its signal', () => {

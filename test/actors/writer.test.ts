@@ -10,6 +10,8 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   const sink = {
     room,
     writes: [] as string[],
+    /** What happens while it is written to. */
+    onWrite: () => {},
     flushes: [] as (() => void)[],
     events: undefined as Parameters<Sink['listen']>[0] | undefined,
   };
@@ -19,6 +21,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
     {
       write: (text) => {
         sink.writes.push(text);
+        sink.onWrite();
         return --sink.room > 0;
       },
       flush: (done) => void sink.flushes.push(done),
@@ -217,6 +220,41 @@ describe('a broken sink', () => {
     send(answer(1));
     await settled();
     expect(sink.writes).toEqual([]);
+  });
+
+  test('that breaks while it is written to stays broken', async () => {
+    const { send, sink, told, view } = startWriter({ room: 1, maxOutboundBytes: 10 });
+    sink.onWrite = () => sink.events?.broken(new Error('EPIPE'));
+    for (const id of [1, 2, 3]) {
+      send(answer(id));
+      await settled();
+    }
+    expect(sink.writes).toHaveLength(1);
+    expect(told()).toEqual(['output.broken']);
+    expect(view()).toEqual({ queuedBytes: 0 });
+  });
+
+  test('that breaks while it is drained does not flow again, and is not flushed', async () => {
+    const { actor, send, drain, sink, told } = startWriter({ room: 1, maxOutboundBytes: 10 });
+    for (const id of [1, 2]) {
+      send(answer(id));
+      await settled();
+    }
+    actor.send({ type: 'output.flush' });
+    sink.onWrite = () => sink.events?.broken(new Error('EPIPE'));
+    drain();
+    expect(told()).toEqual(['output.blocked', 'output.broken']);
+    expect(sink.flushes).toEqual([]);
+  });
+
+  test('has nothing to flush: that is told at once', async () => {
+    const { actor, send, sink, told } = startWriter();
+    sink.events?.broken(new Error('EPIPE'));
+    send(answer(1));
+    actor.send({ type: 'output.flush' });
+    await settled();
+    expect([sink.writes, sink.flushes]).toEqual([[], []]);
+    expect(told()).toEqual(['output.broken', 'output.flushed']);
   });
 
   test('keeps no queue', async () => {

@@ -127,7 +127,7 @@ describe('a failure', () => {
     const { invalidate, last, reports } = startRoots();
     await last().end(answer('/a'));
     invalidate();
-    await last().end({ kind: 'failed', problem: 'timed out' });
+    await last().fail(new Error('timed out'));
     expect(reports().at(-1)).toMatchObject({
       status: 'failed',
       roots: [{ uri: 'file:///a' }],
@@ -138,7 +138,7 @@ describe('a failure', () => {
   test('is followed by a query after 30 s, 60 s, 120 s, 240 s, and 300 s from then on', async () => {
     const { last, queries, clock } = startRoots();
     for (const [n, delayMs] of [30_000, 60_000, 120_000, 240_000, 300_000, 300_000].entries()) {
-      await last().end({ kind: 'failed', problem: 'timed out' });
+      await last().fail(new Error('timed out'));
       clock.increment(delayMs - 1);
       expect(queries).toHaveLength(n + 1);
       clock.increment(1);
@@ -146,9 +146,21 @@ describe('a failure', () => {
     }
   });
 
+  test('of a query that was overtaken is told, and followed by the next at once, and by no other', async () => {
+    const { last, queries, clock, invalidate, reports } = startRoots();
+    invalidate(10);
+    await last().fail(new Error('timed out'));
+    expect(queries).toHaveLength(2);
+    expect(reports()).toMatchObject([{ status: 'failed', settled: false, problem: 'timed out' }]);
+    await last().end(answer('/a'));
+    clock.increment(60 * 60_000);
+    expect(queries).toHaveLength(2);
+    expect(reports().at(-1)).toMatchObject({ status: 'known', settled: true, generation: 2 });
+  });
+
   test('is followed by a query at once when the list changes, and by no other', async () => {
     const { last, queries, clock, invalidate } = startRoots();
-    await last().end({ kind: 'failed', problem: 'timed out' });
+    await last().fail(new Error('timed out'));
     clock.increment(100);
     invalidate();
     expect(queries).toHaveLength(2);

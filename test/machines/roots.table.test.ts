@@ -16,8 +16,7 @@ const events = {
   invalidate: { type: 'roots.invalidate' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
-  failed: outcome({ kind: 'failed', problem: 'timed out' }),
-  'ask rejects': { type: 'xstate.error.actor.ask', error: new Error('bug') },
+  failed: { type: 'xstate.error.actor.ask', error: new Error('timed out') },
   'retry timeout': { type: 'xstate.after.retryTimeout.roots.retrying' },
 } as const;
 type EventName = keyof typeof events;
@@ -55,13 +54,11 @@ const table: { readonly [state in StateName]: Row } = {
     answered: ['known', 'publish'],
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
-    'ask rejects': ['retrying', 'publish', 'after 30000'],
   },
   'querying.stale': {
     answered: ['querying.fresh', asks],
     unsupported: ['unsupported', 'publish'],
-    failed: ['querying.fresh', asks],
-    'ask rejects': ['querying.fresh', asks],
+    failed: ['querying.fresh', 'publish', asks],
   },
   known: { invalidate: ['querying.fresh', asks] },
   unsupported: {},
@@ -113,7 +110,7 @@ describe('a report', () => {
     ['known', ['declared', 'answered'], roots],
     ['unsupported', ['declared', 'unsupported'], []],
     ['failed', ['declared', 'failed'], []],
-    ['failed', ['declared', 'ask rejects'], []],
+    ['unsupported', ['declared', 'invalidate', 'unsupported'], []],
   ] as const)('says how it came about: %s after %j', (status, path, list) => {
     expect(reportAfter(...path)).toMatchObject({
       status,
@@ -131,6 +128,23 @@ describe('a report', () => {
       roots,
       problem: 'timed out',
     });
+  });
+
+  test('of a failure that was overtaken is not settled, and keeps what was known too', () => {
+    const path = ['declared', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
+    expect(reportAfter(...path)).toEqual({
+      status: 'failed',
+      generation: 2,
+      settled: false,
+      roots,
+      problem: 'timed out',
+    });
+  });
+
+  test('of a failure says why in words that are bounded', () => {
+    const long = { ...events.failed, error: new Error('x'.repeat(1_000_000)) } as never;
+    const [state] = transition(rootsMachine, follow(start(), 'declared'), long);
+    expect(state.context.report?.problem?.length).toBeLessThan(5000);
   });
 
   test('of an empty list clears what was known', () => {
@@ -166,6 +180,34 @@ describe('overtaken answers', () => {
   });
 });
 
+describe('overtaken failures', () => {
+  test.each([0, 1, 2, 5])(
+    'are published each: %i may be discarded, but those are answers',
+    (max) => {
+      let state = follow(start(max), 'declared');
+      for (let generation = 1; generation <= 8; generation++) {
+        state = follow(state, 'invalidate', 'failed');
+        expect(state.context.report).toMatchObject({
+          generation,
+          settled: false,
+          status: 'failed',
+        });
+        expect(nameOf(state)).toBe('querying.fresh');
+      }
+    },
+  );
+
+  test('let as many answers be discarded after them as before', () => {
+    const path = ['declared', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
+    let state = follow(start(), ...path);
+    expect(state.context.report?.generation).toBe(1);
+    state = follow(state, 'invalidate', 'answered', 'invalidate', 'answered');
+    expect(state.context.report?.generation).toBe(1);
+    state = follow(state, 'invalidate', 'answered');
+    expect(state.context.report).toMatchObject({ generation: 2, status: 'known', settled: false });
+  });
+});
+
 describe('retries', () => {
   /** The delay after so many failures in a row. */
   const delayAfter = (failures: number, from = follow(start(), 'declared')): string | undefined => {
@@ -184,6 +226,11 @@ describe('retries', () => {
     [2000, 300_000],
   ])('wait twice as long with each failure, up to ten times: %i', (failures, delayMs) => {
     expect(delayAfter(failures)).toBe(`after ${delayMs}`);
+  });
+
+  test('wait longer for failures that were overtaken, too', () => {
+    const state = follow(start(), 'declared', 'invalidate', 'failed', 'invalidate', 'failed');
+    expect(delayAfter(1, state)).toBe('after 120000');
   });
 
   test('begin anew after an answer', () => {

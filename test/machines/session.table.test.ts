@@ -3,6 +3,7 @@ import type { EventFromLogic, SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
 import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
+import { shuttingDown } from '../../src/protocol/errors.ts';
 import { inWords } from './stand-ins.ts';
 import type { Action } from './stand-ins.ts';
 
@@ -138,7 +139,7 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.settling': {
     ...refuses('draining.settling'),
     ...flow('draining.settling'),
-    'calls drained': ['draining.flushing', 'writer<output.flush'],
+    'calls drained': ['draining.flushing', 'router<calls.abandon', 'writer<output.flush'],
     'settle timeout': ['draining.aborting', 'router<calls.abandon'],
     'output broken': ['draining.aborting', 'router<calls.abandon'],
     'an actor failed': abandoned,
@@ -265,15 +266,34 @@ describe('initialize', () => {
     },
   );
 
-  test('of a client with a very long name does not make later refusals as long', () => {
-    const long = { ...params, clientInfo: { name: 'n'.repeat(1_000_000), version: '1' } };
+  test.each(['draining.settling', 'draining.aborting', 'draining.flushing'] as const)(
+    'to a session that ends is told so, though it was initialized: in %s',
+    (state) => {
+      for (const event of ['initialize', 'another initialize', 'a malformed initialize'] as const) {
+        expect(answerTo(event, ...paths[state])).toMatchObject({
+          id: events[event].id,
+          error: shuttingDown,
+        });
+      }
+    },
+  );
+
+  test.each([
+    ['host', '"host"'],
+    ['a "name"\n', '"a \\"name\\"\\n"'],
+    ['n'.repeat(1_000_000), 'a string of 1000000 characters'],
+  ])('that is refused names who was first, in few words (%#)', (name, words) => {
+    const named = { ...params, clientInfo: { name, version: '1' } };
     const [state] = transition(sessionMachine, start(), {
       type: 'initialize.received',
       id: 1,
-      params: long,
+      params: named,
     });
     const [, actions] = transition(sessionMachine, state, events['another initialize']);
-    expect(JSON.stringify(responsesOf(actions)).length).toBeLessThan(2000);
+    expect(responsesOf(actions)).toMatchObject([
+      { error: { code: -32600, message: expect.stringContaining(words) as string } },
+    ]);
+    expect(JSON.stringify(responsesOf(actions)).length).toBeLessThan(400);
   });
 });
 

@@ -147,16 +147,41 @@ describe('encoding', () => {
     ['a number', { toJSON: () => 5 }],
     ['a string, as a Date does', new Date(0)],
     ['an array', { toJSON: () => [] }],
+    ['null', { toJSON: () => null }],
   ])(
-    'a result that writes itself as %s is no response: it becomes an internal error',
+    'a result that writes itself as %s is no response: it becomes an internal error, and is told',
     (_, result) => {
-      expect(JSON.parse(encodeFrame(response(7, result), heard()))).toEqual({
-        jsonrpc: '2.0',
-        id: 7,
-        error: internalError,
-      });
+      const hear = heard();
+      const refusal = { jsonrpc: '2.0', id: 7, error: internalError };
+      expect(JSON.parse(encodeFrame(response(7, result), hear))).toEqual(refusal);
+      expect(hear).toHaveBeenCalledExactlyOnceWith(response(7, result), expect.any(TypeError));
+      const batch = encodeFrame([response(7, result), response(8, {})], heard());
+      expect(JSON.parse(batch)).toEqual([refusal, response(8, {})]);
     },
   );
+
+  test('a result that writes itself as another object is that object', () => {
+    const result = { toJSON: () => ({ a: 1 }) };
+    const hear = heard();
+    expect(JSON.parse(encodeFrame(response(7, result), hear))).toEqual(response(7, { a: 1 }));
+    expect(hear).not.toHaveBeenCalled();
+  });
+
+  test('a batch whose answers are too long only together becomes internal errors, each with its id', () => {
+    const hear = heard();
+    const batch = [response(1, {}), { jsonrpc: '2.0', error: internalError } as const];
+    // What the platform says of a string past half a gigabyte; a real one would take the test's memory.
+    const join = vi.spyOn(Array.prototype, 'join').mockImplementationOnce(() => {
+      throw new RangeError('Invalid string length');
+    });
+    const text = encodeFrame(batch, hear);
+    join.mockRestore();
+    expect(JSON.parse(text)).toEqual([
+      { jsonrpc: '2.0', id: 1, error: internalError },
+      { jsonrpc: '2.0', error: internalError },
+    ]);
+    expect(hear.mock.calls).toEqual(batch.map((each) => [each, expect.any(RangeError)]));
+  });
 
   test('a result that nests deeper than the stack becomes an internal error', () => {
     let deep: object = {};

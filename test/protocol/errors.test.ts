@@ -6,6 +6,7 @@ import {
   ToolError,
   errorResponse,
   internalError,
+  shuttingDown,
   toWireError,
 } from '../../src/protocol/errors.ts';
 
@@ -54,6 +55,14 @@ describe('an error response', () => {
 test('the internal error tells nothing, and nobody can make it tell', () => {
   expect(internalError).toEqual({ code: -32603, message: 'Internal error' });
   expect(Object.isFrozen(internalError)).toBe(true);
+});
+
+test('what comes too late is told so, and that trying again is of no use', () => {
+  expect(shuttingDown).toMatchObject({
+    code: -32000,
+    data: { reason: 'shutting-down', retryable: false },
+  });
+  expect(Object.isFrozen(shuttingDown)).toBe(true);
 });
 
 test('errors keep their codes, causes and what the client said', () => {
