@@ -19,12 +19,7 @@ import type {
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
-import type {
-  InboundResponse,
-  JsonObject,
-  OutboundFrame,
-  RequestId,
-} from '../protocol/frames.ts';
+import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
@@ -281,7 +276,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writer.send({ type: 'frames.send', frames: [frame] });
   }
 
-  #report(name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored', message: string): void {
+  #report(
+    name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored',
+    message: string,
+  ): void {
     this.#options.report({ level: 'debug', name, message });
   }
 }

@@ -73,7 +73,7 @@ export class LineSplitter {
 
   /** The slow way: one of these lines is too long or no UTF-8, and only that one is to be refused. */
   #takeEach(block: Uint8Array, lines: Line[]): void {
-    for (let start = 0; start <= block.length; ) {
+    for (let start = 0; start <= block.length;) {
       const found = block.indexOf(lineFeed, start);
       const end = found === -1 ? block.length : found;
       this.#takePiece(block.subarray(start, end), lines);

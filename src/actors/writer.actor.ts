@@ -89,8 +89,8 @@ class Writer implements Behaviour<WriterEvent> {
 
   #append(text: string): void {
     if (this.#turn === '') queueMicrotask(() => this.#endTurn());
+    if (this.#turn.length + text.length > turnLimit) this.#endTurn();
     this.#turn += text;
-    if (this.#turn.length > turnLimit) this.#endTurn();
   }
 
   #endTurn(): void {
@@ -109,8 +109,11 @@ class Writer implements Behaviour<WriterEvent> {
   #enqueue(text: string): void {
     const last = this.#queue.length - 1;
     const tail = this.#queue[last];
-    if (tail !== undefined && tail.length < turnLimit) this.#queue[last] = tail + text;
-    else this.#queue.push(text);
+    if (tail !== undefined && tail.length + text.length <= turnLimit) {
+      this.#queue[last] = tail + text;
+    } else {
+      this.#queue.push(text);
+    }
     this.#queued += text.length;
     if (this.#flow === 'flowing' && this.#queued > this.#options.maxOutboundBytes) this.#block();
   }

@@ -23,7 +23,11 @@ function drawInside(parent: AnyStateNode, indent: string): string[] {
   for (const node of Object.values(parent.states)) {
     const children = Object.values(node.states);
     if (children.length > 0) {
-      lines.push(`${indent}state ${idOf(node)} {`, ...drawInside(node, `${indent}  `), `${indent}}`);
+      lines.push(
+        `${indent}state ${idOf(node)} {`,
+        ...drawInside(node, `${indent}  `),
+        `${indent}}`,
+      );
     } else {
       lines.push(`${indent}state "${node.key}" as ${idOf(node)}`);
     }

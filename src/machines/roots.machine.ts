@@ -71,6 +71,8 @@ export interface RootsContext extends RootsInput {
   readonly report: RootsReport | undefined;
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
+  /** The last of them: newer than what was published, should no better one come. */
+  readonly discarded: readonly Root[] | undefined;
   /** Failures since the last answer. */
   readonly failures: number;
 }
@@ -90,7 +92,7 @@ export interface Finding {
   readonly settled: boolean;
 }
 
-function nextReport(previous: RootsReport | undefined, finding: Finding): RootsReport {
+function nextReport({ report: previous, discarded }: RootsContext, finding: Finding): RootsReport {
   const { outcome, settled } = finding;
   const generation = (previous?.generation ?? 0) + 1;
   switch (outcome.kind) {
@@ -98,7 +100,13 @@ function nextReport(previous: RootsReport | undefined, finding: Finding): RootsR
       return { status: 'known', generation, settled, roots: outcome.roots };
     case 'failed': {
       const { problem } = outcome;
-      return { status: 'failed', generation, settled, roots: previous?.roots ?? [], problem };
+      return {
+        status: 'failed',
+        generation,
+        settled,
+        roots: discarded ?? previous?.roots ?? [],
+        problem,
+      };
     }
     case 'unsupported': {
       const { problem } = outcome;
@@ -152,17 +160,27 @@ export const rootsMachine = setup({
     retryTimeout: ({ context }) => context.retryMs * Math.min(2 ** (context.failures - 1), 10),
   },
   actions: {
-    countOvertaken: assign({ overtaken: ({ context }) => context.overtaken + 1 }),
+    discard: assign({
+      overtaken: ({ context }) => context.overtaken + 1,
+      discarded: (_, { outcome }: Pick<Finding, 'outcome'>) =>
+        outcome.kind === 'answered' ? outcome.roots : undefined,
+    }),
     publish: enqueueActions(({ context, enqueue }, finding: Finding) => {
-      const report = nextReport(context.report, finding);
+      const report = nextReport(context, finding);
       const failures = report.status === 'failed' ? context.failures + 1 : 0;
-      enqueue.assign({ report, overtaken: 0, failures });
+      enqueue.assign({ report, overtaken: 0, discarded: undefined, failures });
       enqueue.sendTo(context.session, { type: 'roots.updated', report } satisfies RootsUpdated);
     }),
   },
 }).createMachine({
   id: 'roots',
-  context: ({ input }) => ({ ...input, report: undefined, overtaken: 0, failures: 0 }),
+  context: ({ input }) => ({
+    ...input,
+    report: undefined,
+    overtaken: 0,
+    discarded: undefined,
+    failures: 0,
+  }),
   initial: 'unasked',
   states: {
     unasked: {
@@ -192,7 +210,7 @@ export const rootsMachine = setup({
             guard: and(['isStale', 'mayDiscard']),
             target: 'querying',
             reenter: true,
-            actions: 'countOvertaken',
+            actions: { type: 'discard', params: outcomeOf },
           },
           {
             guard: 'isStale',

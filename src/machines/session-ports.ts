@@ -15,9 +15,7 @@ import type { ClientDescription } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
 
 /** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
-export type OutputFlow =
-  | { readonly type: 'output.blocked' }
-  | { readonly type: 'output.flowing' };
+export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
 
 /** What the reader takes. */
 export type ReaderEvent = OutputFlow;

@@ -60,6 +60,8 @@ export type SessionEmitted =
   | { readonly type: 'session.negotiated'; readonly client: ClientDescription }
   | { readonly type: 'session.initialized' }
   | RootsUpdated
+  /** A notification that means nothing in the present state. */
+  | { readonly type: 'notification.ignored'; readonly notification: string }
   | { readonly type: 'session.closed'; readonly cause: CloseCause };
 
 export interface SessionOutput {
@@ -196,6 +198,7 @@ export const sessionMachine = setup({
     ),
     invalidateRoots: sendTo(({ context }) => context.roots, { type: 'roots.invalidate' }),
     rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
+    ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
     rememberCause: assign({ cause: ({ event }) => causeOf(event) }),
     tellFlow: ({ context, event }) => {
       if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
@@ -261,6 +264,8 @@ export const sessionMachine = setup({
     'initialize.received': {
       actions: { type: 'refuseInitialize', params: ({ event }) => event },
     },
+    'initialized.received': { actions: 'ignore' },
+    'roots.changed': { actions: 'ignore' },
   },
   states: {
     uninitialized: {
@@ -279,7 +284,8 @@ export const sessionMachine = setup({
       },
     },
     negotiated: {
-      description: 'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+      description:
+        'The reply is sent. The client may ask; we may not, until it says that it is ready.',
       entry: [
         'openInboundGate',
         emit(({ context }) => ({

@@ -73,11 +73,7 @@ export class CallContext implements HandlerContext {
     });
   }
 
-  request(
-    method: string,
-    params?: JsonObject,
-    options: RequestOptions = {},
-  ): Promise<JsonObject> {
+  request(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#limits;
     const known = Object.hasOwn(clientMethods, method) ? clientMethods[method] : undefined;
     if (known && !isJsonObject(this.client.capabilities[known.capability])) {

@@ -86,7 +86,12 @@ function startSession(
       next: ({ value, output }) => {
         const name = typeof value === 'string' ? value : Object.keys(value).join();
         if (name !== state) {
-          report({ level: 'debug', name: 'session.state', message: name, details: { from: state } });
+          report({
+            level: 'debug',
+            name: 'session.state',
+            message: name,
+            details: { from: state },
+          });
         }
         state = name;
         if (output) resolve(output.cause);
@@ -104,6 +109,13 @@ function startSession(
     });
     guard(onRootsUpdated, roots, report);
   });
+  actor.on('notification.ignored', ({ notification }) =>
+    report({
+      level: 'debug',
+      name: 'notification.ignored',
+      message: `"${notification}" means nothing in this state`,
+    }),
+  );
   actor.on('session.closed', ({ cause }) =>
     report({ level: 'info', name: 'session.closed', message: cause.kind, details: { cause } }),
   );

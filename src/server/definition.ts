@@ -83,4 +83,3 @@ export function defineTool<const TSchema extends ObjectSchema>(
 export function defineResource(resource: Resource): Resource {
   return resource;
 }
-

@@ -35,7 +35,10 @@ export interface HandlerContext {
    *
    * @see MCP 2025-11-25, basic/utilities/progress
    */
-  progress(progress: number, details?: { readonly total?: number; readonly message?: string }): void;
+  progress(
+    progress: number,
+    details?: { readonly total?: number; readonly message?: string },
+  ): void;
   /**
    * Sends a request to the client and gives its result.
    *

@@ -52,7 +52,9 @@ export function settledRoots(roots: RootsRef, wait: () => RootsWait): Promise<Ro
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 function isSettled(snapshot: RootsSnapshot): boolean {
-  return snapshot.status === 'active' && !snapshot.matches('unasked') && !snapshot.matches('querying');
+  return (
+    snapshot.status === 'active' && !snapshot.matches('unasked') && !snapshot.matches('querying')
+  );
 }
 
 /** What is known now; where nothing is, why not. */

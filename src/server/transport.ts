@@ -1,6 +1,11 @@
 /** A transport: how frames come in and go out, as the two actors at a session's ends. */
 import type { Port } from '../machines/port.ts';
-import type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from '../machines/session-ports.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  WriterEvent,
+  WriterInput,
+} from '../machines/session-ports.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { TransportLimits } from './limits.ts';
 

@@ -33,16 +33,17 @@ export class SchemaCompiler {
 async function loadAjv(): Promise<(schema: JsonSchema) => Check> {
   // Its default is the one export that Node and every bundler give of a CommonJS module.
   const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
-  const create = () => new Ajv2020({
-    strict: false,
-    allErrors: true,
-    useDefaults: true,
-    // Checking the schemas against their meta-schema would cost 80 ms at the first call.
-    meta: false,
-    validateSchema: false,
-    // Its logger is the console, and stdout is for frames.
-    logger: false,
-  });
+  const create = () =>
+    new Ajv2020({
+      strict: false,
+      allErrors: true,
+      useDefaults: true,
+      // Checking the schemas against their meta-schema would cost 80 ms at the first call.
+      meta: false,
+      validateSchema: false,
+      // Its logger is the console, and stdout is for frames.
+      logger: false,
+    });
   const ajv = create();
   return (schema) => {
     // Two tools may give their schemas the same "$id"; an ajv takes each but once.

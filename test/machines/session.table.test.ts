@@ -94,6 +94,12 @@ const refuses = (state: string): Row => ({
   'another initialize': [state, answer],
   'a malformed initialize': [state, answer],
 });
+const ignored = 'emit notification.ignored';
+/** What comes at the wrong time is told, and does nothing. */
+const ignores = (state: string): Row => ({
+  initialized: [state, ignored],
+  'roots changed': [state, ignored],
+});
 const flow = (state: string): Row => ({
   'output blocked': [state, 'tellFlow'],
   'output flowing': [state, 'tellFlow'],
@@ -107,6 +113,7 @@ const table: { readonly [state in StateName]: Row } = {
   uninitialized: {
     ...ends,
     ...flow('uninitialized'),
+    ...ignores('uninitialized'),
     initialize: negotiates,
     'another initialize': negotiates,
     'a malformed initialize': ['uninitialized', answer],
@@ -114,6 +121,7 @@ const table: { readonly [state in StateName]: Row } = {
   negotiated: {
     ...ends,
     ...flow('negotiated'),
+    ...ignores('negotiated'),
     ...refuses('negotiated'),
     initialized: [
       'initialized',
@@ -125,6 +133,7 @@ const table: { readonly [state in StateName]: Row } = {
   initialized: {
     ...ends,
     ...flow('initialized'),
+    ...ignores('initialized'),
     ...refuses('initialized'),
     'roots changed': ['initialized', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -132,6 +141,7 @@ const table: { readonly [state in StateName]: Row } = {
   rootsKnown: {
     ...ends,
     ...flow('rootsKnown'),
+    ...ignores('rootsKnown'),
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -139,6 +149,7 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.settling': {
     ...refuses('draining.settling'),
     ...flow('draining.settling'),
+    ...ignores('draining.settling'),
     'calls drained': ['draining.flushing', 'router<calls.abandon', 'writer<output.flush'],
     'settle timeout': ['draining.aborting', 'router<calls.abandon'],
     'output broken': ['draining.aborting', 'router<calls.abandon'],
@@ -148,6 +159,7 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.aborting': {
     ...refuses('draining.aborting'),
     ...flow('draining.aborting'),
+    ...ignores('draining.aborting'),
     'calls drained': ['draining.flushing', 'writer<output.flush'],
     'an actor failed': closed,
     'drain timeout': closed,
@@ -155,6 +167,7 @@ const table: { readonly [state in StateName]: Row } = {
   'draining.flushing': {
     ...refuses('draining.flushing'),
     ...flow('draining.flushing'),
+    ...ignores('draining.flushing'),
     'output flushed': closed,
     'output broken': closed,
     'an actor failed': closed,

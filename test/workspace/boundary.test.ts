@@ -78,7 +78,7 @@ describe('resolving', () => {
     });
   });
 
-  test('a file not there yet counts by its nearest existing ancestor', async () => {
+  test('a file not there yet counts by its nearest existing ancestor [BOUND-03]', async () => {
     const { base, boundary } = await boundaryOf();
     expect(await resolveInside(boundary, 'sub/new/a.txt')).toEqual({
       path: join(base, 'sub/new/a.txt'),
@@ -130,7 +130,7 @@ describe('resolving', () => {
     expect(error.message).toContain('loop');
   });
 
-  test('a root that has disappeared is noticed when it is used', async () => {
+  test('a root that has disappeared is noticed when it is used [ROOTS-22]', async () => {
     const { base, boundary } = await boundaryOf();
     await rm(base, { recursive: true });
     const error = await toolError(resolveInside(boundary, 'file.txt'));

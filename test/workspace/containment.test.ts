@@ -50,7 +50,7 @@ test('a directory contains what is below it, and nothing contains its own parent
   );
 });
 
-test('a name that only begins alike is outside', () => {
+test('a name that only begins alike is outside [BOUND-01]', () => {
   fc.assert(
     fc.property(names, name, name, (above, own, rest) => {
       const directory = pathOf([...above, own]);

@@ -110,7 +110,7 @@ test('every POSIX path comes back from its URI', () => {
   );
 });
 
-test('every Windows path comes back from its URI', () => {
+test('every Windows path comes back from its URI [ROOTS-20]', () => {
   const plain = name.filter((text) => !/[\\:*?"<>|\p{Cc}]|^[\s.]|[\s.]$/u.test(text));
   fc.assert(
     fc.property(fc.array(plain, { minLength: 1, maxLength: 5 }), (names) => {

@@ -25,7 +25,7 @@ describe('on a real disk', () => {
     ]);
   });
 
-  test('each unusable entry has its reason, and the order is kept', async () => {
+  test('each unusable entry has its reason, and the order is kept [ROOTS-21]', async () => {
     const directory = await temporaryDirectory({ 'a/': '', 'file.txt': 'x' });
     await symlink(join(directory, 'loop'), join(directory, 'loop'));
     const reading = readRootsResult({

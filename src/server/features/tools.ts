@@ -139,4 +139,3 @@ function toolFailure(error: unknown): JsonObject {
 function errorResult(message: string): JsonObject {
   return { content: [textBlock(message)], isError: true };
 }
-
