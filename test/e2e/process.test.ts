@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { onSignal, preload } from './preload.ts';
-import { command, launch, reapServers } from './server-process.ts';
+import { command, launch, reapServers, repository } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
@@ -79,16 +80,16 @@ describe('the process ends with exit code 0', () => {
   });
 });
 
-test('leaves no child behind, not even as a zombie', async () => {
-  const child = preload(`import { spawn } from 'node:child_process';
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    console.error(JSON.stringify({ event: 'child', message: child.pid }));
-    process.stdin.on('end', () => child.kill('SIGKILL'));`);
-  const server = launch([...child, ...command], project);
+test('leaves no child behind, not even as a zombie: a cancelled handler may clean up', async () => {
+  const fixture = fileURLToPath(new URL('spawning-server.ts', import.meta.url));
+  const server = launch(['--import', 'tsx', fixture], { cwd: repository });
+  await server.initialize();
+  server.send({ id: 1, method: 'tools/call', params: { name: 'run' } });
   const { message: pid } = await server.log.find(({ event }) => event === 'child');
   server.child.stdin.end();
   expect(await server.exit).toEqual(clean);
   expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
+  expect(server.messages.all.at(-1)).toMatchObject({ id: 1, error: { code: -32000 } });
 });
 
 describe('a second signal', () => {
