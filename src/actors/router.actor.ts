@@ -11,16 +11,8 @@ import type { Behaviour, Port, Ref } from '../machines/port.ts';
 import { plainActor } from '../machines/port.ts';
 import type { RouterInput } from '../machines/session.machine.ts';
 import type { RouterEvent } from '../machines/session-ports.ts';
-import { classifyMessage, describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
-import {
-  RuntimeError,
-  errorResponse,
-  internalError,
-  shuttingDown,
-  textOfError,
-  toWireError,
-} from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import { classifyMessage, describe, isRequestId } from '../protocol/classify.ts';
+import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type {
   InboundBatch,
   InboundFrame,
@@ -35,9 +27,9 @@ import type {
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
-import { Call, isThenable } from './call.ts';
-import type { CallScope, Replies, RequestHandler } from './call.ts';
-import { CallQueue } from './call-queue.ts';
+import type { Call, CallScope, Replies, RequestHandler } from './call.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
+import type { CallOptions } from './calls-in-flight.ts';
 import {
   batchTooLong,
   beforeInitialize,
@@ -45,17 +37,11 @@ import {
   initializeInBatch,
   methodNotOffered,
   noBatches,
-  overloaded,
 } from './refusals.ts';
 
-export interface RouterOptions {
+export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
   readonly handlerOf: (method: string) => RequestHandler | undefined;
-  /** Handlers that run at once. */
-  readonly maxRunning: number;
-  /** Requests that wait for a handler; more are refused. */
-  readonly maxWaiting: number;
-  readonly report: Report;
 }
 
 /** The router's logic. Its snapshot's `view` is the live map of calls by id. */
@@ -69,16 +55,12 @@ class Router implements Behaviour<RouterEvent> {
   readonly #options: RouterOptions;
   readonly #input: RouterInput;
   readonly #self: Ref<RouterEvent>;
-  readonly #calls = new Map<RequestId, Call>();
-  readonly #queue: CallQueue;
+  readonly #calls: CallsInFlight;
   readonly #direct: Replies;
-  readonly #prepared = new Set<RequestHandler>();
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
   #gate: (request: InboundRequest, replies: Replies) => void;
-  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
-  #unsettled = 0;
   /** What is done when nothing runs any more. */
   #onIdle: () => void = () => {};
   #acceptsBatches = false;
@@ -89,11 +71,11 @@ class Router implements Behaviour<RouterEvent> {
     this.#self = self;
     this.#gate = this.#refuseBeforeInitialize;
     this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
-    this.#queue = new CallQueue(options, (call) => this.#run(call));
+    this.#calls = new CallsInFlight(options, () => this.#endTurn());
   }
 
   get view(): ReadonlyMap<RequestId, Call> {
-    return this.#calls;
+    return this.#calls.byId;
   }
 
   receive(event: RouterEvent): void {
@@ -111,16 +93,16 @@ class Router implements Behaviour<RouterEvent> {
         this.#outbox.push(event.response);
         break;
       case 'calls.abandon':
-        this.#abandon();
+        this.#calls.abandon();
         break;
       case 'output.blocked':
-        this.#queue.hold('output');
+        this.#calls.hold('output');
         break;
       case 'output.flowing':
-        this.#queue.release('output');
+        this.#calls.release('output');
         break;
     }
-    this.#flush();
+    this.#endTurn();
   }
 
   #route(frames: readonly InboundFrame[]): void {
@@ -148,7 +130,7 @@ class Router implements Behaviour<RouterEvent> {
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
     if (frame.kind === 'notification') return this.#notification(frame);
     const { id, params } = frame;
-    if (this.#calls.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
+    if (this.#calls.byId.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
     this.#input.session.send({ type: 'initialize.received', id, params });
   }
 
@@ -171,7 +153,7 @@ class Router implements Behaviour<RouterEvent> {
 
   #request(request: InboundRequest, replies: Replies): void {
     const { id } = request;
-    if (this.#calls.has(id)) replies.add(errorResponse(id, duplicateId(id)));
+    if (this.#calls.byId.has(id)) replies.add(errorResponse(id, duplicateId(id)));
     else if (request.method !== Method.ping) this.#gate(request, replies);
     else replies.add({ jsonrpc: '2.0', id, result: emptyResult });
   }
@@ -196,117 +178,10 @@ class Router implements Behaviour<RouterEvent> {
     this.#onIdle = () => this.#input.session.send({ type: 'calls.drained' });
   }
 
-  #checkIdle(): void {
-    if (this.#calls.size === 0 && this.#unsettled === 0) this.#onIdle();
-  }
-
-  // Requests in flight.
-
   #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
-    const { id, method } = request;
-    const handler = this.#options.handlerOf(method);
-    if (!handler) return replies.add(errorResponse(id, methodNotOffered(method)));
-    this.#prepare(handler);
-    const call = new Call(request, handler, scope, replies);
-    this.#calls.set(id, call);
-    if (!this.#queue.add(call)) this.#refuseOverload(call);
-  }
-
-  /** Before a handler's first call. Calls wait meanwhile, without counting as too many: a client that sends a thousand at once is served. */
-  #prepare(handler: RequestHandler): void {
-    if (!handler.prepare || this.#prepared.has(handler)) return;
-    this.#prepared.add(handler);
-    this.#queue.hold('preparation');
-    const release = () => {
-      this.#queue.release('preparation');
-      this.#flush();
-    };
-    // What went wrong is the handler's to say, call by call.
-    handler.prepare().then(release, release);
-  }
-
-  #run(call: Call): void {
-    try {
-      const result = call.handler(call.params, call);
-      if (isThenable(result)) {
-        // A promise of another kind becomes one of the platform's, which settles once.
-        Promise.resolve(result).then(
-          (late) => this.#succeedLate(call, late),
-          (error: unknown) => this.#failLate(call, error),
-        );
-        this.#unsettled++;
-      } else {
-        this.#succeed(call, result);
-      }
-    } catch (error) {
-      this.#fail(call, error);
-    }
-  }
-
-  #succeedLate(call: Call, result: unknown): void {
-    this.#unsettled--;
-    this.#succeed(call, result);
-    this.#flush();
-  }
-
-  #failLate(call: Call, error: unknown): void {
-    this.#unsettled--;
-    this.#fail(call, error);
-    this.#flush();
-  }
-
-  #succeed(call: Call, result: unknown): void {
-    if (call.state === 'ended') return;
-    if (!isJsonObject(result)) {
-      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
-      return this.#fail(call, new TypeError(message));
-    }
-    call.replies.add({ jsonrpc: '2.0', id: call.id, result });
-    this.#end(call);
-  }
-
-  #fail(call: Call, error: unknown): void {
-    if (call.state === 'ended') return;
-    call.replies.add(errorResponse(call.id, this.#wireError(call, error)));
-    this.#end(call);
-  }
-
-  #end(call: Call): void {
-    this.#forget(call);
-    call.end();
-  }
-
-  #forget(call: Call): void {
-    this.#calls.delete(call.id);
-    this.#queue.remove(call);
-  }
-
-  #wireError(call: Call, error: unknown): WireError {
-    const wireError = toWireError(error);
-    if (wireError) return wireError;
-    this.#options.report({
-      level: 'error',
-      name: 'handler.failed',
-      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
-      details: { id: call.id, error },
-    });
-    return internalError;
-  }
-
-  #refuseOverload({ id, replies }: Call): void {
-    const error = overloaded(this.#options.maxRunning, this.#options.maxWaiting);
-    this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
-    this.#calls.delete(id);
-    replies.add(errorResponse(id, error));
-  }
-
-  #abandon(): void {
-    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
-    for (const call of [...this.#calls.values()]) {
-      this.#forget(call);
-      call.abort(reason);
-      call.replies.add(errorResponse(call.id, shuttingDown));
-    }
+    const handler = this.#options.handlerOf(request.method);
+    if (handler) this.#calls.start(request, handler, scope, replies);
+    else replies.add(errorResponse(request.id, methodNotOffered(request.method)));
   }
 
   // Notifications.
@@ -340,12 +215,11 @@ class Router implements Behaviour<RouterEvent> {
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#calls.get(id);
+    const call = this.#calls.byId.get(id);
     if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
-    this.#forget(call);
-    call.abort(new RuntimeError('CANCELLED', `The client cancelled the request${why}`));
-    call.replies.drop();
+    const message = `The client cancelled the request${why}`;
+    this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
   }
 
   // What is no message of its own.
@@ -387,13 +261,13 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
-  #flush(): void {
-    this.#queue.startWaiting();
+  #endTurn(): void {
+    this.#calls.startWaiting();
     if (this.#outbox.length > 0) {
       const frames = this.#outbox;
       this.#outbox = [];
       this.#input.writer.send({ type: 'frames.send', frames });
     }
-    this.#checkIdle();
+    if (this.#calls.isIdle) this.#onIdle();
   }
 }
