@@ -1,0 +1,85 @@
+/** `npm run bench`: installs, builds, measures, shows. Fails where ours or the floor fails a measure; what peers fail is a finding. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Measure } from './measures/measure.ts';
+import { readOptions, usage } from './options.ts';
+import type { Options } from './options.ts';
+import { publish } from './page.ts';
+import { buildServer, installPeers } from './prepare.ts';
+import { showProfiles } from './profile.ts';
+import { circumstances, loadNow, quietLoad, rowsOf } from './results.ts';
+import type { Results } from './results.ts';
+import { run } from './run.ts';
+import { buildFolder } from './servers.ts';
+import type { Server } from './servers.ts';
+import { sizes } from './sizes.ts';
+import { failuresOf, leadTableOf, tableOf } from './table.ts';
+
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+async function measure(options: Options): Promise<Results> {
+  const missing = options.servers.some(({ isPeer }) => isPeer) ? installPeers() : undefined;
+  if (missing !== undefined) say(`SKIPPED: the peers are not measured: ${missing}`);
+  await buildServer();
+  const measured = options.servers.filter(({ isPeer }) => !isPeer || missing === undefined);
+  const loadBefore = loadNow();
+  if (loadBefore > quietLoad) {
+    say(`The machine is busy (load ${loadBefore.toFixed(2)}): wall times are not to be trusted`);
+  }
+  const profile = options.profile === undefined ? undefined : resolve(options.profile);
+  const extent = sizes[options.extent];
+  const outcomes = await run({
+    servers: measured,
+    measures: options.measures,
+    sizes: { ...extent, rounds: options.rounds ?? extent.rounds },
+    nodeFlags: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
+    onStep: announce,
+  });
+  if (profile !== undefined) say(showProfiles(profile));
+  const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace(' --', ' -- --');
+  return {
+    circumstances: circumstances(command, loadBefore, measured),
+    rows: rowsOf(options.measures, outcomes),
+    failures: outcomes.flatMap(({ server, measure: name, failure }) =>
+      failure === undefined ? [] : { server, measure: name, failure },
+    ),
+  };
+}
+
+let announced = '';
+
+function announce(round: number, { name }: Measure, _server: Server): void {
+  const step = `round ${round}: ${name}`;
+  if (step !== announced) say(step);
+  announced = step;
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+async function main(): Promise<number> {
+  let options: Options;
+  try {
+    options = readOptions(process.argv.slice(2));
+  } catch (error) {
+    say(`${String(error)}\n\n${usage}`);
+    return 2;
+  }
+  const results = await measure(options);
+  const json = `${JSON.stringify(results, undefined, 2)}\n`;
+  write(options.json ?? join(buildFolder, 'results.json'), json);
+  if (options.publish) publish(results);
+  const { loadBefore, loadAfter } = results.circumstances;
+  process.stdout.write(
+    `${tableOf(results)}\n\n${leadTableOf(results)}\n\n${failuresOf(results)}\n\nload ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after\n`,
+  );
+  return results.failures.some(({ server }) => server === 'floor' || server === 'mcp-actors')
+    ? 1
+    : 0;
+}
+
+process.exitCode = await main();

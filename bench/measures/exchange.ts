@@ -1,0 +1,63 @@
+/** Many requests with a bounded number of them in flight: how long it took, and what it cost the server. */
+import type { Asked, Check, RawClient } from '../raw-client.ts';
+import { call, isEmpty, isText, ping } from '../conversation.ts';
+
+/** A kind of request, each with a content of its own, and the check of its answer. */
+export interface Kind {
+  request(at: number): Asked;
+  check(at: number): Check;
+}
+
+export const pings: Kind = { request: () => ping, check: () => isEmpty };
+
+/** Calls of `echo`: a validated input, and an answer that is like no other. */
+export const echoes: Kind = {
+  request: (at) => call('echo', { text: `text number ${at}` }),
+  check: (at) => isText(`text number ${at}`),
+};
+
+export interface Exchanged {
+  /** From the first write to the last answer. */
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * Sends `count` requests with at most `window` in flight. What the answers of one chunk make room for goes out in one write; with a
+ * window as large as the count everything is written at once.
+ */
+export async function exchange(
+  client: RawClient,
+  kind: Kind,
+  count: number,
+  window: number,
+): Promise<Exchanged> {
+  const cpuBefore = client.cpuMs;
+  let sent = 0;
+  let answered = 0;
+  const next = () => {
+    const first = sent;
+    const room = Math.min(count - sent, window - (sent - answered));
+    if (room <= 0) return;
+    sent += room;
+    const requests = Array.from({ length: room }, (_, at) => kind.request(first + at));
+    client.writeText(
+      client.encode(requests, (result, at) => {
+        const fault = kind.check(first + at)(result);
+        if (fault !== undefined) client.fail(`request ${first + at}: ${fault}`);
+        answered++;
+      }),
+    );
+  };
+  const startedAt = performance.now();
+  const done = new Promise<void>((resolve) => {
+    client.onChunkEnd = () => {
+      if (answered === count) resolve();
+      else next();
+    };
+  });
+  next();
+  await done;
+  client.onChunkEnd = () => {};
+  return { wallMs: client.receivedAt - startedAt, cpuMs: client.cpuMs - cpuBefore };
+}

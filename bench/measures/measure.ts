@@ -1,0 +1,71 @@
+/** What a measure is: something that is done with one server process, and the numbers that come of it. */
+import type { RawClient } from '../raw-client.ts';
+
+/** A number that a measure gives. */
+export interface Metric {
+  /** Unique among all measures. */
+  readonly key: string;
+  readonly title: string;
+  readonly unit: 'ms' | 'µs' | 'msg/s' | 'MiB' | 'KiB' | 'exponent' | 'lost';
+  /** Ratios are shown of costs; a rate is shown as it is. */
+  readonly isRatio: boolean;
+}
+
+/** How much is done. */
+export interface Sizes {
+  readonly rounds: number;
+  /** Requests one after the other. */
+  readonly sequential: number;
+  /** Messages of a throughput. */
+  readonly messages: number;
+  /** Lengths of echoed texts, bytes. */
+  readonly large: readonly number[];
+  readonly largeRepeats: number;
+  /** Requests of the server to the client. */
+  readonly asked: number;
+  /** Calls after which the memory is looked at. */
+  readonly calls: number;
+  readonly cancelled: number;
+  readonly pending: number;
+  /** Answers of 512 KiB that are not read. */
+  readonly unread: number;
+  /** How long a process is left alone before its memory is read, milliseconds. */
+  readonly settleMs: number;
+  /** A server that says nothing for so long while something is awaited counts as hanging, milliseconds. */
+  readonly silenceMs: number;
+}
+
+/** One server, and how much is to be done with it. */
+export interface Bench {
+  readonly sizes: Sizes;
+  /** Keeps what has been measured so far, should the rest fail. */
+  keep(sample: Sample): void;
+  /** Starts the server, does `body`, and ends it. Rejects where the client breaks meanwhile. */
+  launch<T>(body: (client: RawClient) => Promise<T>): Promise<T>;
+}
+
+/** The metrics' values by their keys. */
+export type Sample = Readonly<Record<string, number>>;
+
+export interface Measure {
+  readonly name: string;
+  readonly metrics: readonly Metric[];
+  /** Rejects with what the server has done wrong. */
+  run(bench: Bench): Promise<Sample>;
+}
+
+/** The value that a share of the values does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  if (!Number.isInteger(middle)) return sorted[Math.floor(middle)] ?? Number.NaN;
+  return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+}
+
+export const KiB = 1024;
+export const MiB = 1024 * KiB;

@@ -1,0 +1,109 @@
+/** What a server holds: at the start, after many calls, after many cancelled ones, with many requests pending. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { call, greet, isEmpty, isText, ping } from '../conversation.ts';
+import type { RawClient } from '../raw-client.ts';
+import { rootsAnswer, weightOf } from './asking.ts';
+import { echoes, exchange } from './exchange.ts';
+import { KiB, MiB } from './measure.ts';
+import type { Measure } from './measure.ts';
+
+export const memory: Measure = {
+  name: 'memory',
+  metrics: [
+    { key: 'memory.start', title: 'RSS after the start', unit: 'MiB', isRatio: true },
+    { key: 'memory.calls', title: 'RSS after many calls', unit: 'MiB', isRatio: true },
+  ],
+  run: ({ launch, sizes: { calls, settleMs } }) =>
+    launch(async (client) => {
+      await greet(client);
+      await delay(settleMs);
+      const atStart = client.rssBytes;
+      await exchange(client, echoes, calls, 256);
+      await delay(settleMs);
+      return { 'memory.start': atStart / MiB, 'memory.calls': client.rssBytes / MiB };
+    }),
+};
+
+export const cancelled: Measure = {
+  name: 'cancelled',
+  metrics: [
+    {
+      key: 'memory.cancelled',
+      title: 'RSS growth per 1,000 cancelled calls',
+      unit: 'MiB',
+      isRatio: false,
+    },
+  ],
+  run: ({ launch, sizes: { cancelled: count, settleMs } }) =>
+    launch(async (client) => {
+      await greet(client);
+      await cancelCalls(client, count);
+      await delay(settleMs);
+      const before = client.rssBytes;
+      await cancelCalls(client, count);
+      await delay(settleMs);
+      return { 'memory.cancelled': (client.rssBytes - before) / MiB / (count / 1_000) };
+    }),
+};
+
+/** Fewer than any server's bound on what runs at once. */
+const together = 50;
+
+/** Calls that ask the client something, and are cancelled when they have asked. */
+async function cancelCalls(client: RawClient, count: number): Promise<void> {
+  for (let cancelledSoFar = 0; cancelledSoFar < count; cancelledSoFar += together) {
+    const calls = Array.from({ length: together }, () => call('sample', { count: 1 }));
+    const asked = requestsOf(client, together);
+    const ids = client.sendToCancel(calls);
+    await asked;
+    client.cancel(ids);
+    await client.request(ping, isEmpty);
+  }
+}
+
+export const pending: Measure = {
+  name: 'pending',
+  metrics: [
+    {
+      key: 'memory.pending',
+      title: 'memory per pending request to the client',
+      unit: 'KiB',
+      isRatio: false,
+    },
+  ],
+  run: ({ launch, sizes: { pending: count, settleMs } }) =>
+    launch(async (client) => {
+      await greet(client);
+      await hold(client, Math.ceil(count / 10), settleMs);
+      await delay(settleMs);
+      const before = client.rssBytes;
+      const after = await hold(client, count, settleMs);
+      return { 'memory.pending': (after - before) / KiB / count };
+    }),
+};
+
+/** Lets so many requests wait for their answers; gives what the server holds meanwhile, bytes. */
+async function hold(client: RawClient, count: number, settleMs: number): Promise<number> {
+  const asked = requestsOf(client, count);
+  const answered = client.request(
+    call('roots', { count, concurrent: true }),
+    isText(weightOf(count)),
+  );
+  const ids = await asked;
+  await delay(settleMs);
+  const bytes = client.rssBytes;
+  client.write(ids.map((id, at) => rootsAnswer(id, at + 1)).toReversed());
+  await answered;
+  return bytes;
+}
+
+/** The ids of the server's next requests. */
+function requestsOf(client: RawClient, count: number): Promise<readonly (number | string)[]> {
+  const ids: (number | string)[] = [];
+  return new Promise((resolve) => {
+    client.onRequest = (id) => {
+      ids.push(id);
+      if (ids.length === count) resolve(ids);
+    };
+  });
+}

@@ -1,0 +1,56 @@
+/** A client that stops reading: how much the server grows meanwhile, and whether everything is there when it reads again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { call, greet, isEmpty, isText, ping } from '../conversation.ts';
+import type { RawClient } from '../raw-client.ts';
+import { KiB, MiB } from './measure.ts';
+import type { Measure } from './measure.ts';
+
+const answerBytes = 512 * KiB;
+
+export const unread: Measure = {
+  name: 'unread',
+  metrics: [
+    { key: 'unread.growth', title: 'RSS growth while nobody reads', unit: 'MiB', isRatio: false },
+    { key: 'unread.lost', title: 'answers lost by that', unit: 'lost', isRatio: false },
+  ],
+  run: ({ launch, sizes: { unread: count } }) =>
+    launch(async (client) => {
+      await greet(client);
+      const expected = isText('x'.repeat(answerBytes));
+      await client.request(call('fill', { bytes: answerBytes }), expected);
+      const before = client.rssBytes;
+
+      let answered = 0;
+      client.hold();
+      const requests = Array.from({ length: count }, () => call('fill', { bytes: answerBytes }));
+      client.writeText(
+        client.encode(requests, (result) => {
+          const fault = expected(result);
+          if (fault !== undefined) client.fail(fault);
+          answered++;
+        }),
+      );
+      const most = await highestRss(client);
+      client.resume();
+      // Whatever is to come has come before the answer to this, or soon after it.
+      await client.request(ping, isEmpty);
+      for (let tries = 0; answered < count && tries < 50; tries++) await delay(100);
+      return { 'unread.growth': (most - before) / MiB, 'unread.lost': count - answered };
+    }),
+};
+
+const lookEveryMs = 50;
+const longestMs = 8_000;
+
+/** The most that the process holds until it has not grown for a while. */
+async function highestRss(client: RawClient): Promise<number> {
+  let most = client.rssBytes;
+  let quiet = 0;
+  for (let waited = 0; waited < longestMs && quiet < 10; waited += lookEveryMs) {
+    await delay(lookEveryMs);
+    const now = client.rssBytes;
+    quiet = now > most + MiB ? 0 : quiet + 1;
+    most = Math.max(most, now);
+  }
+  return most;
+}

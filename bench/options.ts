@@ -1,0 +1,72 @@
+/** The command line of the benchmark. */
+import { parseArgs } from 'node:util';
+import { measures } from './run.ts';
+import { servers } from './servers.ts';
+import type { Server } from './servers.ts';
+import type { Measure } from './measures/measure.ts';
+import { sizes } from './sizes.ts';
+import type { Extent } from './sizes.ts';
+
+export interface Options {
+  readonly extent: Extent;
+  readonly servers: readonly Server[];
+  readonly measures: readonly Measure[];
+  /** Overrides the extent's number of rounds. */
+  readonly rounds: number | undefined;
+  /** Writes docs/performance.md, its chart and its data. */
+  readonly publish: boolean;
+  /** Where the results go as JSON. */
+  readonly json: string | undefined;
+  /** A folder for CPU profiles of the servers. */
+  readonly profile: string | undefined;
+}
+
+export const usage = `npm run bench -- [options]
+  --quick            rough numbers in under a minute
+  --smoke            every path once, for tests
+  --servers a,b      ${servers.map(({ name }) => name).join(', ')}
+  --measures a,b     ${measures.map(({ name }) => name).join(', ')}
+  --rounds n         instead of ${sizes.full.rounds}
+  --json FILE        the results as JSON
+  --publish          writes docs/performance.md, docs/performance.svg, docs/performance.json
+  --profile FOLDER   a CPU profile of each server's process, and where its time went`;
+
+/** @throws {Error} what cannot be understood, in words */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      smoke: { type: 'boolean', default: false },
+      servers: { type: 'string' },
+      measures: { type: 'string' },
+      rounds: { type: 'string' },
+      json: { type: 'string' },
+      publish: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+    },
+  });
+  return {
+    extent: values.smoke ? 'smoke' : values.quick ? 'quick' : 'full',
+    servers: chosen(values.servers, servers),
+    measures: chosen(values.measures, measures),
+    rounds: values.rounds === undefined ? undefined : Math.max(1, Number(values.rounds) || 1),
+    publish: values.publish,
+    json: values.json,
+    profile: values.profile,
+  };
+}
+
+function chosen<T extends { readonly name: string }>(
+  list: string | undefined,
+  all: readonly T[],
+): readonly T[] {
+  if (list === undefined) return all;
+  return list.split(',').map((name) => {
+    const found = all.find((one) => one.name === name);
+    if (!found) {
+      throw new Error(`there is no "${name}"; there are ${all.map((one) => one.name).join(', ')}`);
+    }
+    return found;
+  });
+}

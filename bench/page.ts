@@ -1,0 +1,57 @@
+/** Writes what a run has found into the documentation: the tables between two marks of the page, a chart and the data beside it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { chartOf } from './chart.ts';
+import { quietLoad } from './results.ts';
+import type { Circumstances, Results } from './results.ts';
+import { failuresOf, leadTableOf, tableOf } from './table.ts';
+
+const page = new URL('../docs/performance.md', import.meta.url);
+const chart = new URL('../docs/performance.svg', import.meta.url);
+const data = new URL('../docs/performance.json', import.meta.url);
+
+const begin = '<!-- measured -->';
+const end = '<!-- end -->';
+
+/**
+ * Replaces the page's measured part.
+ *
+ * @throws {Error} the page has no such part
+ */
+export function publish(results: Results): void {
+  const text = readFileSync(page, 'utf8');
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end, from);
+  if (from === -1 || to === -1) throw new Error(`docs/performance.md needs ${begin} and ${end}`);
+  writeFileSync(
+    page,
+    `${text.slice(0, from)}${begin}\n\n${measured(results)}\n\n${text.slice(to)}`,
+  );
+  writeFileSync(chart, chartOf(results));
+  writeFileSync(data, `${JSON.stringify(results, undefined, 2)}\n`);
+}
+
+function measured(results: Results): string {
+  return [
+    inWords(results.circumstances),
+    '![Cost of each server as a multiple of the floor](performance.svg)',
+    'In parentheses: the ratio to the floor.',
+    tableOf(results),
+    'How much dearer each peer is than mcp-actors:',
+    leadTableOf(results),
+    'What failed:',
+    failuresOf(results),
+  ].join('\n\n');
+}
+
+function inWords(facts: Circumstances): string {
+  const { date, command, node, platform, processors, memoryGiB, loadBefore, versions } = facts;
+  const packages = Object.entries(versions)
+    .flatMap(([name, version]) => (version === undefined ? [] : `${name} ${version}`))
+    .join(', ');
+  const load = `The load average before the run was ${loadBefore.toFixed(2)}`;
+  const caveat =
+    loadBefore > quietLoad
+      ? `**${load}: something else was running. Wall times and latencies are rough; CPU per message and the ratios are what can be compared.**`
+      : `${load}.`;
+  return `Measured on ${date} with \`${command}\`: Node ${node}, ${platform}, ${processors} processors, ${memoryGiB} GiB. ${packages}. ${caveat}`;
+}

@@ -1,0 +1,108 @@
+/** A run's outcomes as numbers: medians, and ratios to the floor and to ours. */
+import { cpus, loadavg, totalmem } from 'node:os';
+import { median } from './measures/measure.ts';
+import type { Measure, Metric } from './measures/measure.ts';
+import type { Outcome } from './run.ts';
+import { versionOf } from './servers.ts';
+import type { Server } from './servers.ts';
+
+/** One metric of one server. */
+export interface Cell {
+  readonly server: string;
+  /** Median of the rounds; undefined where the server has failed. */
+  readonly value: number | undefined;
+  /** To the floor's value. */
+  readonly toFloor: number | undefined;
+  /** To our value: how much dearer than ours. */
+  readonly toOurs: number | undefined;
+  readonly rounds: readonly number[];
+  readonly failure: string | undefined;
+}
+
+export interface Row extends Metric {
+  readonly measure: string;
+  readonly cells: readonly Cell[];
+}
+
+/** Where and when. The machine is told by what matters for the numbers. */
+export interface Circumstances {
+  readonly date: string;
+  readonly command: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly processors: number;
+  readonly memoryGiB: number;
+  /** The one-minute average before the first measure; above 1 something else was running. */
+  readonly loadBefore: number;
+  readonly loadAfter: number;
+  readonly versions: Readonly<Record<string, string | undefined>>;
+}
+
+export interface Results {
+  readonly circumstances: Circumstances;
+  readonly rows: readonly Row[];
+  readonly failures: readonly {
+    readonly server: string;
+    readonly measure: string;
+    readonly failure: string;
+  }[];
+}
+
+/** Load above this before a run means that its numbers say something about the machine's other work too. */
+export const quietLoad = 1;
+
+export function loadNow(): number {
+  return loadavg()[0] ?? 0;
+}
+
+export function circumstances(
+  command: string,
+  loadBefore: number,
+  measured: readonly Server[],
+): Circumstances {
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    command,
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    processors: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    loadBefore,
+    loadAfter: loadNow(),
+    versions: Object.fromEntries(measured.map((server) => [server.name, versionOf(server)])),
+  };
+}
+
+/** The table's rows, in the order of the measures. */
+export function rowsOf(measures: readonly Measure[], outcomes: readonly Outcome[]): readonly Row[] {
+  return measures.flatMap((measure) => {
+    const own = outcomes.filter((outcome) => outcome.measure === measure.name);
+    return measure.metrics.map((metric) => rowOf(measure.name, metric, own));
+  });
+}
+
+function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): Row {
+  const values = outcomes.map(({ server, samples, failure }) => {
+    const rounds = samples.flatMap((sample) => sample[metric.key] ?? []);
+    return { server, rounds, failure, value: usable(median(rounds)) };
+  });
+  const of = (name: string) => values.find(({ server }) => server === name)?.value;
+  return {
+    ...metric,
+    measure,
+    cells: values.map((cell) => ({
+      ...cell,
+      toFloor: ratio(cell.value, of('floor')),
+      toOurs: ratio(cell.value, of('mcp-actors')),
+    })),
+  };
+}
+
+function usable(value: number): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function ratio(value: number | undefined, base: number | undefined): number | undefined {
+  if (value === undefined || base === undefined || base <= 0) return undefined;
+  return value / base;
+}

@@ -1,0 +1,91 @@
+/**
+ * The floor: what a server costs that does nothing but split chunks, parse, switch, stringify and write once per chunk.
+ * It keeps none of the protocol's promises: no checks, no lifecycle, no deadlines, no cancellation, no bound on anything.
+ */
+import { askAll, filling, numberOfRoots, numberOfSample, sampling, textResult } from './asking.mjs';
+
+const pending = new Map();
+let asked = 0;
+let rest = [];
+let output = '';
+
+const tools = ['echo', 'fill', 'roots', 'sample'].map((name) => ({
+  name,
+  description: name,
+  inputSchema: { type: 'object' },
+}));
+
+function send(message) {
+  if (output === '') queueMicrotask(flush);
+  output += `${JSON.stringify(message)}\n`;
+}
+
+function flush() {
+  process.stdout.write(output);
+  output = '';
+}
+
+function ask(method, params) {
+  return new Promise((resolve) => {
+    const id = ++asked;
+    pending.set(id, resolve);
+    send({ jsonrpc: '2.0', id, method, params });
+  });
+}
+
+function call(id, { name, arguments: args }) {
+  const answer = (text) => send({ jsonrpc: '2.0', id, result: textResult(text) });
+  switch (name) {
+    case 'echo':
+      return answer(args.text);
+    case 'fill':
+      return answer(filling(args.bytes));
+    case 'roots':
+      return askAll(args.count, args.concurrent, async () =>
+        numberOfRoots(await ask('roots/list')),
+      ).then(answer);
+    case 'sample':
+      return askAll(args.count, false, async () =>
+        numberOfSample(await ask('sampling/createMessage', sampling)),
+      ).then(answer);
+  }
+}
+
+function receive(line) {
+  const { id, method, params, result } = JSON.parse(line);
+  switch (method) {
+    case undefined: {
+      const settle = pending.get(id);
+      pending.delete(id);
+      return settle(result);
+    }
+    case 'initialize':
+      return send({
+        jsonrpc: '2.0',
+        id,
+        result: {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: 'floor', version: '0.0.0' },
+        },
+      });
+    case 'ping':
+      return send({ jsonrpc: '2.0', id, result: {} });
+    case 'tools/list':
+      return send({ jsonrpc: '2.0', id, result: { tools } });
+    case 'tools/call':
+      return call(id, params);
+  }
+}
+
+process.stdin.on('data', (chunk) => {
+  const last = chunk.lastIndexOf(10);
+  if (last === -1) {
+    rest.push(chunk);
+    return;
+  }
+  rest.push(chunk.subarray(0, last));
+  const lines = (rest.length === 1 ? rest[0] : Buffer.concat(rest)).toString().split('\n');
+  rest = last + 1 < chunk.length ? [chunk.subarray(last + 1)] : [];
+  for (const line of lines) receive(line);
+});

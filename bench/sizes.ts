@@ -1,0 +1,53 @@
+/** How much is done in a run. */
+import { KiB, MiB } from './measures/measure.ts';
+import type { Sizes } from './measures/measure.ts';
+
+export type Extent = 'full' | 'quick' | 'smoke';
+
+export const sizes: Readonly<Record<Extent, Sizes>> = {
+  /** What is published. */
+  full: {
+    rounds: 5,
+    sequential: 4_000,
+    messages: 20_000,
+    large: [64 * KiB, 1 * MiB, 2 * MiB, 4 * MiB, 10 * MiB, 16 * MiB, 32 * MiB],
+    largeRepeats: 3,
+    asked: 10_000,
+    calls: 100_000,
+    cancelled: 10_000,
+    pending: 10_000,
+    unread: 400,
+    settleMs: 500,
+    silenceMs: 15_000,
+  },
+  /** For a look while working: under a minute, its numbers rough. */
+  quick: {
+    rounds: 1,
+    sequential: 300,
+    messages: 4_000,
+    large: [64 * KiB, 1 * MiB, 10 * MiB],
+    largeRepeats: 1,
+    asked: 1_000,
+    calls: 5_000,
+    cancelled: 500,
+    pending: 2_000,
+    unread: 60,
+    settleMs: 50,
+    silenceMs: 4_000,
+  },
+  /** For the tests: every path once, its numbers meaningless. */
+  smoke: {
+    rounds: 1,
+    sequential: 20,
+    messages: 200,
+    large: [64 * KiB, 1 * MiB, 10 * MiB],
+    largeRepeats: 1,
+    asked: 100,
+    calls: 500,
+    cancelled: 50,
+    pending: 200,
+    unread: 8,
+    settleMs: 10,
+    silenceMs: 8_000,
+  },
+};

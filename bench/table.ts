@@ -1,0 +1,79 @@
+/** Results as a Markdown table: each value, and in parentheses its ratio to the floor. */
+import type { Cell, Results, Row } from './results.ts';
+
+export function tableOf({ rows }: Results): string {
+  const names = rows[0]?.cells.map(({ server }) => server) ?? [];
+  const lines = [
+    ['what', ...names],
+    ['---', ...names.map(() => '---:')],
+    ...rows.map((row) => [titleOf(row), ...row.cells.map((cell) => textOf(cell, row))]),
+  ];
+  return aligned(lines);
+}
+
+/** How much dearer each peer is than ours, where that is a question: values above 1 are our lead. */
+export function leadTableOf({ rows }: Results): string {
+  const compared = rows.filter(({ isRatio }) => isRatio);
+  const names = peersOf(compared[0]);
+  const lines = [
+    ['peer / ours', ...names],
+    ['---', ...names.map(() => '---:')],
+    ...compared.map((row) => [
+      row.title,
+      ...names.map((name) => {
+        const cell = row.cells.find(({ server }) => server === name);
+        if (cell?.toOurs !== undefined) return numeral(cell.toOurs);
+        return cell?.failure === undefined ? 'n/a' : 'fails';
+      }),
+    ]),
+  ];
+  return aligned(lines);
+}
+
+/** What servers have failed, in words. */
+export function failuresOf({ failures }: Results): string {
+  if (failures.length === 0) return 'No server failed a measure.';
+  return failures
+    .map(({ server, measure, failure }) => `- ${server}, ${measure}: ${oneLine(failure)}`)
+    .join('\n');
+}
+
+function peersOf(row: Row | undefined): readonly string[] {
+  const names = row?.cells.map(({ server }) => server) ?? [];
+  return names.filter((name) => name !== 'floor' && name !== 'mcp-actors');
+}
+
+function titleOf({ title, unit }: Row): string {
+  return unit === 'exponent' || unit === 'lost' ? title : `${title}, ${unit}`;
+}
+
+function textOf({ value, toFloor, failure }: Cell, { isRatio }: Row): string {
+  if (value === undefined) return failure === undefined ? 'n/a' : 'fails';
+  if (!isRatio || toFloor === undefined) return numeral(value);
+  return `${numeral(value)} (${numeral(toFloor)})`;
+}
+
+/** Three significant digits, no exponent. */
+function numeral(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString('en-US');
+  if (size >= 10) return value.toFixed(1);
+  return value.toFixed(2);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
+}
+
+function aligned(lines: readonly (readonly string[])[]): string {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  const text = (cell: string, column: number) => {
+    const width = widths[column] ?? 0;
+    if (cell === '---') return '-'.repeat(width);
+    if (cell === '---:') return `${'-'.repeat(Math.max(width - 1, 2))}:`;
+    return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+  };
+  return lines.map((line) => `| ${line.map(text).join(' | ')} |`).join('\n');
+}
