@@ -47,7 +47,7 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   return {
-    extent: values.smoke ? 'smoke' : values.quick ? 'quick' : 'full',
+    extent: extentOf(values),
     servers: chosen(values.servers, servers),
     measures: chosen(values.measures, measures),
     rounds: values.rounds === undefined ? undefined : Math.max(1, Number(values.rounds) || 1),
@@ -55,6 +55,16 @@ export function readOptions(args: readonly string[]): Options {
     json: values.json,
     profile: values.profile,
   };
+}
+
+function extentOf(values: {
+  readonly quick: boolean;
+  readonly smoke: boolean;
+  readonly profile?: string | undefined;
+}): Extent {
+  if (values.smoke) return 'smoke';
+  if (values.quick) return 'quick';
+  return values.profile === undefined ? 'full' : 'profile';
 }
 
 function chosen<T extends { readonly name: string }>(

@@ -2,7 +2,7 @@
 import { KiB, MiB } from './measures/measure.ts';
 import type { Sizes } from './measures/measure.ts';
 
-export type Extent = 'full' | 'quick' | 'smoke';
+export type Extent = 'full' | 'quick' | 'smoke' | 'profile';
 
 export const sizes: Readonly<Record<Extent, Sizes>> = {
   /** What is published. */
@@ -34,6 +34,21 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
     unread: 60,
     settleMs: 50,
     silenceMs: 4_000,
+  },
+  /** For a CPU profile: so long in the steady state that the start and the first calls are lost in it. */
+  profile: {
+    rounds: 1,
+    sequential: 300,
+    messages: 200_000,
+    large: [64 * KiB, 1 * MiB, 10 * MiB, 32 * MiB],
+    largeRepeats: 3,
+    asked: 60_000,
+    calls: 300_000,
+    cancelled: 10_000,
+    pending: 10_000,
+    unread: 400,
+    settleMs: 50,
+    silenceMs: 15_000,
   },
   /** For the tests: every path once, its numbers meaningless. */
   smoke: {

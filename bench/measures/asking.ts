@@ -11,12 +11,12 @@ export const asking: Measure = {
     { key: `roots.${way}.cpu`, title: `roots/list ${way}, CPU`, unit: 'µs', isRatio: true },
     { key: `roots.${way}.rate`, title: `roots/list ${way}, rate`, unit: 'msg/s', isRatio: false },
   ]),
-  run: ({ launch, sizes: { asked } }) =>
+  run: ({ launch, sizes: { asked, sequential } }) =>
     launch(async (client) => {
       await greet(client);
       await ask(client, 'concurrent', Math.ceil(asked / 4));
       return {
-        ...(await ask(client, 'sequential', Math.ceil(asked / 4))),
+        ...(await ask(client, 'sequential', sequential)),
         ...(await ask(client, 'concurrent', asked)),
       };
     }),
