@@ -27,7 +27,20 @@ export function publish(results: Results): void {
     `${text.slice(0, from)}${begin}\n\n${measured(results)}\n\n${text.slice(to)}`,
   );
   writeFileSync(chart, chartOf(results));
-  writeFileSync(data, `${JSON.stringify(results, undefined, 2)}\n`);
+  writeFileSync(data, dataOf(results));
+}
+
+/** As JSON with a line per metric, so that two runs can be compared line by line. */
+function dataOf({ circumstances, rows, failures }: Results): string {
+  const lines = rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
+  return `{
+  "circumstances": ${JSON.stringify(circumstances)},
+  "failures": ${JSON.stringify(failures)},
+  "rows": [
+${lines}
+  ]
+}
+`;
 }
 
 function measured(results: Results): string {
@@ -53,5 +66,8 @@ function inWords(facts: Circumstances): string {
     loadBefore > quietLoad
       ? `**${load}: something else was running. Wall times and latencies are rough; CPU per message and the ratios are what can be compared.**`
       : `${load}.`;
-  return `Measured on ${date} with \`${command}\`: Node ${node}, ${platform}, ${processors} processors, ${memoryGiB} GiB. ${packages}. ${caveat}`;
+  const rough = command.includes('--quick')
+    ? " It was a quick run: costs of a few microseconds contain much of the compiler's work, and are rough."
+    : '';
+  return `Measured on ${date} with \`${command}\`: Node ${node}, ${platform}, ${processors} processors, ${memoryGiB} GiB. ${packages}. ${caveat}${rough}`;
 }

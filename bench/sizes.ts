@@ -9,6 +9,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   full: {
     rounds: 5,
     sequential: 4_000,
+    warmUp: 10_000,
     messages: 20_000,
     large: [64 * KiB, 1 * MiB, 2 * MiB, 4 * MiB, 10 * MiB, 16 * MiB, 32 * MiB],
     largeRepeats: 3,
@@ -24,21 +25,23 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   quick: {
     rounds: 1,
     sequential: 300,
-    messages: 4_000,
+    warmUp: 4_000,
+    messages: 3_000,
     large: [64 * KiB, 1 * MiB, 10 * MiB],
     largeRepeats: 1,
     asked: 1_000,
-    calls: 5_000,
+    calls: 3_000,
     cancelled: 500,
     pending: 2_000,
     unread: 60,
     settleMs: 50,
-    silenceMs: 4_000,
+    silenceMs: 3_000,
   },
   /** For a CPU profile: so long in the steady state that the start and the first calls are lost in it. */
   profile: {
     rounds: 1,
     sequential: 300,
+    warmUp: 20_000,
     messages: 200_000,
     large: [64 * KiB, 1 * MiB, 10 * MiB, 32 * MiB],
     largeRepeats: 3,
@@ -54,6 +57,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   smoke: {
     rounds: 1,
     sequential: 20,
+    warmUp: 50,
     messages: 200,
     large: [64 * KiB, 1 * MiB, 10 * MiB],
     largeRepeats: 1,

@@ -16,6 +16,8 @@ export interface Sizes {
   readonly rounds: number;
   /** Requests one after the other. */
   readonly sequential: number;
+  /** Messages before a throughput is measured: the compiler's work is not the server's. */
+  readonly warmUp: number;
   /** Messages of a throughput. */
   readonly messages: number;
   /** Lengths of echoed texts, bytes. */

@@ -22,10 +22,10 @@ function throughput(name: string, plural: string, kind: Kind): Measure {
         isRatio: false,
       },
     ],
-    run: ({ launch, sizes: { messages, sequential } }) =>
+    run: ({ launch, sizes: { warmUp, messages, sequential } }) =>
       launch(async (client) => {
         await greet(client);
-        await exchange(client, kind, Math.ceil(messages / 4), 256);
+        await exchange(client, kind, warmUp, 256);
         const sample: Record<string, number> = {};
         for (const window of windows) {
           const count = window === '1' ? sequential : messages;
