@@ -9,7 +9,7 @@ const here = import.meta.dirname;
 async function citations(): Promise<ReadonlyMap<string, readonly string[]>> {
   const cited = new Map<string, string[]>();
   const files = await readdir(here, { recursive: true });
-  for (const file of files.filter((name) => name.endsWith('.test.ts'))) {
+  for (const file of files.filter((name) => /\.(test\.ts|jsonl)$/.test(name))) {
     const text = await readFile(join(here, file), 'utf8');
     for (const [, id = ''] of text.matchAll(/\[([A-Z]{2,}-\d{2})\]/g)) {
       const citing = cited.get(id);

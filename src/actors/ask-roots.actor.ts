@@ -23,23 +23,20 @@ export function askRootsActor(
   resolve: ResolveRoots | undefined,
 ): PromiseActorLogic<AskOutcome, AskInput> {
   return fromPromise(async ({ input: { correlation, timeoutMs }, signal }) => {
+    const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
-      const { result } = requestClient(correlation, {
-        method: Method.rootsList,
-        timeoutMs,
-        maxTotalMs: timeoutMs,
-        signal,
-      });
-      const reading = readRootsResult(await result);
+      const reading = readRootsResult(await requestClient(correlation, spec));
       if (!reading.ok) {
-        return { kind: 'failed', problem: `The client's roots are malformed: ${reading.fault}` };
+        const message = `The client's roots are malformed: ${reading.fault}`;
+        throw new RuntimeError('INVALID_RESPONSE', message);
       }
       const roots = resolve ? await resolve(reading.roots, signal) : reading.roots;
       return { kind: 'answered', roots };
     } catch (error) {
-      if (!(error instanceof RuntimeError)) throw error;
-      const kind = error.remote?.code === ErrorCode.methodNotFound ? 'unsupported' : 'failed';
-      return { kind, problem: error.message };
+      const isUnsupported =
+        error instanceof RuntimeError && error.remote?.code === ErrorCode.methodNotFound;
+      if (!isUnsupported) throw error;
+      return { kind: 'unsupported', problem: error.message };
     }
   });
 }

@@ -4,6 +4,9 @@ import type { Call } from './call.ts';
 /** Why no call is started for a while: the client does not read, or a handler is getting ready. */
 export type HoldReason = 'output' | 'preparation';
 
+/** How many places of calls that left are not worth a clean-up. */
+const slack = 64;
+
 export class CallQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -44,8 +47,16 @@ export class CallQueue {
    * handlers that end at once would nest.
    */
   remove(call: Call): void {
-    if (call.state === 'running') this.#running--;
-    else this.#waiting--;
+    if (call.state === 'running') {
+      this.#running--;
+      return;
+    }
+    this.#waiting--;
+    // While nothing is started nobody passes over those that left: they are taken out once they are the greater part.
+    if (this.#line.length > 2 * this.#waiting + slack) {
+      this.#line = this.#line.filter((other) => other.state === 'waiting' && other !== call);
+      this.#head = 0;
+    }
   }
 
   /** Starts what waits, as far as there is room. */

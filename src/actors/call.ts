@@ -33,6 +33,16 @@ export interface RequestHandler {
   readonly prepare?: () => Promise<void>;
 }
 
+/** True for a promise of any kind. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  );
+}
+
 export type CallState = 'waiting' | 'running' | 'ended';
 
 export class Call {
@@ -86,11 +96,8 @@ export class Call {
       const message = `${spec.method} was not sent: the request that it belongs to has ended`;
       return refused(new RuntimeError('CANCELLED', message));
     }
-    const { request, result } = requestClient(this.scope.correlation, spec, (settled) =>
-      this.#asked?.delete(settled),
-    );
-    if (request) (this.#asked ??= new Set()).add(request);
-    return result;
+    this.#asked ??= new Set();
+    return requestClient(this.scope.correlation, spec, this.#asked);
   }
 
   /** Sends a notification that belongs to this call; nothing once it has ended. */

@@ -16,44 +16,54 @@ export interface RequestSpec {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A request, undefined where it was cancelled before it was sent, and its promise. */
-export interface SentRequest {
-  readonly request: ClientRequest | undefined;
-  /** Rejects with a {@link RuntimeError}. A caller that forgets it does not end the process. */
-  readonly result: Promise<JsonObject>;
-}
-
-/** Hands a request to the correlation actor. */
+/**
+ * Hands a request to the correlation actor and gives its result.
+ * @param open where the request is kept while it has no outcome
+ * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
+ */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
   { method, params, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
-  onSettled?: (request: ClientRequest) => void,
-): SentRequest {
+  open?: Set<ClientRequest>,
+): Promise<JsonObject> {
   if (signal?.aborted) {
     const message = `${method} was not sent: ${describeReason(signal.reason)}`;
-    return { request: undefined, result: refused(new RuntimeError('CANCELLED', message)) };
+    return refused(new RuntimeError('CANCELLED', message));
+  }
+  if (correlation.getSnapshot().status !== 'active') {
+    const message = `${method} was not sent: the session has ended`;
+    return refused(new RuntimeError('TRANSPORT_CLOSED', message));
   }
   const { promise, resolve, reject } = deferred<JsonObject>();
-  const cancel = () => {
-    const reason = describeReason(signal?.reason);
-    correlation.send({ type: 'request.cancel', request, reason });
+  const cancel = (reason: unknown) =>
+    correlation.send({ type: 'request.cancel', request, reason: describeReason(reason) });
+  const onAbort = () => cancel(signal?.reason);
+  /** An error thrown by a progress callback is its request's, not the correlation actor's. */
+  const report = (progress: ProgressReport) => {
+    try {
+      onProgress?.(progress);
+    } catch (error) {
+      reject(error);
+      cancel('its progress callback failed');
+    }
   };
   const request: ClientRequest = {
     method,
     timeoutMs,
     maxTotalMs,
     ...(params ? { params } : {}),
-    ...(onProgress ? { onProgress: guarded(onProgress, reject) } : {}),
+    ...(onProgress ? { onProgress: report } : {}),
     settle: (outcome) => {
-      signal?.removeEventListener('abort', cancel);
-      onSettled?.(request);
+      signal?.removeEventListener('abort', onAbort);
+      open?.delete(request);
       if (outcome.ok) resolve(outcome.result);
       else reject(outcome.error);
     },
   };
-  signal?.addEventListener('abort', cancel);
+  signal?.addEventListener('abort', onAbort);
+  open?.add(request);
   correlation.send({ type: 'request.send', request });
-  return { request, result: promise };
+  return promise;
 }
 
 /** The promise of a request that is not sent. A caller that forgets it does not end the process. */
@@ -61,20 +71,6 @@ export function refused(error: RuntimeError): Promise<never> {
   const promise = Promise.reject(error);
   promise.catch(() => {});
   return promise;
-}
-
-/** An error thrown by a progress callback is its request's, not the correlation actor's. */
-function guarded(
-  onProgress: (progress: ProgressReport) => void,
-  reject: (error: unknown) => void,
-): (progress: ProgressReport) => void {
-  return (progress) => {
-    try {
-      onProgress(progress);
-    } catch (error) {
-      reject(error);
-    }
-  };
 }
 
 function deferred<T>() {

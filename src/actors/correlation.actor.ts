@@ -14,7 +14,6 @@ import type {
   CorrelationEvent,
   CorrelationInput,
   ProgressReport,
-  RequestOutcome,
   WriterEvent,
 } from '../machines/session-ports.ts';
 import { describe } from '../protocol/classify.ts';
@@ -73,6 +72,9 @@ class Correlation implements Behaviour<CorrelationEvent> {
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
   #count = 0;
+  /** What is done with a new request: taken, or refused once the session ends. */
+  #admit: (request: ClientRequest) => void = this.#take;
+  /** What is done with one that was taken: held until the gate is open, then sent. */
   #submit: (pending: Pending) => void = (pending) => this.#held.add(pending);
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
@@ -88,7 +90,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   receive(event: CorrelationEvent): void {
     switch (event.type) {
       case 'request.send':
-        return this.#take(event.request);
+        return this.#admit(event.request);
       case 'response.received':
         return this.#receive(event.response);
       case 'request.cancel':
@@ -112,8 +114,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const { maxPending, clock } = this.#options;
     if (this.#pending.size >= maxPending) {
       const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
-      settle(request, { ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
-      return;
+      return request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
     }
     const id = `s-${++this.#count}-${crypto.randomUUID()}`;
     request.id = id;
@@ -127,7 +128,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   readonly #send = ({ id, request }: Pending): void => {
     const { method, onProgress } = request;
-    const params = onProgress ? withProgressToken(request.params, id) : request.params;
+    let params: JsonObject | undefined;
+    try {
+      params = onProgress ? withProgressToken(request.params, id) : request.params;
+    } catch (error) {
+      // The params are the caller's: reading them may run its code.
+      return this.#reject(id, error);
+    }
     this.#writer.send({
       type: 'frames.send',
       frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
@@ -145,7 +152,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #receive({ id, outcome }: InboundResponse): void {
     const pending = this.#end(id, 'answered');
     if (!pending) return this.#unmatched(id, outcome);
-    if (outcome.ok) return settle(pending.request, outcome);
+    if (outcome.ok) return pending.request.settle(outcome);
     if ('malformed' in outcome) {
       const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
       return fail(pending, new RuntimeError('INVALID_RESPONSE', message));
@@ -245,12 +252,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #close(error: RuntimeError): void {
-    this.#submit = (pending) => {
+    this.#admit = (request) => request.settle({ ok: false, error });
+    this.#deadlines.clear();
+    for (const pending of [...this.#pending.values()]) {
       this.#end(pending.id, 'cancelled');
       fail(pending, error);
-    };
-    this.#deadlines.clear();
-    for (const pending of [...this.#pending.values()]) this.#submit(pending);
+    }
   }
 
   /** Takes a request out of the books. */
@@ -280,11 +287,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 }
 
 function fail(pending: Pending, error: RuntimeError): void {
-  settle(pending.request, { ok: false, error });
-}
-
-function settle(request: ClientRequest, outcome: RequestOutcome): void {
-  request.settle(outcome);
+  pending.request.settle({ ok: false, error });
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */

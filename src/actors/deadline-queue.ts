@@ -47,6 +47,8 @@ export class DeadlineQueue<T extends Expiring> {
 
   /** Takes everything out and stops the timer. */
   clear(): void {
+    // Each lane too: it may be walked right now.
+    for (const lane of this.#lanes.values()) lane.clear();
     this.#lanes.clear();
     this.#wakeAt = Infinity;
     this.#clock.clearTimeout(this.#timer);

@@ -85,7 +85,7 @@ export class LineSplitter {
   #keep(piece: Uint8Array, lines: Line[]): void {
     this.#pieceBytes += piece.length;
     if (this.#pieceBytes <= this.#maxLineBytes) {
-      this.#pieces.push(piece);
+      addPiece(piece, this.#pieces);
       return;
     }
     lines.push(this.#tooLong());
@@ -126,7 +126,22 @@ export class LineSplitter {
 function addLine(line: string, lines: Line[]): void {
   const text = line.charCodeAt(0) === byteOrderMark ? line.slice(1) : line;
   // Nearly every line begins with a brace; only one that does not can be blank.
-  if (text.charCodeAt(0) > 0x20 || text.trim() !== '') lines.push(text);
+  if (text.charCodeAt(0) > 0x20 || !/^[ \t\r]*$/.test(text)) lines.push(text);
+}
+
+/** Pieces smaller than this are put together: a line that comes byte by byte would cost an object per byte. */
+const smallPiece = 16 * 1024;
+
+/** Adds a piece. Small ones are merged with those of their own size, so that each byte is copied a few times at most. */
+function addPiece(piece: Uint8Array, pieces: Uint8Array[]): void {
+  let last = piece;
+  for (let before = pieces.at(-1); before; before = pieces.at(-1)) {
+    if (last.length >= smallPiece || before.length >= smallPiece) break;
+    if (before.length > 2 * last.length) break;
+    pieces.pop();
+    last = joined([before, last], before.length + last.length);
+  }
+  pieces.push(last);
 }
 
 function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {

@@ -24,13 +24,11 @@ export function overloaded(maxRunning: number, maxWaiting: number): WireError {
   };
 }
 
-export const shuttingDown: WireError = Object.freeze({
-  code: ErrorCode.serverUnavailable,
-  message: 'The server is shutting down',
-  data: { reason: 'shutting-down', retryable: false },
-});
-
 export const noBatches: WireError = invalidRequest('this revision of the protocol has no batches');
+
+export function batchTooLong(maxMessages: number): WireError {
+  return invalidRequest(`a batch holds at most ${maxMessages} messages; send fewer at once`);
+}
 
 export const initializeInBatch: WireError = invalidRequest(
   '"initialize" must not be part of a batch',

@@ -11,11 +11,12 @@ import type { Behaviour, Port, Ref } from '../machines/port.ts';
 import { plainActor } from '../machines/port.ts';
 import type { RouterInput } from '../machines/session.machine.ts';
 import type { RouterEvent } from '../machines/session-ports.ts';
-import { describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
+import { classifyMessage, describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
 import {
   RuntimeError,
   errorResponse,
   internalError,
+  shuttingDown,
   textOfError,
   toWireError,
 } from '../protocol/errors.ts';
@@ -34,17 +35,17 @@ import type {
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
-import { Call } from './call.ts';
+import { Call, isThenable } from './call.ts';
 import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import {
+  batchTooLong,
   beforeInitialize,
   duplicateId,
   initializeInBatch,
   methodNotOffered,
   noBatches,
   overloaded,
-  shuttingDown,
 } from './refusals.ts';
 
 export interface RouterOptions {
@@ -228,11 +229,12 @@ class Router implements Behaviour<RouterEvent> {
     try {
       const result = call.handler(call.params, call);
       if (isThenable(result)) {
-        this.#unsettled++;
-        result.then(
+        // A promise of another kind becomes one of the platform's, which settles once.
+        Promise.resolve(result).then(
           (late) => this.#succeedLate(call, late),
           (error: unknown) => this.#failLate(call, error),
         );
+        this.#unsettled++;
       } else {
         this.#succeed(call, result);
       }
@@ -362,10 +364,14 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   /** @see MCP 2025-03-26, basic, "Batching": the one revision that has it */
-  #batch({ frames }: InboundBatch): void {
-    if (!this.#acceptsBatches) {
-      return this.#invalid({ kind: 'invalid', error: noBatches }, this.#direct);
+  #batch({ messages }: InboundBatch): void {
+    const { maxRunning, maxWaiting } = this.#options;
+    const maxMessages = maxRunning + maxWaiting;
+    const error = this.#acceptsBatches ? batchTooLong(maxMessages) : noBatches;
+    if (!this.#acceptsBatches || messages.length > maxMessages) {
+      return this.#invalid({ kind: 'invalid', error }, this.#direct);
     }
+    const frames = messages.map(classifyMessage);
     const replies = new BatchReplies((responses) => {
       this.#outbox.push(responses);
     });
@@ -390,8 +396,4 @@ class Router implements Behaviour<RouterEvent> {
     }
     this.#checkIdle();
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }

@@ -117,6 +117,7 @@ class Writer implements Behaviour<WriterEvent> {
 
   /** The sink has room: the queue goes out until it has none, or until the queue is empty. */
   #drain(): void {
+    if (this.#deliver === this.#drop) return;
     this.#deliver = this.#write;
     const queue = this.#queue;
     this.#queue = [];
@@ -124,7 +125,9 @@ class Writer implements Behaviour<WriterEvent> {
     for (const text of queue) this.#deliver(text);
     if (this.#queued > 0) return;
     if (this.#flow === 'blocked') this.#unblock();
-    this.#onEmpty();
+    const onEmpty = this.#onEmpty;
+    this.#onEmpty = () => {};
+    onEmpty();
   }
 
   #block(): void {
@@ -149,9 +152,10 @@ class Writer implements Behaviour<WriterEvent> {
 
   #flush(): void {
     this.#endTurn();
-    const flush = () => this.#sink.flush(() => this.#session.send({ type: 'output.flushed' }));
-    if (this.#queued === 0) flush();
-    else this.#onEmpty = flush;
+    const flushed = () => this.#session.send({ type: 'output.flushed' });
+    if (this.#deliver === this.#drop) flushed();
+    else if (this.#queued === 0) this.#sink.flush(flushed);
+    else this.#onEmpty = () => this.#sink.flush(flushed);
   }
 
   #break(error: unknown): void {

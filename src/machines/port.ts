@@ -55,7 +55,13 @@ export function plainActor<TEvent extends EventObject, TInput>(
         snapshot.behaviour?.stop?.();
         return { ...snapshot, status: 'stopped', error: undefined, output: undefined };
       }
-      snapshot.behaviour?.receive(event);
+      try {
+        snapshot.behaviour?.receive(event);
+      } catch (error) {
+        // XState does not stop an actor that fails, so it gives back here what it owns.
+        snapshot.behaviour?.stop?.();
+        throw error;
+      }
       return snapshot;
     },
     getPersistedSnapshot: ({ status }) =>

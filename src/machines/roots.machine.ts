@@ -11,7 +11,7 @@
  * @see MCP 2025-11-25, client/roots
  */
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
-import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
+import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
 import { textOfError } from '../protocol/errors.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
@@ -33,11 +33,10 @@ export interface RootsReport {
   readonly problem?: string;
 }
 
-/** What `ask` resolves with. It rejects only on a bug. */
+/** What `ask` resolves with. It rejects where the client did not answer, or not with roots; the error's message says why. */
 export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
-  | { readonly kind: 'unsupported'; readonly problem: string }
-  | { readonly kind: 'failed'; readonly problem: string };
+  | { readonly kind: 'unsupported'; readonly problem: string };
 
 export interface AskInput {
   /** The correlation actor of the session. */
@@ -82,9 +81,12 @@ const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
   ),
 );
 
-/** What is published: an outcome, or that the client has no roots to ask for. */
+/** What is published: an outcome, why there is none, or that the client has no roots to ask for. */
 export interface Finding {
-  readonly outcome: AskOutcome | { readonly kind: 'undeclared' };
+  readonly outcome:
+    | AskOutcome
+    | { readonly kind: 'failed'; readonly problem: string }
+    | { readonly kind: 'undeclared' };
   readonly settled: boolean;
 }
 
@@ -115,6 +117,23 @@ const settledOutcome = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
   settled: true,
 });
 
+const overtakenOutcome = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
+  outcome: event.output,
+  settled: false,
+});
+const settledFailure = ({ event }: { event: ErrorActorEvent }) => ({
+  outcome: failureOf(event.error),
+  settled: true,
+});
+const overtakenFailure = ({ event }: { event: ErrorActorEvent }) => ({
+  outcome: failureOf(event.error),
+  settled: false,
+});
+
+function failureOf(error: unknown): Finding['outcome'] {
+  return { kind: 'failed', problem: error instanceof Error ? error.message : textOfError(error) };
+}
+
 /** The roots of one session. */
 export const rootsMachine = setup({
   types: {
@@ -127,7 +146,6 @@ export const rootsMachine = setup({
     isDeclared: ({ event }) => event.type === 'roots.start' && event.declared,
     isStale: stateIn({ querying: 'stale' }),
     mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
-    isAnswered: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'answered',
     isUnsupported: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'unsupported',
   },
   delays: {
@@ -166,6 +184,11 @@ export const rootsMachine = setup({
         input: ({ context }) => context,
         onDone: [
           {
+            guard: { type: 'isUnsupported', params: outcomeOf },
+            target: 'unsupported',
+            actions: { type: 'publish', params: settledOutcome },
+          },
+          {
             guard: and(['isStale', 'mayDiscard']),
             target: 'querying',
             reenter: true,
@@ -175,33 +198,19 @@ export const rootsMachine = setup({
             guard: 'isStale',
             target: 'querying',
             reenter: true,
-            actions: {
-              type: 'publish',
-              params: ({ event }) => ({ outcome: event.output, settled: false }),
-            },
+            actions: { type: 'publish', params: overtakenOutcome },
           },
-          {
-            guard: { type: 'isAnswered', params: outcomeOf },
-            target: 'known',
-            actions: { type: 'publish', params: settledOutcome },
-          },
-          {
-            guard: { type: 'isUnsupported', params: outcomeOf },
-            target: 'unsupported',
-            actions: { type: 'publish', params: settledOutcome },
-          },
-          { target: 'retrying', actions: { type: 'publish', params: settledOutcome } },
+          { target: 'known', actions: { type: 'publish', params: settledOutcome } },
         ],
-        onError: {
-          target: 'retrying',
-          actions: {
-            type: 'publish',
-            params: ({ event }) => ({
-              outcome: { kind: 'failed', problem: textOfError(event.error) },
-              settled: true,
-            }),
+        onError: [
+          {
+            guard: 'isStale',
+            target: 'querying',
+            reenter: true,
+            actions: { type: 'publish', params: overtakenFailure },
           },
-        },
+          { target: 'retrying', actions: { type: 'publish', params: settledFailure } },
+        ],
       },
       initial: 'fresh',
       states: {

@@ -7,9 +7,9 @@
  */
 import { assign, emit, sendTo, setup } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
-import { isJsonObject } from '../protocol/classify.ts';
-import { ErrorCode, RuntimeError, errorResponse } from '../protocol/errors.ts';
-import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
+import type { JsonObject, OutboundResponse, RequestId, WireError } from '../protocol/frames.ts';
 import { initializeResult, isSameInitialize, readInitialize } from '../protocol/initialize.ts';
 import type { ClientDescription, ServerDescription } from '../protocol/initialize.ts';
 import { rootsMachine } from './roots.machine.ts';
@@ -94,18 +94,17 @@ export interface InitializeParams {
 }
 
 /** Where a refused `initialize` went wrong, as the answer to it. */
-function refusal({ id, params }: InitializeParams, client: ClientDescription | undefined) {
-  const reading = readInitialize(params);
-  if (!reading.ok) {
-    return errorResponse(id, {
-      code: ErrorCode.invalidParams,
-      message: `Invalid initialize: ${reading.fault}`,
-    });
+function refusal({ params }: InitializeParams, { cause, client }: SessionContext): WireError {
+  if (cause) return shuttingDown;
+  if (client) {
+    return {
+      code: ErrorCode.invalidRequest,
+      message: `Invalid request: the session is initialized already, by ${describe(client.info.name)}; it has one initialize`,
+    };
   }
-  return errorResponse(id, {
-    code: ErrorCode.invalidRequest,
-    message: `The session is initialized already, by ${client?.info.name}; a session has one initialize`,
-  });
+  const reading = readInitialize(params);
+  const fault = reading.ok ? 'it came at the wrong time' : reading.fault;
+  return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
 }
 
 /** What ended the session, from the event that did. */
@@ -177,7 +176,7 @@ export const sessionMachine = setup({
       ({ context }) => context.router,
       ({ context }, received: InitializeParams) => ({
         type: 'lifecycle.answered',
-        response: refusal(received, context.client),
+        response: errorResponse(received.id, refusal(received, context)),
       }),
     ),
     openInboundGate: sendTo(
@@ -342,13 +341,13 @@ export const sessionMachine = setup({
       initial: 'settling',
       states: {
         settling: {
+          exit: 'abandonCalls',
           always: { guard: 'isUnread', target: 'aborting' },
           on: { 'calls.drained': 'flushing' },
           after: { settleTimeout: 'aborting' },
         },
         aborting: {
           description: 'What still runs is cancelled, and may clean up.',
-          entry: 'abandonCalls',
           on: { 'output.broken': {}, 'calls.drained': 'flushing' },
         },
         flushing: {

@@ -29,10 +29,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function classify(value: unknown): InboundFrame {
   if (!Array.isArray(value)) return classifyMessage(value);
   if (value.length === 0) return invalid('The batch is empty; a batch holds at least one message');
-  return { kind: 'batch', frames: value.map(classifyMessage) };
+  return { kind: 'batch', messages: value };
 }
 
-function classifyMessage(value: unknown): SingleFrame {
+/** Classifies one message, or a member of a batch. */
+export function classifyMessage(value: unknown): SingleFrame {
   if (!isJsonObject(value)) {
     return invalid(`A message is a JSON object, this is ${describe(value)}`);
   }

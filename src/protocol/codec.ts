@@ -85,14 +85,32 @@ export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializab
     const text = encodeMessage(frame, onUnserializable);
     return text === '' ? '' : text + '\n';
   }
-  return `[${frame.map((message) => encodeMessage(message, onUnserializable)).join(',')}]\n`;
+  try {
+    return joined(frame.map((message) => encodeMessage(message, onUnserializable)));
+  } catch (error) {
+    // Each answer is short enough to be a string, all together are not.
+    for (const message of frame) onUnserializable(message, error);
+    return joined(frame.map(({ id }) => JSON.stringify(errorResponse(id, internalError))));
+  }
+}
+
+function joined(messages: readonly string[]): string {
+  return `[${messages.join(',')}]\n`;
 }
 
 function encodeMessage(message: OutboundMessage, onUnserializable: Unserializable): string {
   try {
+    if ('result' in message) checkResult(message.result);
     return JSON.stringify(message);
   } catch (error) {
     onUnserializable(message, error);
     return 'method' in message ? '' : JSON.stringify(errorResponse(message.id, internalError));
   }
+}
+
+/** An object may choose to be written as something else: a Date becomes a string, and no response has a string as its result. */
+function checkResult(result: object): void {
+  if (!('toJSON' in result) || typeof result.toJSON !== 'function') return;
+  if (JSON.stringify(result)?.startsWith('{')) return;
+  throw new TypeError('the result is not written as an object, its toJSON gives something else');
 }

@@ -98,6 +98,13 @@ export const internalError: WireError = Object.freeze({
   message: 'Internal error',
 });
 
+/** What a request gets that comes when the session ends, or has not ended by then. */
+export const shuttingDown: WireError = Object.freeze({
+  code: ErrorCode.serverUnavailable,
+  message: 'The server is shutting down',
+  data: { reason: 'shutting-down', retryable: false },
+});
+
 /** The wire form of what a handler threw, or undefined where it threw something that is a bug. */
 export function toWireError(error: unknown): WireError | undefined {
   if (!(error instanceof ProtocolError)) return undefined;

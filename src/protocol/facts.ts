@@ -1,6 +1,7 @@
 /**
  * What happened that no message tells: the things a log shows and a test waits for. Nothing that a peer sends is dropped
- * without one of these.
+ * without one of these, but for progress with a token that is none of ours: it is normal after an end, and a flood of it would only become a
+ * flood of facts.
  */
 
 export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
@@ -28,8 +29,6 @@ export type FactName =
   | 'response.unknown'
   /** A request of ours that the client did not answer in time. */
   | 'request.timedOut'
-  /** Progress for a token that is none of ours, or not a number. */
-  | 'progress.ignored'
   /** The client does not read: no request is started until it does. */
   | 'output.blocked'
   | 'output.flowing'

@@ -88,10 +88,10 @@ export interface StrayError {
   readonly error: WireError;
 }
 
-/** A JSON array. Only 2025-03-26 gives it a meaning; the router decides. */
+/** A JSON array. Only 2025-03-26 gives it a meaning, so its members are looked at by who knows the revision. */
 export interface InboundBatch {
   readonly kind: 'batch';
-  readonly frames: readonly SingleFrame[];
+  readonly messages: readonly unknown[];
 }
 
 export type SingleFrame =

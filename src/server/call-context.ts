@@ -57,13 +57,20 @@ export class CallContext implements HandlerContext {
 
   progress(progress: number, details?: { readonly total?: number; readonly message?: string }) {
     const progressToken = progressTokenOf(this.#call.params);
-    if (progressToken === undefined || !(progress > this.#progress)) return;
+    if (progressToken === undefined || !Number.isFinite(progress)) return;
+    if (progress <= this.#progress) return;
     const now = this.#clock.now();
     const isLast = details?.total !== undefined && progress >= details.total;
     if (now - this.#progressSentAt < progressIntervalMs && !isLast) return;
     this.#progress = progress;
     this.#progressSentAt = now;
-    this.#call.notify(Method.progress, { progressToken, progress, ...details });
+    const { total, message } = details ?? {};
+    this.#call.notify(Method.progress, {
+      progressToken,
+      progress,
+      ...(Number.isFinite(total) ? { total } : {}),
+      ...(message === undefined ? {} : { message }),
+    });
   }
 
   request(
@@ -79,6 +86,10 @@ export class CallContext implements HandlerContext {
     }
     const { timeoutMs = known?.human ? humanTimeoutMs : requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
+    for (const [name, value] of Object.entries({ timeoutMs, maxTotalMs })) {
+      if (Number.isFinite(value) && value > 0) continue;
+      throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
+    }
     const { onProgress, signal } = options;
     return this.#call.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
   }

@@ -37,6 +37,8 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
   let waiting: (() => void)[] | undefined;
   /** Output that the peer has not read. */
   let unread: string[] | undefined;
+  /** Called once everything has been read. */
+  let flushed = () => {};
   let sink = { drained: () => {}, broken: (_error: unknown) => {} };
 
   const deliver = (action: () => void) => {
@@ -71,7 +73,8 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
             return !unread;
           },
           flush: (done) => {
-            if (!unread) done();
+            if (unread) flushed = done;
+            else done();
           },
           listen: (events) => {
             sink = events;
@@ -96,6 +99,8 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
         unread = undefined;
         texts.forEach(read);
         sink.drained();
+        flushed();
+        flushed = () => {};
       },
       breakOutput: (error) => sink.broken(error),
       get paused() {

@@ -33,7 +33,7 @@ export class SchemaCompiler {
 async function loadAjv(): Promise<(schema: JsonSchema) => Check> {
   // Its default is the one export that Node and every bundler give of a CommonJS module.
   const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
-  const ajv = new Ajv2020({
+  const create = () => new Ajv2020({
     strict: false,
     allErrors: true,
     useDefaults: true,
@@ -43,8 +43,10 @@ async function loadAjv(): Promise<(schema: JsonSchema) => Check> {
     // Its logger is the console, and stdout is for frames.
     logger: false,
   });
+  const ajv = create();
   return (schema) => {
-    const validate = ajv.compile(schema);
+    // Two tools may give their schemas the same "$id"; an ajv takes each but once.
+    const validate = '$id' in schema ? create().compile(schema) : ajv.compile(schema);
     return (value) => {
       if (validate(value)) return undefined;
       return (validate.errors ?? []).slice(0, 8).map(explain).join('; ');

@@ -57,8 +57,8 @@ export class ScriptedPeer {
   readonly #check: FrameCheck;
   readonly #inbox = new Inbox<unknown>();
   readonly #violations: string[] = [];
-  /** The method of each request that was sent, by its id; a `Map` keeps `1` and `"1"` apart. */
-  readonly #methods = new Map<unknown, string>();
+  /** The methods of the requests that were sent and have no result yet, by id; more than one where an id was repeated. */
+  readonly #methods = new Map<unknown, Set<string>>();
   #count = 0;
 
   constructor(wire: Wire, { check = () => undefined }: PeerOptions = {}) {
@@ -82,7 +82,10 @@ export class ScriptedPeer {
     for (const message of messages.flat()) {
       if (!isJsonObject(message)) continue;
       const { method, id } = message;
-      if (typeof method === 'string' && id !== undefined) this.#methods.set(id, method);
+      if (typeof method !== 'string' || id === undefined) continue;
+      const methods = this.#methods.get(id);
+      if (methods) methods.add(method);
+      else this.#methods.set(id, new Set([method]));
     }
     this.#wire.sendRaw(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   }
@@ -196,12 +199,20 @@ export class ScriptedPeer {
 
   #receive(frame: unknown): void {
     for (const message of Array.isArray(frame) ? (frame as unknown[]) : [frame]) {
-      const answered = isResponseFrame(message) ? this.#methods.get(message.id) : undefined;
-      const violation = this.#check(message, answered);
+      const violation = this.#violationOf(message);
       if (violation !== undefined) {
         this.#violations.push(`${violation}: ${JSON.stringify(message).slice(0, 500)}`);
       }
     }
     this.#inbox.add(frame);
+  }
+
+  /** Where an id was repeated, a response may answer either request. */
+  #violationOf(message: unknown): string | undefined {
+    const methods = isResponseFrame(message) ? this.#methods.get(message.id) : undefined;
+    if (!isResponseFrame(message) || !methods) return this.#check(message, undefined);
+    if (message.result) this.#methods.delete(message.id);
+    const violations = [...methods].map((method) => this.#check(message, method));
+    return violations.includes(undefined) ? undefined : violations[0];
   }
 }

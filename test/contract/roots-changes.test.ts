@@ -1,4 +1,4 @@
-import { gate, result, rootsChanged, turn } from 'mcp-actors/testing';
+import { gate, result, rootsChanged } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { list, operateRoots, urisOf } from './roots-serving.ts';
 import { combinations, textOf } from './serving.ts';
@@ -142,24 +142,27 @@ describe('changing roots', () => {
     expect(roots.queries).toBe(2);
   });
 
-  test('with a query that then fails asks again at once [ROOTS-05] [ROOTS-11]', async () => {
+  test('with a query that then fails says so and asks again at once [ROOTS-05] [ROOTS-12]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();
     roots.peer.send(rootsChanged);
     roots.peer.refuse(first, { code: -32603, message: 'not now' });
     roots.peer.answer(await roots.query(), list('a'));
-    expect(await roots.waited()).toMatchObject({ status: 'known', generation: 1 });
+    await roots.peer.quiet();
+    expect(await roots.waited()).toMatchObject({ status: 'known', settled: true });
+    expect(roots.reports[0]).toMatchObject({ status: 'failed', settled: false });
   });
 
-  test('with a query that then times out asks again at once [ROOTS-05] [ROOTS-09]', async () => {
+  test('with a query that then times out says so and asks again at once [ROOTS-05] [ROOTS-09]', async () => {
     const roots = await operateRoots();
     await roots.query();
     roots.peer.send(rootsChanged);
     await roots.peer.quiet();
     roots.clock.increment(5000);
     roots.peer.answer(await roots.query(), list('a'));
-    expect(await roots.waited()).toMatchObject({ status: 'known', generation: 1 });
-    await turn();
+    await roots.peer.quiet();
+    expect(await roots.waited()).toMatchObject({ status: 'known', settled: true });
+    expect(roots.reports[0]).toMatchObject({ status: 'failed', settled: false });
     expect(roots.queries).toBe(2);
   });
 });

@@ -30,7 +30,8 @@ describe.each(combinations)('timeouts in $revision over $transport', (combinatio
     const { peer, clock } = await operateWarm({ tools: [ask] }, combination);
     peer.send(question(1, { timeoutMs: 1000, maxTotalMs: 2500, progress: true }));
     const { id, params } = await peer.request(method);
-    const token = (params?.['_meta'] as { progressToken?: unknown }).progressToken;
+    const meta = params?.['_meta'] as { readonly progressToken: unknown } | undefined;
+    const token = meta?.progressToken;
     expect(token).toBe(id);
     for (const step of [1, 2]) {
       clock.increment(900);

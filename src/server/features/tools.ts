@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
+import { isThenable } from '../../actors/call.ts';
 import type { Call, RequestHandler } from '../../actors/call.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
@@ -127,10 +128,6 @@ class CallableTool {
       ...(_meta ? { _meta } : {}),
     };
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }
 
 /** What the model may recover from is a result; anything else goes on to the router. */

@@ -1,0 +1,105 @@
+import { createActor } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { askRootsActor } from '../../src/actors/ask-roots.actor.ts';
+import type { ResolveRoots } from '../../src/actors/ask-roots.actor.ts';
+import type { RequestId } from '../../src/protocol/frames.ts';
+import { startCorrelation } from './client-requests.ts';
+import { settled } from './stand-ins.ts';
+
+function startAsking(resolve?: ResolveRoots) {
+  const all = startCorrelation();
+  all.open();
+  const asking = createActor(askRootsActor(resolve), {
+    input: { correlation: all.ref, timeoutMs: 5000 },
+  });
+  const errors: unknown[] = [];
+  asking.subscribe({ error: (error) => errors.push(error) });
+  asking.start();
+  const id = (): RequestId | undefined => {
+    const [frame] = all.frames();
+    return frame && 'id' in frame ? frame.id : undefined;
+  };
+  const outcome = async () => {
+    await settled();
+    return asking.getSnapshot().output;
+  };
+  return { ...all, asking, id, outcome, failures: errors };
+}
+
+describe('asking for roots', () => {
+  test('sends roots/list and gives the entries as they are', async () => {
+    const { wire, id, answer, outcome } = startAsking();
+    expect(wire()).toEqual(['roots/list']);
+    answer(id(), { roots: [{ uri: 'file:///a' }, 7] });
+    expect(await outcome()).toMatchObject({
+      kind: 'answered',
+      roots: [{ uri: 'file:///a' }, { problem: { code: 'MALFORMED' } }],
+    });
+  });
+
+  test('gives the entries resolved, both at once', async () => {
+    const { id, answer, outcome } = startAsking((roots) =>
+      Promise.resolve(roots.map((root) => ({ ...root, path: '/real' }))),
+    );
+    answer(id(), { roots: [{ uri: 'file:///a' }] });
+    expect(await outcome()).toEqual({
+      kind: 'answered',
+      roots: [{ uri: 'file:///a', path: '/real' }],
+    });
+  });
+
+  test('finds out that roots are not supported, for -32601 alone', async () => {
+    const unsupported = startAsking();
+    unsupported.fail(unsupported.id(), { error: { code: -32601, message: 'no' } });
+    expect(await unsupported.outcome()).toMatchObject({ kind: 'unsupported' });
+    const failed = startAsking();
+    failed.fail(failed.id(), { error: { code: -32603, message: 'no' } });
+    expect(await failed.outcome()).toMatchObject({ kind: 'failed' });
+  });
+
+  test.each([{}, { roots: null }, { roots: 'file:///a' }])(
+    'fails where the list is malformed, saying how: %j',
+    async (result) => {
+      const { id, answer, outcome } = startAsking();
+      answer(id(), result);
+      expect(await outcome()).toMatchObject({
+        kind: 'failed',
+        problem: expect.stringContaining('result.roots') as string,
+      });
+    },
+  );
+
+  test('fails where nobody answers in time, and tells the client', async () => {
+    const { clock, outcome, wire } = startAsking();
+    clock.increment(5000);
+    expect(await outcome()).toMatchObject({
+      kind: 'failed',
+      problem: expect.stringContaining('5000 ms') as string,
+    });
+    expect(wire()).toEqual(['roots/list', 'cancelled']);
+  });
+
+  test('fails where the session ends, and where the client cancels', async () => {
+    const closed = startAsking();
+    closed.close();
+    expect(await closed.outcome()).toMatchObject({ kind: 'failed' });
+    const cancelled = startAsking();
+    cancelled.remoteCancel(cancelled.id() ?? '');
+    expect(await cancelled.outcome()).toMatchObject({ kind: 'failed' });
+  });
+
+  test('rejects with a bug of whoever resolves the entries', async () => {
+    const bug = new TypeError('bug');
+    const { id, answer, outcome, failures } = startAsking(() => Promise.reject(bug));
+    answer(id(), { roots: [] });
+    await outcome();
+    expect(failures).toEqual([bug]);
+  });
+
+  test('that is stopped cancels its question', async () => {
+    const { asking, wire, pending } = startAsking();
+    asking.stop();
+    await settled();
+    expect([wire(), pending()]).toEqual([['roots/list', 'cancelled'], 0]);
+  });
+});

@@ -1,0 +1,160 @@
+import { createMcpServer } from 'mcp-actors';
+import {
+  ErrorAnswer,
+  RecordedFacts,
+  ScriptedPeer,
+  converse,
+  gate,
+  initialize,
+  request,
+  turn,
+} from 'mcp-actors/testing';
+import type { Wire } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+
+/** A wire without a session: the test says what comes. */
+function wire() {
+  const sent: string[] = [];
+  let listen: (frame: unknown) => void = () => {};
+  const end: Wire = {
+    sendRaw: (chunk) => sent.push(String(chunk)),
+    received$: { subscribe: (listener) => (listen = listener) },
+    end: () => {},
+  };
+  return { end, sent, receive: (frame: unknown) => listen(frame) };
+}
+
+const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
+
+describe('a scripted peer', () => {
+  test('takes messages by what they are, in any order, each once', async () => {
+    const { end, receive } = wire();
+    const peer = new ScriptedPeer(end);
+    const early = peer.response(2);
+    receive(pong(1));
+    receive({ jsonrpc: '2.0', id: 's-1', method: 'roots/list' });
+    receive(pong('1'));
+    receive(pong(2));
+    receive({ jsonrpc: '2.0', id: 's-2', method: 'roots/list' });
+    expect((await early).id).toBe(2);
+    expect((await peer.request('roots/list')).id).toBe('s-1');
+    expect((await peer.response('1')).id).toBe('1');
+    expect((await peer.request('roots/list')).id).toBe('s-2');
+    expect((await peer.response(1)).id).toBe(1);
+    expect(peer.received).toHaveLength(5);
+    const gone = peer.response(1);
+    peer.close('the test is over');
+    await expect(gone).rejects.toThrow('No response to 1 came: the test is over');
+  });
+
+  test('sends several messages in one chunk', () => {
+    const { end, sent } = wire();
+    new ScriptedPeer(end).send(request(1, 'ping'), request(2, 'ping'));
+    expect(sent).toEqual([
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n',
+    ]);
+  });
+
+  test('fails who waits when the session ends, and says what came', async () => {
+    const { peer, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    await peer.handshake();
+    const waiting = peer.request('roots/list');
+    peer.end();
+    await session.closed;
+    await expect(waiting).rejects.toThrow(/No request roots\/list came.*input-ended/);
+    await expect(waiting).rejects.toThrow('protocolVersion');
+  });
+
+  test('gives what was flushed at the end to who asks for it later', async () => {
+    const { peer, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    peer.send(initialize(1));
+    peer.end();
+    await session.closed;
+    expect((await peer.response(1)).result).toBeDefined();
+  });
+
+  test('has every frame checked, knowing what a response answers, also in a batch', () => {
+    const { end, receive } = wire();
+    const asked: unknown[] = [];
+    const peer = new ScriptedPeer(end, {
+      check: (_, answered) => {
+        asked.push(answered);
+        return answered === 'ping' ? 'pings are wrong' : undefined;
+      },
+    });
+    peer.send(request(1, 'ping'), [request('1', 'tools/list')]);
+    receive([pong('1'), pong(1)]);
+    receive({ jsonrpc: '2.0', method: 'notifications/progress' });
+    expect(asked).toEqual(['tools/list', 'ping', undefined]);
+    expect(peer.violations).toEqual([expect.stringContaining('pings are wrong')]);
+  });
+
+  test('rejects with the session’s error where that is the answer', async () => {
+    const { peer, session } = converse(createMcpServer({ name: 'refuses', version: '1' }));
+    await expect(peer.ask('tools/list')).rejects.toBeInstanceOf(ErrorAnswer);
+    await expect(peer.ask('tools/list')).rejects.toThrow('-32600');
+    await session[Symbol.asyncDispose]();
+  });
+});
+
+describe('a gate', () => {
+  test('holds who comes until it is opened, first come first served', async () => {
+    const door = gate();
+    const passed: number[] = [];
+    for (const n of [1, 2, 3]) void door.pass().then(() => passed.push(n));
+    await door.arrived(3);
+    expect(door.arrivals).toBe(3);
+    await turn();
+    expect(passed).toEqual([]);
+    door.release(2);
+    await turn();
+    expect(passed).toEqual([1, 2]);
+    door.release();
+    await door.pass();
+    expect(passed).toEqual([1, 2, 3]);
+  });
+
+  test('lets as many pass as it was opened for, though they come later', async () => {
+    const door = gate();
+    door.release(1);
+    await door.pass();
+    let passed = false;
+    void door.pass().then(() => (passed = true));
+    await turn();
+    expect(passed).toBe(false);
+  });
+
+  test('rejects who is aborted, and keeps no place for them', async () => {
+    const door = gate();
+    const abort = new AbortController();
+    const aborted = door.pass(abort.signal);
+    abort.abort(new Error('enough'));
+    await expect(aborted).rejects.toThrow('enough');
+    await expect(door.pass(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    const patient = door.pass();
+    door.release(1);
+    await patient;
+  });
+});
+
+describe('recorded facts', () => {
+  const fact = (message: string) => ({ level: 'info', name: 'session.state', message }) as const;
+
+  test('are taken once each, waited for, and kept', async () => {
+    const facts = new RecordedFacts();
+    facts.report(fact('one'));
+    const [first, second] = [facts.next('session.state'), facts.next('session.state')];
+    facts.report({ ...fact('other'), name: 'output.blocked' });
+    facts.report(fact('two'));
+    expect([(await first).message, (await second).message]).toEqual(['one', 'two']);
+    expect(facts.of('session.state')).toHaveLength(2);
+    expect(facts.all).toHaveLength(3);
+  });
+
+  test('that do not come fail who waits when the session ends', async () => {
+    const { facts, session } = converse(createMcpServer({ name: 'ends', version: '1' }));
+    const waiting = facts.next('response.late');
+    session.shutdown('now');
+    await expect(waiting).rejects.toThrow('No fact response.late came');
+  });
+});

@@ -1,0 +1,131 @@
+import { cancelled, gate, toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { combinations, operateWarm, tool } from '../contract/serving.ts';
+
+const progress = 'notifications/progress';
+
+/** Reports the steps of its arguments, waiting at a gate before each. */
+function reporting() {
+  const door = gate();
+  const report = tool('report', async ({ steps }, context) => {
+    for (const [value, total] of steps as readonly (readonly [number, number?])[]) {
+      await door.pass();
+      context.progress(value, total === undefined ? undefined : { total, message: `at ${value}` });
+    }
+    return 'done';
+  });
+  return { door, report };
+}
+
+describe.each(combinations)('progress in $revision over $transport', (combination) => {
+  test.each(['token', 0, '', 7])(
+    'goes to the client with its token %j and increases [PROGRESS-01]',
+    async (progressToken) => {
+      const { door, report } = reporting();
+      const { peer, clock } = await operateWarm({ tools: [report] }, combination);
+      const steps = [
+        [1, 10],
+        [2, 10],
+        [2, 10],
+        [1, 10],
+        [10, 10],
+      ];
+      peer.send(toolCall(1, 'report', { steps }, { progressToken }));
+      for (const [at] of steps.entries()) {
+        await door.arrived(at + 1);
+        clock.increment(1000);
+        door.release(1);
+      }
+      await peer.response(1);
+      const told = peer.received.filter(
+        (frame) => (frame as { readonly method?: string }).method === progress,
+      );
+      expect(told.map((frame) => (frame as { readonly params: object }).params)).toEqual(
+        [1, 2, 10].map((value) => ({
+          progressToken,
+          progress: value,
+          total: 10,
+          message: `at ${value}`,
+        })),
+      );
+    },
+  );
+});
+
+describe('progress', () => {
+  test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
+    const { door, report } = reporting();
+    const { peer } = await operateWarm({ tools: [report] });
+    door.release();
+    for (const meta of [undefined, {}, { progressToken: null }, { progressToken: 1.5 }]) {
+      await peer.call('report', { steps: [[1]] }, meta);
+    }
+    peer.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'report', arguments: { steps: [[1]] }, _meta: 'progressToken' },
+    });
+    await peer.response(1);
+    expect(peer.count(progress)).toBe(0);
+  });
+
+  test('is sent at most ten times a second, its end always [PROGRESS-03]', async () => {
+    const flood = tool('flood', (_, context) => {
+      for (let value = 1; value <= 1000; value++) context.progress(value, { total: 1000 });
+      return 'done';
+    });
+    const { peer } = await operateWarm({ tools: [flood] });
+    await peer.call('flood', {}, { progressToken: 1 });
+    const values = peer.received.flatMap((frame) => {
+      const { method, params } = frame as { method?: string; params?: { progress: number } };
+      return method === progress ? [params?.progress] : [];
+    });
+    expect(values).toEqual([1, 1000]);
+  });
+
+  test('that is no finite number is not sent [PROGRESS-01]', async () => {
+    const odd = tool('odd', (_, context) => {
+      context.progress(Number.NaN);
+      context.progress(Infinity);
+      context.progress(-Infinity);
+      context.progress(1, { total: Infinity });
+      return 'done';
+    });
+    const { peer } = await operateWarm({ tools: [odd] });
+    await peer.call('odd', {}, { progressToken: 1 });
+    expect(peer.violations).toEqual([]);
+  });
+
+  test('comes before the answer, never after it [PROGRESS-02]', async () => {
+    const last = tool('last', (_, context) => {
+      context.progress(1, { total: 1 });
+      queueMicrotask(() => context.progress(2));
+      return 'done';
+    });
+    const { peer } = await operateWarm({ tools: [last] });
+    peer.send(toolCall(1, 'last', {}, { progressToken: 1 }));
+    await peer.response(1);
+    await peer.quiet();
+    const order = peer.received.slice(-3).map((frame) => {
+      const { method, id } = frame as { method?: string; id?: unknown };
+      return method ?? id;
+    });
+    expect(order.slice(0, 2)).toEqual([progress, 1]);
+    expect(peer.count(progress)).toBe(1);
+  });
+
+  test('stops when the request is cancelled [PROGRESS-02]', async () => {
+    const { door, report } = reporting();
+    const { peer, clock } = await operateWarm({ tools: [report] });
+    peer.send(toolCall(1, 'report', { steps: [[1], [2]] }, { progressToken: 1 }));
+    await door.arrived();
+    door.release(1);
+    await peer.notification(progress);
+    peer.send(cancelled(1));
+    clock.increment(1000);
+    door.release();
+    await peer.quiet();
+    expect(peer.count(progress)).toBe(1);
+  });
+});

@@ -1,0 +1,135 @@
+import { createMcpServer, defineResource } from 'mcp-actors';
+import { converse } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { operate, revisions } from '../contract/serving.ts';
+
+const notes = defineResource({
+  uri: 'test://notes',
+  name: 'notes',
+  title: 'Notes',
+  description: 'Some notes',
+  mimeType: 'text/plain',
+  read: () => 'hello',
+});
+
+const picture = defineResource({
+  uri: 'test://picture',
+  name: 'picture',
+  read: async () => await Promise.resolve([{ uri: 'test://picture#1', blob: 'AAAA' }]),
+});
+
+const broken = defineResource({
+  uri: 'test://broken',
+  name: 'broken',
+  read: () => {
+    throw new Error('the password is 1234');
+  },
+});
+
+const resources = [notes, picture, broken];
+
+describe.each(revisions)('resources in %s', (revision) => {
+  test('are declared with subscribe, and without listChanged [RES-04]', async () => {
+    const { peer, session } = await operate({ resources }, { revision });
+    await peer.quiet();
+    const reply = peer.received[0] as { readonly result: { readonly capabilities: object } };
+    expect(reply.result.capabilities).toEqual({ resources: { subscribe: true } });
+    expect(session.actor.getSnapshot().context.client?.revision.version).toBe(revision);
+  });
+
+  test('are listed with what the revision knows [RES-01] [TOOLS-05]', async () => {
+    const { peer } = await operate({ resources: [notes] }, { revision });
+    const { uri, name, title, description, mimeType } = notes;
+    expect(await peer.ask('resources/list')).toEqual({
+      resources: [
+        { uri, name, description, mimeType, ...(revision >= '2025-06-18' ? { title } : {}) },
+      ],
+    });
+    expect(await peer.ask('resources/templates/list')).toEqual({ resourceTemplates: [] });
+  });
+
+  test('are read as text or base64 [RES-01]', async () => {
+    const { peer } = await operate({ resources }, { revision });
+    expect(await peer.ask('resources/read', { uri: 'test://notes' })).toEqual({
+      contents: [{ uri: 'test://notes', mimeType: 'text/plain', text: 'hello' }],
+    });
+    expect(await peer.ask('resources/read', { uri: 'test://picture' })).toEqual({
+      contents: [{ uri: 'test://picture#1', blob: 'AAAA' }],
+    });
+  });
+
+  test('that are not there are -32002 with their URI [RES-02]', async () => {
+    const { peer } = await operate({ resources }, { revision });
+    for (const method of ['resources/read', 'resources/subscribe', 'resources/unsubscribe']) {
+      await expect(peer.ask(method, { uri: 'test://nothing' })).rejects.toMatchObject({
+        error: { code: -32002, data: { uri: 'test://nothing' } },
+      });
+      await expect(peer.ask(method, {})).rejects.toMatchObject({ error: { code: -32602 } });
+    }
+  });
+
+  test('that change are told to who has subscribed, until unsubscribed [RES-03]', async () => {
+    const { peer, session } = await operate({ resources }, { revision });
+    const updated = 'notifications/resources/updated';
+    session.resourceUpdated('test://notes');
+    await peer.quiet();
+    expect(peer.count(updated)).toBe(0);
+
+    await peer.ask('resources/subscribe', { uri: 'test://notes' });
+    await peer.ask('resources/subscribe', { uri: 'test://notes' });
+    session.resourceUpdated('test://notes');
+    session.resourceUpdated('test://picture');
+    expect((await peer.notification(updated)).params).toEqual({ uri: 'test://notes' });
+
+    await peer.ask('resources/unsubscribe', { uri: 'test://notes' });
+    session.resourceUpdated('test://notes');
+    await peer.quiet();
+    expect(peer.count(updated)).toBe(1);
+  });
+});
+
+describe('a resource', () => {
+  test('whose reading fails is -32603 for its own request [FLOW-04]', async () => {
+    const { peer } = await operate({ resources });
+    await expect(peer.ask('resources/read', { uri: 'test://broken' })).rejects.toMatchObject({
+      error: { code: -32603, message: 'Internal error' },
+    });
+    expect(await peer.ask('resources/read', { uri: 'test://notes' })).toHaveProperty('contents');
+  });
+
+  test('that nobody gave a cursor for refuses one [TOOLS-07]', async () => {
+    const { peer } = await operate({ resources });
+    for (const method of ['resources/list', 'resources/templates/list']) {
+      await expect(peer.ask(method, { cursor: 'x' })).rejects.toMatchObject({
+        error: { code: -32602 },
+      });
+    }
+  });
+
+  test('told after the session has ended is told to nobody [RES-03]', async () => {
+    const { peer, session } = await operate({ resources });
+    await peer.ask('resources/subscribe', { uri: 'test://notes' });
+    peer.end();
+    await session.closed;
+    session.resourceUpdated('test://notes');
+    expect(peer.count('notifications/resources/updated')).toBe(0);
+  });
+});
+
+describe('two sessions of one server', () => {
+  test('have subscriptions of their own [RES-03]', async () => {
+    const server = createMcpServer({ name: 'shared', version: '1', resources });
+    const [one, other] = [converse(server), converse(server)];
+    await one.peer.handshake();
+    await other.peer.handshake();
+    await one.peer.ask('resources/subscribe', { uri: 'test://notes' });
+    one.session.resourceUpdated('test://notes');
+    other.session.resourceUpdated('test://notes');
+    await one.peer.notification('notifications/resources/updated');
+    await other.peer.quiet();
+    expect(other.peer.count('notifications/resources/updated')).toBe(0);
+    await Promise.all(
+      [one.session, other.session].map((session) => session[Symbol.asyncDispose]()),
+    );
+  });
+});

@@ -1,0 +1,141 @@
+import { createMcpServer, memory, sessionMachine } from 'mcp-actors';
+import { converse, gate, request, toolCall, turn } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { echo, operate, operateWarm, serve, textOf, tool } from '../contract/serving.ts';
+
+describe('one server', () => {
+  test('serves many sessions that know nothing of each other [BASE-02] [LIFE-01]', async () => {
+    const look = tool('look', (_, { client }) => client.info.name);
+    const server = createMcpServer({ name: 'shared', version: '1', tools: [look] });
+    const conversations = Array.from({ length: 20 }, () => converse(server));
+    await Promise.all(
+      conversations.map(({ peer }, n) =>
+        peer.handshake({ clientInfo: { name: `client-${n}`, version: '1' } }),
+      ),
+    );
+    const names = await Promise.all(
+      conversations.map(async ({ peer }) => textOf(await peer.call('look'))),
+    );
+    expect(names).toEqual(conversations.map((_, n) => `client-${n}`));
+    await Promise.all(conversations.map(({ session }) => session[Symbol.asyncDispose]()));
+  });
+
+  test('may end one session while another goes on [LIFE-15]', async () => {
+    const server = createMcpServer({ name: 'shared', version: '1', tools: [echo] });
+    const [one, other] = [converse(server), converse(server)];
+    await one.peer.handshake();
+    await other.peer.handshake();
+    await one.session[Symbol.asyncDispose]();
+    expect(textOf(await other.peer.call('echo', {}))).toBe('{}');
+    await other.session[Symbol.asyncDispose]();
+  });
+});
+
+describe('a session shows', () => {
+  test('its state, and that it has ended, as facts [LIFE-15]', async () => {
+    const { peer, session, facts } = await operate({}, { capabilities: { roots: {} } });
+    peer.answer(await peer.request('roots/list'), { roots: [] });
+    await facts.next('roots.updated');
+    peer.end();
+    await session.closed;
+    expect(facts.of('session.state').map(({ message }) => message)).toEqual([
+      'uninitialized',
+      'negotiated',
+      'initialized',
+      'rootsKnown',
+      'draining',
+      'closed',
+    ]);
+    expect(facts.of('session.closed')).toHaveLength(1);
+  });
+
+  test('what it emits to its host [LIFE-01] [ROOTS-19]', async () => {
+    const { peer, session } = serve({});
+    const heard: string[] = [];
+    session.actor.on('*', ({ type }) => heard.push(type));
+    await peer.handshake({ capabilities: { roots: {} } });
+    peer.answer(await peer.request('roots/list'), { roots: [] });
+    await peer.quiet();
+    peer.end();
+    await session.closed;
+    expect(heard).toEqual([
+      'session.negotiated',
+      'session.initialized',
+      'roots.updated',
+      'session.closed',
+    ]);
+  });
+
+  test('which requests are pending, both ways [CORR-02]', async () => {
+    const door = gate();
+    const asks = tool('asks', async (_, context) => {
+      const asked = context.request('custom/question');
+      await door.pass();
+      return JSON.stringify(await asked);
+    });
+    const { peer, session } = await operateWarm({ tools: [asks] });
+    const view = (child: 'router' | 'correlation') =>
+      session.actor.getSnapshot().context[child].getSnapshot() as unknown as {
+        readonly behaviour: { readonly view: ReadonlyMap<unknown, { readonly method: string }> };
+      };
+    const methods = (child: 'router' | 'correlation') =>
+      [...view(child).behaviour.view.values()].map(({ method }) => method);
+    peer.send(toolCall(1, 'asks'));
+    const asked = await peer.request('custom/question');
+    expect(methods('router')).toEqual(['tools/call']);
+    expect(methods('correlation')).toEqual(['custom/question']);
+    peer.answer(asked, {});
+    door.release();
+    await peer.response(1);
+    expect(methods('router')).toEqual([]);
+    expect(methods('correlation')).toEqual([]);
+  });
+
+  test('nothing of a thousand finished requests: no record is left [BASE-08] [CORR-02]', async () => {
+    const asks = tool('asks', async (_, context) =>
+      JSON.stringify(await context.request('custom/question')),
+    );
+    const { peer, session } = await operateWarm({ tools: [asks] });
+    const children = Object.keys(session.actor.getSnapshot().children).length;
+    for (let n = 0; n < 1000; n++) {
+      peer.send(toolCall(n, 'asks'));
+      peer.answer(await peer.request('custom/question'), { n });
+      await peer.response(n);
+    }
+    expect(Object.keys(session.actor.getSnapshot().children)).toHaveLength(children);
+  });
+});
+
+describe('the memory transport', () => {
+  test('hands over copies: neither side sees the other’s objects [STDIO-06]', async () => {
+    const structured = { list: [1] };
+    const give = tool('give', (args) => {
+      (args['list'] as unknown[] | undefined)?.push('server');
+      return { structured };
+    });
+    const { peer } = await operateWarm({ tools: [give] });
+    const list = ['client'];
+    const result = await peer.call('give', { list });
+    expect(list).toEqual(['client']);
+    (result['structuredContent'] as { list: unknown[] }).list.push('client');
+    expect(structured).toEqual({ list: [1] });
+  });
+
+  test('can be driven without the kit [STDIO-01]', async () => {
+    const { transport, peer } = memory();
+    const session = createMcpServer({ name: 'plain', version: '1' }).listen(transport);
+    const received: unknown[] = [];
+    peer.received$.subscribe((frame) => received.push(frame));
+    peer.send(request(1, 'ping'), request(2, 'ping'));
+    await turn();
+    expect(received).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} })));
+    peer.end();
+    await session.closed;
+  });
+});
+
+test('the session machine is public, and names the states of a session [LIFE-01]', () => {
+  expect(Object.keys(sessionMachine.states)).toEqual(
+    expect.arrayContaining(['uninitialized', 'negotiated', 'initialized', 'rootsKnown', 'closed']),
+  );
+});

@@ -1,0 +1,188 @@
+import { ToolError, defineTool } from 'mcp-actors';
+import { toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { echo, operate, revisions, serve, textOf, tool } from '../contract/serving.ts';
+
+const measure = defineTool({
+  name: 'measure',
+  title: 'Measure a text',
+  description: 'Counts characters',
+  annotations: { title: 'Measure', readOnlyHint: true },
+  inputSchema: {
+    type: 'object',
+    properties: { text: { type: 'string' }, times: { type: 'integer', default: 1 } },
+    required: ['text'],
+    additionalProperties: false,
+  },
+  outputSchema: {
+    type: 'object',
+    properties: { length: { type: 'integer' } },
+    required: ['length'],
+  },
+  handler: ({ text, times }) => ({ structured: { length: text.length * Number(times) } }),
+});
+
+const knowsStructure = (revision: string) => revision >= '2025-06-18';
+
+describe.each(revisions)('tools in %s', (revision) => {
+  test('are listed with what the revision knows, and no more [TOOLS-05]', async () => {
+    const { peer } = await operate({ tools: [measure] }, { revision });
+    const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
+    const { name, title, description, annotations, inputSchema, outputSchema } = measure;
+    expect(tools).toEqual([
+      {
+        name,
+        description,
+        inputSchema,
+        ...(revision >= '2025-03-26' ? { annotations } : {}),
+        ...(knowsStructure(revision) ? { title, outputSchema } : {}),
+      },
+    ]);
+  });
+
+  test('give structured content and its text, or the text alone [TOOLS-04]', async () => {
+    const { peer } = await operate({ tools: [measure] }, { revision });
+    expect(await peer.call('measure', { text: 'four' })).toEqual({
+      content: [{ type: 'text', text: '{"length":4}' }],
+      ...(knowsStructure(revision) ? { structuredContent: { length: 4 } } : {}),
+    });
+  });
+
+  test('refuse arguments that their schema does not allow [TOOLS-02]', async () => {
+    const { peer } = await operate({ tools: [measure] }, { revision });
+    for (const args of [undefined, {}, { text: 4 }, { text: 'a', other: 1 }]) {
+      const refused = peer.call('measure', args);
+      if (revision < '2025-11-25') {
+        await expect(refused).rejects.toMatchObject({ error: { code: -32602 } });
+      } else {
+        const result = await refused;
+        expect(result['isError']).toBe(true);
+        expect(textOf(result)).toContain('invalid arguments');
+      }
+    }
+  });
+
+  test('that are unknown, or called without sense, are -32602 [TOOLS-01]', async () => {
+    const { peer } = await operate({ tools: [measure] }, { revision });
+    const senseless = [
+      { name: 'unknown' },
+      { name: 'Measure' },
+      { name: 7 },
+      {},
+      { name: 'measure', arguments: 'text' },
+      { name: 'measure', arguments: [] },
+    ];
+    for (const params of senseless) {
+      await expect(peer.ask('tools/call', params)).rejects.toMatchObject({
+        error: { code: -32602 },
+      });
+    }
+    await expect(peer.ask('tools/call')).rejects.toMatchObject({ error: { code: -32602 } });
+    await expect(peer.call('unknown')).rejects.toThrow('measure');
+  });
+
+  test('whose cursor was never given refuse it [TOOLS-07]', async () => {
+    const { peer } = await operate({ tools: [measure] }, { revision });
+    for (const cursor of ['next', '', 7, null]) {
+      await expect(peer.ask('tools/list', { cursor })).rejects.toMatchObject({
+        error: { code: -32602 },
+      });
+    }
+    expect(await peer.ask('tools/list', {})).toHaveProperty('tools');
+  });
+});
+
+describe('a tool', () => {
+  test('gets the defaults of its schema [TOOLS-02]', async () => {
+    const { peer } = await operate({ tools: [measure] });
+    expect(textOf(await peer.call('measure', { text: 'ab', times: 3 }))).toBe('{"length":6}');
+    expect(textOf(await peer.call('measure', { text: 'ab' }))).toBe('{"length":2}');
+  });
+
+  test('whose result its own outputSchema refuses has failed, by its own fault [TOOLS-04]', async () => {
+    const wrong = defineTool({
+      name: 'wrong',
+      description: 'Breaks its own word',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+      handler: (args) => {
+        const { give } = args as { readonly give?: string };
+        return give === 'nothing' ? 'text alone' : { structured: { n: 'one' } };
+      },
+    });
+    const { peer, facts } = await operate({ tools: [wrong] });
+    for (const give of ['nothing', 'something']) {
+      await expect(peer.call('wrong', { give })).rejects.toMatchObject({ error: { code: -32603 } });
+      expect((await facts.next('handler.failed')).message).toContain('outputSchema');
+    }
+  });
+
+  test('that fails so that a model may recover needs no structure [TOOLS-03] [TOOLS-04]', async () => {
+    const fails = defineTool({
+      ...measure,
+      name: 'fails',
+      handler: () => Promise.reject(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
+    });
+    const { peer } = await operate({ tools: [fails] });
+    expect(await peer.call('fails', { text: '' })).toEqual({
+      content: [{ type: 'text', text: 'NOT_FOUND: Nothing there' }],
+      isError: true,
+    });
+  });
+
+  test('may give text, blocks, or a whole result with _meta [TOOLS-03]', async () => {
+    const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' } as const;
+    const outputs = {
+      text: 'plain',
+      blocks: [image],
+      result: { content: [image], structured: { n: 1 }, isError: true, _meta: { 'x/y': 1 } },
+    };
+    const any = tool('any', ({ kind }) => outputs[kind as keyof typeof outputs]);
+    const { peer } = await operate({ tools: [any] });
+    expect(await peer.call('any', { kind: 'text' })).toEqual({
+      content: [{ type: 'text', text: 'plain' }],
+    });
+    expect(await peer.call('any', { kind: 'blocks' })).toEqual({ content: [image] });
+    expect(await peer.call('any', { kind: 'result' })).toEqual({
+      content: [image],
+      structuredContent: { n: 1 },
+      isError: true,
+      _meta: { 'x/y': 1 },
+    });
+  });
+
+  test('with a schema that cannot be compiled fails alone [FLOW-04]', async () => {
+    const broken = defineTool({
+      name: 'broken',
+      description: 'Has a broken schema',
+      inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
+      handler: () => 'never',
+    });
+    const { peer } = await operate({ tools: [broken, echo] });
+    peer.send(toolCall(1, 'broken'), toolCall(2, 'echo'));
+    expect((await peer.error(1)).code).toBe(-32603);
+    expect(textOf((await peer.response(2)).result)).toBe('{}');
+    expect(await peer.ask('tools/list')).toHaveProperty('tools.length', 2);
+  });
+
+  test.each(['', ' ', 'a b', 'ä', 'a/b', 'x'.repeat(129)])(
+    'cannot be named %j [TOOLS-06]',
+    (name) => {
+      expect(() => tool(name, () => '')).toThrow(TypeError);
+    },
+  );
+
+  test.each(['a', 'A-z_0.9', 'x'.repeat(128)])('can be named %j [TOOLS-06]', (name) => {
+    expect(tool(name, () => '').name).toBe(name);
+  });
+
+  test('sees who its client is, and the id of its request [LIFE-01]', async () => {
+    const look = tool('look', (_, { client, requestId }) =>
+      JSON.stringify([client.info.name, client.revision.version, requestId]),
+    );
+    const { peer } = serve({ tools: [look] });
+    await peer.handshake({ clientInfo: { name: 'someone', version: '2' } });
+    peer.send(toolCall(0, 'look'));
+    expect(textOf((await peer.response(0)).result)).toBe('["someone","2025-11-25",0]');
+  });
+});
