@@ -1,15 +1,31 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer, McpSession } from './server/create-server.ts';
-export { defineResource, defineTool } from './server/definition.ts';
+export { defineTool } from './server/tool.ts';
+export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
+export { defineResource, defineResourceTemplate } from './server/resource.ts';
 export type {
+  Annotations,
+  Complete,
+  Filled,
   ReadResult,
   Resource,
-  RootsResolver,
-  ServerDefinition,
-  Tool,
-  ToolAnnotations,
-} from './server/definition.ts';
+  ResourceDescription,
+  ResourceTemplate,
+} from './server/resource.ts';
+export { definePrompt } from './server/prompt.ts';
+export type {
+  Prompt,
+  PromptArgument,
+  PromptArguments,
+  PromptMessage,
+  PromptOutput,
+} from './server/prompt.ts';
+export type { Described, Icon } from './server/described.ts';
+export type { RootsResolver, ServerDefinition } from './server/definition.ts';
+export type { IncomingCall, Middleware } from './server/middleware.ts';
+export type { Placed, Registry } from './server/registry.ts';
+export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './server/schema.ts';
 export type { ContentBlock, ResourceContents, ToolOutput, ToolResult } from './server/content.ts';
 export type { HandlerContext, RequestOptions } from './server/handler-context.ts';
 export type { FromSchema, JsonSchema, ObjectSchema } from './server/json-schema.ts';

@@ -92,6 +92,16 @@ const limitOptions: {
     name: 'human-timeout',
     help: 'The same for requests that a person answers: elicitation and sampling.',
   },
+  pageSize: {
+    ...count,
+    name: 'page-size',
+    help: 'How many items a page of a list has.',
+  },
+  listChangedQuietMs: {
+    ...duration,
+    name: 'list-changed-quiet',
+    help: 'How long a list must not change before the client is told that it has.',
+  },
   maxRunning: {
     ...count,
     name: 'max-running',

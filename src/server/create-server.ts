@@ -14,6 +14,9 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDefinition } from './definition.ts';
 import { defaultLimits } from './limits.ts';
 import type { Limits } from './limits.ts';
+import type { Middleware } from './middleware.ts';
+import { offerOf } from './offer.ts';
+import type { Offer } from './offer.ts';
 import { createSessionLogic } from './session-logic.ts';
 import type { Transport } from './transport.ts';
 
@@ -44,29 +47,58 @@ export interface McpSession extends AsyncDisposable {
   resourceUpdated(uri: string): void;
 }
 
-export interface McpServer {
+/** A server. What it offers may change while sessions are open: their clients are told. */
+export interface McpServer extends Omit<Offer, 'middleware'> {
   /** Serves one session over a transport. Each call is a session of its own. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
+  /** Puts code around every handler, inside what was put there before. For sessions that begin from now on. */
+  use(middleware: Middleware): void;
+  /** Tells the clients that have subscribed to a resource that it has changed. */
+  resourceUpdated(uri: string): void;
 }
 
 /** Makes a server of a definition. It does nothing until it listens. */
 export function createMcpServer(definition: ServerDefinition): McpServer {
-  return { listen: (transport, options = {}) => startSession(definition, transport, options) };
+  const middleware: Middleware[] = [];
+  const sessions = new Set<McpSession>();
+  const offer = offerOf(definition);
+  return {
+    ...offer,
+    listen: (transport, options = {}) => {
+      const session = startSession(
+        definition,
+        { ...offer, middleware: [...middleware] },
+        transport,
+        options,
+      );
+      sessions.add(session);
+      void session.closed.then(() => sessions.delete(session));
+      return session;
+    },
+    use: (layer) => {
+      middleware.push(layer);
+    },
+    resourceUpdated: (uri) => {
+      for (const session of sessions) session.resourceUpdated(uri);
+    },
+  };
 }
 
 function startSession(
   definition: ServerDefinition,
+  offer: Offer,
   transport: Transport,
   options: ListenOptions,
 ): McpSession {
   const { report = () => {}, clock = systemClock, onRootsUpdated, signal } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const notify = (method: string, params: JsonObject) =>
-    actor.getSnapshot().context.writer.send({
-      type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method, params }],
-    });
-  const { logic, input, resourceUpdated } = createSessionLogic(definition, transport, {
+  const notify = (method: string, params?: JsonObject) => {
+    const snapshot = actor.getSnapshot();
+    if (!snapshot.matches('initialized') && !snapshot.matches('rootsKnown')) return;
+    const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
+    snapshot.context.writer.send({ type: 'frames.send', frames: [frame] });
+  };
+  const { logic, input, resourceUpdated, stop } = createSessionLogic(definition, offer, transport, {
     limits,
     report,
     clock,
@@ -111,7 +143,10 @@ function startSession(
   const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
   const abort = () => shutdown(textOfError(signal?.reason));
   signal?.addEventListener('abort', abort);
-  void closed.then(() => signal?.removeEventListener('abort', abort));
+  void closed.then(() => {
+    signal?.removeEventListener('abort', abort);
+    stop();
+  });
   actor.start();
   if (signal?.aborted) abort();
 

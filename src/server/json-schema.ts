@@ -9,8 +9,11 @@ export type ObjectSchema = JsonSchema & { readonly type: 'object' };
 /**
  * The type of a schema's values: `const`, `enum`, the primitive types, arrays with `items`, objects with `properties` and `required`.
  * What it cannot tell is `unknown`, never wrong.
+ * @typeParam TBare the type of an object of which the schema says no more
  */
-export type FromSchema<TSchema> = TSchema extends { readonly const: infer TValue }
+export type FromSchema<TSchema, TBare = JsonSchema> = TSchema extends {
+  readonly const: infer TValue;
+}
   ? TValue
   : TSchema extends { readonly enum: readonly (infer TValue)[] }
     ? TValue
@@ -23,19 +26,25 @@ export type FromSchema<TSchema> = TSchema extends { readonly const: infer TValue
           : TSchema extends { readonly type: 'null' }
             ? null
             : TSchema extends { readonly type: 'array'; readonly items: infer TItems }
-              ? readonly FromSchema<TItems>[]
+              ? readonly FromSchema<TItems, TBare>[]
               : TSchema extends { readonly type: 'object'; readonly properties: infer TProperties }
-                ? FromProperties<TProperties, RequiredOf<TSchema>>
+                ? FromProperties<TProperties, RequiredOf<TSchema>, TBare>
                 : TSchema extends { readonly type: 'object' }
-                  ? { readonly [key: string]: unknown }
+                  ? TBare
                   : unknown;
 
 type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TKey)[] }
   ? TKey
   : never;
 
-type FromProperties<TProperties, TRequired> = {
-  readonly [K in keyof TProperties as K extends TRequired ? K : never]: FromSchema<TProperties[K]>;
+type FromProperties<TProperties, TRequired, TBare> = {
+  readonly [K in keyof TProperties as K extends TRequired ? K : never]: FromSchema<
+    TProperties[K],
+    TBare
+  >;
 } & {
-  readonly [K in keyof TProperties as K extends TRequired ? never : K]?: FromSchema<TProperties[K]>;
+  readonly [K in keyof TProperties as K extends TRequired ? never : K]?: FromSchema<
+    TProperties[K],
+    TBare
+  >;
 };

@@ -38,7 +38,16 @@ export interface CorrelationLimits {
   readonly humanTimeoutMs: number;
 }
 
-export interface Limits extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits {}
+/** Bounds of the lists that a server gives. */
+export interface ListLimits {
+  /** Items on one page of a list. */
+  readonly pageSize: number;
+  /** How long a list must not change before the client is told that it has, milliseconds. */
+  readonly listChangedQuietMs: number;
+}
+
+export interface Limits
+  extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits, ListLimits {}
 
 export const defaultLimits: Limits = {
   maxLineBytes: 16 * MiB,
@@ -55,4 +64,6 @@ export const defaultLimits: Limits = {
   rootsTimeoutMs: 5 * second,
   rootsRetryMs: 30 * second,
   maxOvertakenRoots: 16,
+  pageSize: 100,
+  listChangedQuietMs: 50,
 };

@@ -23,7 +23,7 @@ export type ParsedBy<TSchema> = TSchema extends StandardSchemaV1
 /** The type of what a schema accepts. */
 export type AcceptedBy<TSchema> = TSchema extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<TSchema>
-  : FromSchema<TSchema>;
+  : FromSchema<TSchema, object>;
 
 export type Checked =
   | { readonly ok: true; readonly value: unknown }

@@ -107,7 +107,8 @@ describe('a tool', () => {
       outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
       handler: (args) => {
         const { give } = args as { readonly give?: string };
-        return give === 'nothing' ? 'text alone' : { structured: { n: 'one' } };
+        // The types forbid both; a handler may be written in JavaScript.
+        return (give === 'nothing' ? 'text alone' : { structured: { n: 'one' } }) as never;
       },
     });
     const { peer, facts } = await operate({ tools: [wrong] });

@@ -4,7 +4,7 @@ import type { RootsReport } from '../../src/machines/roots.machine.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestRevision } from '../../src/protocol/revisions/registry.ts';
 import type { Root } from '../../src/protocol/roots.ts';
-import type { Tool } from '../../src/server/definition.ts';
+import type { Tool } from '../../src/server/tool.ts';
 import type { HandlerContext } from '../../src/server/handler-context.ts';
 import type { ToolOutput, ToolResult } from '../../src/server/content.ts';
 
@@ -56,7 +56,7 @@ export async function callTool<TStructured = Record<string, unknown>>(
   args: object,
   context: HandlerContext,
 ): Promise<{ readonly structured: TStructured; readonly text: string }> {
-  const output: ToolOutput = await tool.handler(args as never, context);
+  const output = await tool.handler(args as never, context);
   const { structured, content } = output as ToolResult;
   const text = (content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('\n');
   return { structured: structured as TStructured, text };

@@ -7,5 +7,6 @@ export const revision20241105: Revision = {
   batches: false,
   toolAnnotations: false,
   structuredOutput: false,
+  icons: false,
   invalidArgumentsAreResults: false,
 };

@@ -10,6 +10,8 @@ export interface Revision {
   readonly toolAnnotations: boolean;
   /** `title` on tools and resources, `outputSchema`, `structuredContent`, resource links. */
   readonly structuredOutput: boolean;
+  /** `icons` on the server, tools, resources and prompts. */
+  readonly icons: boolean;
   /** Arguments that fail a tool's schema are a result with `isError` (a model can recover), not `-32602`. */
   readonly invalidArgumentsAreResults: boolean;
 }

@@ -8,9 +8,11 @@ import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { ReadResult, Resource } from '../definition.ts';
+import type { Offer } from '../offer.ts';
+import type { ReadResult, Resource } from '../resource.ts';
 import type { Feature, FeatureScope } from './feature.ts';
-import { refuseCursor } from './pagination.ts';
+import { tellChanges } from './list-changed.observable.ts';
+import { pageOf } from './pagination.ts';
 
 export interface ResourcesFeature extends Feature {
   /** Tells the client that a resource has changed, if it has subscribed to it. */
@@ -19,10 +21,9 @@ export interface ResourcesFeature extends Feature {
 
 /** The resources of a server, for one session. */
 export function resourcesFeature(
-  resources: readonly Resource[],
+  { resources }: Offer,
   scope: FeatureScope,
 ): ResourcesFeature {
-  const byUri = new Map(resources.map((resource) => [resource.uri, resource]));
   const subscribed = new Set<string>();
 
   const find = (params: JsonObject | undefined): Resource => {
@@ -31,25 +32,22 @@ export function resourcesFeature(
       const message = `Invalid params: "uri" must be a string, this is ${describe(uri)}`;
       throw new ProtocolError(ErrorCode.invalidParams, message);
     }
-    const resource = byUri.get(uri);
+    const resource = resources.get(uri);
     if (resource) return resource;
     const message = `Resource not found: ${describe(uri)}`;
     throw new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
   };
 
   return {
-    capabilities: { resources: { subscribe: true } },
+    capabilities: { resources: { subscribe: true, listChanged: true } },
     handlers: {
       'resources/list': (params, { scope: { client } }) => {
-        refuseCursor(params);
-        return {
-          resources: resources.map((resource) => describeResource(resource, client.revision)),
-        };
+        const page = pageOf('resources/list', resources.list(), params, scope.limits.pageSize);
+        const { items, ...next } = page;
+        const described = items.map((resource) => describeResource(resource, client.revision));
+        return { resources: described, ...next };
       },
-      'resources/templates/list': (params) => {
-        refuseCursor(params);
-        return { resourceTemplates: [] };
-      },
+      'resources/templates/list': () => ({ resourceTemplates: [] }),
       'resources/read': async (params, call) => {
         const resource = find(params);
         return { contents: contentsOf(resource, await resource.read(scope.contextOf(call))) };
@@ -66,6 +64,11 @@ export function resourcesFeature(
     updated: (uri) => {
       if (subscribed.has(uri)) scope.notify(Method.resourceUpdated, { uri });
     },
+    stop: tellChanges([resources], {
+      clock: scope.clock,
+      quietMs: scope.limits.listChangedQuietMs,
+      tell: () => scope.notify('notifications/resources/list_changed'),
+    }),
   };
 }
 

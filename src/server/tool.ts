@@ -1,0 +1,93 @@
+/**
+ * Tools, as their authors write them.
+ *
+ * @see MCP 2025-11-25, server/tools
+ */
+import type { ContentBlock, ToolOutput } from './content.ts';
+import type { Described } from './described.ts';
+import type { HandlerContext } from './handler-context.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { AcceptedBy, ParsedBy, Schema } from './schema.ts';
+
+/**
+ * Hints about a tool for a host.
+ *
+ * @see MCP 2025-11-25, schema, "ToolAnnotations"
+ */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+interface ToolDescription extends Described {
+  /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
+  readonly name: string;
+  /** For a model: what it does, when to use it. */
+  readonly description: string;
+  readonly annotations?: ToolAnnotations;
+}
+
+/** A tool; see {@link defineTool}. */
+export interface Tool extends ToolDescription {
+  readonly inputSchema: Schema;
+  readonly outputSchema?: Schema;
+  /** Runs with arguments that have passed `inputSchema`. */
+  handler(args: never, context: HandlerContext): unknown;
+}
+
+/** What a tool with an `outputSchema` gives: a value that conforms, or an error for the model. */
+export type StructuredOutput<T> =
+  | {
+      readonly structured: T;
+      /** Where absent, the value as JSON text. */
+      readonly content?: readonly ContentBlock[];
+      readonly isError?: false;
+      readonly _meta?: JsonObject;
+    }
+  | {
+      readonly content: readonly ContentBlock[];
+      readonly isError: true;
+      readonly _meta?: JsonObject;
+    };
+
+type OutputOf<TOutput> = TOutput extends Schema
+  ? StructuredOutput<AcceptedBy<TOutput>>
+  : ToolOutput;
+
+export interface ToolSpecification<
+  TInput extends Schema,
+  TOutput extends Schema | undefined,
+> extends ToolDescription {
+  /** Any Standard Schema that can tell its JSON Schema, or a JSON Schema as a value. Without one the tool takes no arguments. */
+  readonly inputSchema?: TInput;
+  /** Where given, every result carries `structured` that conforms to it. */
+  readonly outputSchema?: TOutput;
+  /** Runs with arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`. */
+  handler(
+    args: ParsedBy<TInput>,
+    context: HandlerContext,
+  ): OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+}
+
+/**
+ * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
+ *
+ * @throws {TypeError} a name that the specification does not allow
+ * @see MCP 2025-11-25, server/tools, "Tool Names"
+ */
+export function defineTool<
+  const TInput extends Schema = typeof noArguments,
+  const TOutput extends Schema | undefined = undefined,
+>(tool: ToolSpecification<TInput, TOutput>): Tool {
+  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
+    throw new TypeError(
+      `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
+    );
+  }
+  return { inputSchema: noArguments, ...tool } as Tool;
+}
+
+const noArguments = { type: 'object', properties: {}, additionalProperties: false } as const;
