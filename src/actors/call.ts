@@ -97,7 +97,7 @@ export class Call {
       return refused(new RuntimeError('CANCELLED', message));
     }
     this.#asked ??= new Set();
-    return requestClient(this.scope.correlation, spec, this.#asked);
+    return requestClient(this.scope.correlation, { ...spec, relatedTo: this.id }, this.#asked);
   }
 
   /** Sends a notification that belongs to this call; nothing once it has ended. */
@@ -106,6 +106,7 @@ export class Call {
     this.scope.writer.send({
       type: 'frames.send',
       frames: [{ jsonrpc: '2.0', method, params }],
+      relatedTo: this.id,
     });
   }
 

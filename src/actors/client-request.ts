@@ -2,11 +2,13 @@
 import type { Ref } from '../machines/port.ts';
 import type { ClientRequest, CorrelationEvent, ProgressReport } from '../machines/session-ports.ts';
 import { RuntimeError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
 
 export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
+  /** See {@link ClientRequest.relatedTo}. */
+  readonly relatedTo?: RequestId | undefined;
   /** See {@link ClientRequest.timeoutMs}. */
   readonly timeoutMs: number;
   /** See {@link ClientRequest.maxTotalMs}. */
@@ -23,7 +25,7 @@ export interface RequestSpec {
  */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
-  { method, params, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
+  { method, params, relatedTo, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
   open?: Set<ClientRequest>,
 ): Promise<JsonObject> {
   if (signal?.aborted) {
@@ -49,6 +51,7 @@ export function requestClient(
   };
   const request: ClientRequest = {
     method,
+    relatedTo,
     timeoutMs,
     maxTotalMs,
     ...(params ? { params } : {}),

@@ -138,6 +138,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writer.send({
       type: 'frames.send',
       frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
+      relatedTo: request.relatedTo,
       rejected: (error) => this.#reject(id, error),
     });
   };
@@ -145,6 +146,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #reject(id: RequestId, cause: unknown): void {
     const pending = this.#end(id, 'cancelled');
     if (!pending) return;
+    if (cause instanceof RuntimeError) return fail(pending, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
   }
@@ -204,15 +206,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   /** Ends a request and tells the client, if the request has ever been sent. */
   #abort(pending: Pending, ending: Ending, reason: string): void {
-    const { id } = pending;
+    const { id, request } = pending;
     const unsent = this.#held.has(pending);
     this.#end(id, ending);
     if (unsent) return;
-    this.#write({
-      jsonrpc: '2.0',
-      method: Method.cancelled,
-      params: { requestId: id, reason },
-    });
+    const params = { requestId: id, reason };
+    this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
   }
 
   #progress(params: JsonObject | undefined): void {
@@ -277,8 +276,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     return pending;
   }
 
-  #write(frame: OutboundFrame): void {
-    this.#writer.send({ type: 'frames.send', frames: [frame] });
+  #write(frame: OutboundFrame, relatedTo?: RequestId): void {
+    this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 
   #report(name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored', message: string): void {

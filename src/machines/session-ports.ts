@@ -41,7 +41,9 @@ export type WriterEvent =
   | {
       readonly type: 'frames.send';
       readonly frames: readonly OutboundFrame[];
-      /** Hears of a request or notification that JSON cannot hold; it is not sent. */
+      /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
+      readonly relatedTo?: RequestId | undefined;
+      /** Hears of a request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
       readonly rejected?: (error: unknown) => void;
     }
   /** Answer `output.flushed` once everything is with the operating system. */
@@ -65,6 +67,8 @@ export type CorrelationEvent =
 export interface ClientRequest {
   readonly method: string;
   readonly params?: JsonObject;
+  /** The client's request on whose behalf it is sent. */
+  readonly relatedTo?: RequestId | undefined;
   /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */

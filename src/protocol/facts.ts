@@ -33,6 +33,10 @@ export type FactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
+  /** A message found no stream of its session's to go on; the session goes on. */
+  | 'output.lost'
+  /** A transport of somebody else's reported an error. It ends nothing by itself. */
+  | 'transport.failed'
   /** Something other than the session wrote to stdout; it went to stderr. */
   | 'output.diverted'
   | 'session.state'
