@@ -196,6 +196,19 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
   'MCP 2025-11-25, server/tools, "Tool"': {
     'TOOLS-05': 'A listed tool has only what its revision knows.',
   },
+  'MCP 2025-11-25, schema, "Tool"': {
+    'SCHEMA-01':
+      'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
+  },
+  'ours, schemas': {
+    'SCHEMA-02':
+      'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',
+    'SCHEMA-03': 'What a schema refuses is said with its path, whichever library found it.',
+    'SCHEMA-04': 'A schema that checks asynchronously is awaited, for arguments and for results.',
+    'SCHEMA-05': 'The types of a schema flow into the handler and its output without a cast.',
+    'SCHEMA-06':
+      'A JSON Schema that cannot be compiled fails the tool at its first call, by name, and nothing else.',
+  },
   'MCP 2025-11-25, server/tools, "Tool Names"': {
     'TOOLS-06': 'A tool’s name has 1 to 128 characters of A-Z a-z 0-9 _ - .',
   },

@@ -6,6 +6,9 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 /** A JSON Schema whose values are objects: what tools take and give. */
 export type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
+/** What a schema is read for: what is accepted, or what is given. They differ where a schema transforms or fills in defaults. */
+export type SchemaSide = 'input' | 'output';
+
 /**
  * The type of a schema's values: `const`, `enum`, the primitive types, arrays with `items`, objects with `properties` and `required`.
  * What it cannot tell is `unknown`, never wrong.
@@ -37,14 +40,19 @@ type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer 
   ? TKey
   : never;
 
-type FromProperties<TProperties, TRequired, TBare> = {
-  readonly [K in keyof TProperties as K extends TRequired ? K : never]: FromSchema<
-    TProperties[K],
-    TBare
-  >;
-} & {
-  readonly [K in keyof TProperties as K extends TRequired ? never : K]?: FromSchema<
-    TProperties[K],
-    TBare
-  >;
-};
+/** As one object type, which is how an editor shows it. */
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+
+type FromProperties<TProperties, TRequired, TBare> = Flat<
+  {
+    readonly [K in keyof TProperties as K extends TRequired ? K : never]: FromSchema<
+      TProperties[K],
+      TBare
+    >;
+  } & {
+    readonly [K in keyof TProperties as K extends TRequired ? never : K]?: FromSchema<
+      TProperties[K],
+      TBare
+    >;
+  }
+>;

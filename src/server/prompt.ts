@@ -30,13 +30,13 @@ export type PromptOutput =
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 type ValuesOf<TArguments> = {
-  readonly [K in keyof TArguments as TArguments[K] extends { readonly required: true }
-    ? K
-    : never]: string;
+  readonly [
+    K in keyof TArguments as TArguments[K] extends { readonly required: true } ? K : never
+  ]: string;
 } & {
-  readonly [K in keyof TArguments as TArguments[K] extends { readonly required: true }
-    ? never
-    : K]?: string;
+  readonly [
+    K in keyof TArguments as TArguments[K] extends { readonly required: true } ? never : K
+  ]?: string;
 };
 
 /** A prompt; see {@link definePrompt}. */
@@ -50,10 +50,7 @@ export interface Prompt extends Described {
 export interface PromptSpecification<TArguments extends PromptArguments> extends Described {
   readonly name: string;
   readonly arguments?: TArguments;
-  get(
-    args: ValuesOf<TArguments>,
-    context: HandlerContext,
-  ): PromptOutput | Promise<PromptOutput>;
+  get(args: ValuesOf<TArguments>, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
 }
 
 /** Defines a prompt. The type of the values is taken from `arguments`. */

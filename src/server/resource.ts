@@ -73,4 +73,3 @@ export function defineResource(resource: Resource): Resource {
 export function defineResourceTemplate(template: ResourceTemplate): ResourceTemplate {
   return template;
 }
-

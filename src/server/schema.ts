@@ -4,9 +4,11 @@
  * @see https://standardschema.dev
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { isJsonObject } from '../protocol/classify.ts';
-import type { FromSchema, JsonSchema, ObjectSchema } from './json-schema.ts';
-import type { SchemaCompiler } from './validation.ts';
+import { isThenable } from '../actors/call.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
+import type { Check, SchemaCompiler } from './validation.ts';
 
 /** A Standard Schema with the converter of its own library. */
 export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
@@ -37,36 +39,108 @@ export function isStandardSchema(schema: Schema): schema is StandardSchema {
   return '~standard' in schema;
 }
 
+/** What the libraries' converters have made, so that a list costs no conversion. */
+const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
+
 /**
  * The JSON Schema that a client sees.
- * @param side what is accepted (`input`) or what is given (`output`): they differ where a schema transforms
- * @throws {TypeError} a Standard Schema whose values are no objects, or whose library cannot convert it
+ * @param what whose schema it is, for messages
+ * @throws {TypeError} a schema whose values are no objects, one whose library cannot convert it, or what is no schema
  */
-export function jsonSchemaOf(schema: Schema, side: 'input' | 'output'): ObjectSchema {
-  if (!isStandardSchema(schema)) return schema;
-  const converted: JsonSchema = schema['~standard'].jsonSchema[side]({ target: 'draft-2020-12' });
-  if (isObjectSchema(converted)) return converted;
-  throw new TypeError(`A tool's schema describes objects; this one describes ${JSON.stringify(converted)}`);
+export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
+  // A schema may come from JavaScript.
+  if (!isSchema(schema))
+    throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
+  if (!isStandardSchema(schema)) return objectSchema(schema, what);
+  const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
+  const conversion = known.get(side) ?? objectSchema(convert(schema, side, what), what);
+  conversions.set(schema, known.set(side, conversion));
+  return conversion;
 }
 
-function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
-  return schema['type'] === 'object';
+/** An author's own checks have no JSON Schema. zod and arktype leave them out, valibot has to be told. */
+const optionsOf: { readonly [vendor: string]: Partial<StandardJSONSchemaV1.Options> } = {
+  valibot: {
+    libraryOptions: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
+  },
+};
+
+function isSchema(schema: unknown): schema is Schema {
+  return isJsonObject(schema) || typeof schema === 'function';
 }
 
-/** The check of a schema: its library's own, or ajv's. */
-export function checkOf(schema: Schema, compiler: SchemaCompiler): SchemaCheck {
+function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSchema {
+  const { vendor, jsonSchema } = schema['~standard'] as Partial<StandardSchema['~standard']>;
+  if (!jsonSchema) {
+    const hint =
+      vendor === 'valibot' ? ': wrap it in toStandardJsonSchema of @valibot/to-json-schema' : '';
+    throw new TypeError(`${what} is a schema of ${vendor} that cannot tell its JSON Schema${hint}`);
+  }
+  try {
+    const libraryOptions = Object.hasOwn(optionsOf, String(vendor))
+      ? optionsOf[String(vendor)]
+      : {};
+    return jsonSchema[side]({ target: 'draft-2020-12', ...libraryOptions });
+  } catch (cause) {
+    const message = `${what} has no JSON Schema for its ${side}: ${textOfError(cause)}`;
+    throw new TypeError(message, { cause });
+  }
+}
+
+/** @see MCP 2025-11-25, schema, "Tool": the root of both schemas has `type: "object"` */
+function objectSchema(schema: JsonSchema, what: string): ObjectSchema {
+  if (schema['type'] === 'object') return schema as ObjectSchema;
+  if (describesObjects(schema)) return { type: 'object', ...schema };
+  const text = JSON.stringify(schema).slice(0, 200);
+  throw new TypeError(`${what} must describe objects ("type": "object"), this is ${text}`);
+}
+
+/** True also for a union or an intersection of objects, whose root has no type of its own. */
+function describesObjects(schema: unknown): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type, anyOf, oneOf, allOf } = schema;
+  if (type !== undefined) return type === 'object';
+  const isUnion = [anyOf, oneOf].some(
+    (members) => Array.isArray(members) && members.length > 0 && members.every(describesObjects),
+  );
+  return isUnion || (Array.isArray(allOf) && allOf.some(describesObjects));
+}
+
+/**
+ * The check of a schema: its library's own, or ajv's.
+ * @param what whose schema it is, for messages
+ * @throws {TypeError} a JSON Schema that cannot be compiled
+ */
+export function checkOf(
+  schema: Schema,
+  side: SchemaSide,
+  what: string,
+  compiler: SchemaCompiler,
+): SchemaCheck {
   if (!isStandardSchema(schema)) {
-    const check = compiler.compile(schema);
+    const check = compile(schema, side, what, compiler);
     return (value) => {
       const fault = check(value);
       return fault === undefined ? { ok: true, value } : { ok: false, fault };
     };
   }
-  const { validate } = schema['~standard'];
   return (value) => {
-    const result = validate(value);
-    return result instanceof Promise ? result.then(readResult) : readResult(result);
+    const result = schema['~standard'].validate(value);
+    return isThenable(result) ? Promise.resolve(result).then(readResult) : readResult(result);
   };
+}
+
+function compile(
+  schema: JsonSchema,
+  side: SchemaSide,
+  what: string,
+  compiler: SchemaCompiler,
+): Check {
+  try {
+    return compiler.compile(schema, side);
+  } catch (cause) {
+    throw new TypeError(`${what} cannot be compiled: ${textOfError(cause)}`, { cause });
+  }
 }
 
 function readResult(result: StandardSchemaV1.Result<unknown>): Checked {
@@ -76,5 +150,7 @@ function readResult(result: StandardSchemaV1.Result<unknown>): Checked {
 
 function explain({ path, message }: StandardSchemaV1.Issue): string {
   const keys = (path ?? []).map((step) => String(isJsonObject(step) ? step['key'] : step));
-  return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
+  const place = keys.join('.');
+  // Some libraries name the place themselves.
+  return place === '' || message.startsWith(place) ? message : `${place}: ${message}`;
 }

@@ -7,7 +7,9 @@ import type { ContentBlock, ToolOutput } from './content.ts';
 import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { jsonSchemaOf } from './schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from './schema.ts';
+import type { SchemaSide } from './json-schema.ts';
 
 /**
  * Hints about a tool for a host.
@@ -75,7 +77,8 @@ export interface ToolSpecification<
 /**
  * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
  *
- * @throws {TypeError} a name that the specification does not allow
+ * @throws {TypeError} a name that the specification does not allow; a schema whose values are no objects, or that its library cannot
+ *   tell as JSON Schema. A JSON Schema that `ajv` cannot compile is found at the first call.
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
 export function defineTool<
@@ -87,7 +90,16 @@ export function defineTool<
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
     );
   }
-  return { inputSchema: noArguments, ...tool } as Tool;
+  const defined = { inputSchema: noArguments, ...tool } as Tool;
+  // Converted now and not when a client lists the tools: an author sees the mistake where it was made.
+  jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
+  if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
+  return defined;
+}
+
+/** A schema of a tool's, for messages. */
+export function schemaOf({ name }: { readonly name: string }, side: SchemaSide): string {
+  return `The ${side}Schema of the tool "${name}"`;
 }
 
 const noArguments = { type: 'object', properties: {}, additionalProperties: false } as const;

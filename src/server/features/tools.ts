@@ -12,6 +12,7 @@ import type { Revision } from '../../protocol/revisions/revision.ts';
 import type { Registry } from '../registry.ts';
 import { checkOf, jsonSchemaOf } from '../schema.ts';
 import type { Checked, SchemaCheck } from '../schema.ts';
+import { schemaOf } from '../tool.ts';
 import type { Tool } from '../tool.ts';
 import { SchemaCompiler } from '../validation.ts';
 import type { Feature, FeatureScope } from './feature.ts';
@@ -80,9 +81,9 @@ function describeTool(tool: Tool, revision: Revision): JsonObject {
     ...(title !== undefined && revision.structuredOutput ? { title } : {}),
     description,
     ...(icons && revision.icons ? { icons } : {}),
-    inputSchema: jsonSchemaOf(inputSchema, 'input'),
+    inputSchema: jsonSchemaOf(inputSchema, 'input', schemaOf(tool, 'input')),
     ...(outputSchema && revision.structuredOutput
-      ? { outputSchema: jsonSchemaOf(outputSchema, 'output') }
+      ? { outputSchema: jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')) }
       : {}),
     ...(annotations && revision.toolAnnotations ? { annotations } : {}),
     ...(_meta && revision.structuredOutput ? { _meta } : {}),
@@ -152,8 +153,10 @@ class CallableTool {
   #compiled(): Checks {
     const { inputSchema, outputSchema } = this.#tool;
     return (this.#checks ??= {
-      input: checkOf(inputSchema, this.#compiler),
-      output: outputSchema ? checkOf(outputSchema, this.#compiler) : undefined,
+      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#compiler),
+      output: outputSchema
+        ? checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output'), this.#compiler)
+        : undefined,
     });
   }
 }
