@@ -200,6 +200,15 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
     'SCHEMA-01':
       'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
   },
+  'ours, middleware': {
+    'MIDDLE-01':
+      'Middleware runs around every request that runs a handler, the first that was put there outermost.',
+    'MIDDLE-02': 'Middleware may answer itself, change the result, or fail as the handler would.',
+    'MIDDLE-03':
+      'Middleware sees the context of the call: its client, its signal, what it may ask.',
+    'MIDDLE-04': 'A handler runs at most once for a request, however often next() is called.',
+    'MIDDLE-05': 'Without middleware nothing stands between router and handler.',
+  },
   'ours, schemas': {
     'SCHEMA-02':
       'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',

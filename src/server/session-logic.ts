@@ -72,7 +72,6 @@ function handlersOf(
   contextOf: FeatureScope['contextOf'],
 ): ReadonlyMap<string, RequestHandler> {
   const handlers = features.flatMap((feature) => Object.entries(feature.handlers));
-  if (middleware.length === 0) return new Map(handlers);
   return new Map(
     handlers.map(([method, handler]) => [method, withMiddleware(handler, middleware, contextOf)]),
   );

@@ -6,9 +6,15 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Limits } from '../limits.ts';
 
+/** Answers one method. */
+export interface FeatureHandler extends RequestHandler {
+  /** Makes a result of what code around it has thrown, or throws it again. What it throws itself it has seen already. */
+  readonly recover?: (error: unknown) => JsonObject;
+}
+
 export interface Feature {
   readonly capabilities: JsonObject;
-  readonly handlers: { readonly [method: string]: RequestHandler };
+  readonly handlers: { readonly [method: string]: FeatureHandler };
   /** Releases what it holds, at the session's end. */
   stop?(): void;
 }

@@ -59,7 +59,10 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
         const { items, ...next } = page;
         return { tools: items.map((tool) => describeTool(tool, client.revision)), ...next };
       },
-      'tools/call': Object.assign(callTool, { prepare: () => compiler.load() }),
+      'tools/call': Object.assign(callTool, {
+        prepare: () => compiler.load(),
+        recover: toolFailure,
+      }),
     },
     stop: tellChanges([tools], {
       clock: scope.clock,
@@ -179,4 +182,3 @@ function toolFailure(error: unknown): JsonObject {
 function errorResult(message: string): JsonObject {
   return { content: [textBlock(message)], isError: true };
 }
-
