@@ -200,6 +200,20 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
     'SCHEMA-01':
       'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
   },
+  'OpenTelemetry semantic conventions for MCP, "Server"': {
+    'OTEL-01':
+      'Each request that runs a handler is a server span "{method} {tool or prompt}" with the attributes of the conventions.',
+    'OTEL-03':
+      'error.type is the code of the error that the client gets, tool_error for a result with isError, and the status is an error then.',
+  },
+  'OpenTelemetry semantic conventions for MCP, "Context propagation"': {
+    'OTEL-02':
+      'The trace context in params._meta is the parent; the context around it is linked then; the span is active while the handler runs.',
+  },
+  'OpenTelemetry semantic conventions for MCP, "Metrics"': {
+    'OTEL-04':
+      'mcp.server.operation.duration is recorded in seconds, with attributes of low cardinality.',
+  },
   'ours, middleware': {
     'MIDDLE-01':
       'Middleware runs around every request that runs a handler, the first that was put there outermost.',
