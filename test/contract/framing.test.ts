@@ -1,11 +1,11 @@
 import { request, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, serve, textOf } from './serving.ts';
+import { byteCombinations, echo, operate, serve, textOf } from './serving.ts';
 
 const bytes = new TextEncoder();
 const lineOf = (message: unknown) => `${JSON.stringify(message)}\n`;
 
-describe.each(combinations)('framing in $revision over $transport', ({ revision, transport }) => {
+describe.each(byteCombinations)('framing in $revision over $transport', ({ revision, transport }) => {
   const operating = () => operate({ tools: [echo] }, { revision, transport });
 
   test('takes one byte at a time, characters cut in the middle [STDIO-01]', async () => {

@@ -5,21 +5,35 @@ import { converse, turn } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
 import { officialSchemas } from './official-schemas.ts';
-import { streams } from './stream-wire.ts';
+import { sdkMemory } from './sdk-memory-wire.ts';
+import { sdkStreams, streams } from './stream-wire.ts';
 import type { TestWire } from './stream-wire.ts';
 import { TestClock } from './test-clock.ts';
 
 /** The revisions of the legacy era, oldest first. */
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
-const transports = { memory, stdio: streams } as const;
+const transports = {
+  memory,
+  stdio: streams,
+  'SDK memory': sdkMemory,
+  'SDK stdio': sdkStreams,
+} as const;
 
 export type TransportName = keyof typeof transports;
 
+/** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
+export const byteTransports = ['memory', 'stdio'] as const;
+
 /** Every revision over every transport. */
-export const combinations = revisions.flatMap((revision) =>
-  (['memory', 'stdio'] as const).map((transport) => ({ revision, transport })),
-);
+export const combinations = everyRevision([...byteTransports, 'SDK memory', 'SDK stdio']);
+
+/** Every revision over our own transports. */
+export const byteCombinations = everyRevision(byteTransports);
+
+function everyRevision(names: readonly TransportName[]) {
+  return revisions.flatMap((revision) => names.map((transport) => ({ revision, transport })));
+}
 
 export interface Serving extends Conversation<TestWire> {
   readonly clock: TestClock;

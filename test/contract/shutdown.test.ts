@@ -1,9 +1,9 @@
 import { cancelled, gate, request, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { combinations, operate, operateWarm, serve, textOf, tool } from './serving.ts';
+import { byteCombinations, operate, operateWarm, serve, textOf, tool } from './serving.ts';
 
-describe.each(combinations)('the end of the input in $revision over $transport', (combination) => {
+describe.each(byteCombinations)('the end of the input in $revision over $transport', (combination) => {
   test('lets what runs finish, and answers it [LIFE-15]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
