@@ -8,6 +8,7 @@ import type { ClientRequest, CorrelationEvent, WriterEvent } from '../machines/s
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import { withMeta } from '../protocol/meta.ts';
 import { refused, requestClient } from './client-request.ts';
 import type { RequestSpec } from './client-request.ts';
 
@@ -17,6 +18,21 @@ export interface CallScope {
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   readonly roots: RootsRef;
+  /**
+   * Runs a call that outlives its request, outside the caps and once the answers of this turn are sent. Its answer goes to its own `replies`;
+   * the end of the session waits for it as for any other.
+   * @returns what cancels it
+   */
+  readonly detach: (call: Call) => (reason: Error) => void;
+  /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
+  readonly park: (call: Call) => void;
+}
+
+/** A task, as the handler sees it whose work it is. */
+export interface TaskHandle {
+  readonly taskId: string;
+  /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
+  describe(message: string): void;
 }
 
 /** Where the responses to a batch are gathered. */
@@ -43,7 +59,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-export type CallState = 'waiting' | 'running' | 'ended';
+export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
 export class Call {
   readonly id: RequestId;
@@ -86,6 +102,21 @@ export class Call {
     return this.#controller.signal;
   }
 
+  /** The client's request to whose stream belongs what is sent on this call's behalf. */
+  protected get relatedTo(): RequestId | undefined {
+    return this.id;
+  }
+
+  /** What everything that is sent on this call's behalf carries in its `_meta`. */
+  protected get meta(): JsonObject | undefined {
+    return undefined;
+  }
+
+  /** The task that this call is the work of, where it is one's. */
+  get task(): TaskHandle | undefined {
+    return undefined;
+  }
+
   /**
    * Asks the client on this call's behalf: when the call ends, so does the request.
    *
@@ -97,16 +128,22 @@ export class Call {
       return refused(new RuntimeError('CANCELLED', message));
     }
     this.#asked ??= new Set();
-    return requestClient(this.scope.correlation, { ...spec, relatedTo: this.id }, this.#asked);
+    const { relatedTo, meta } = this;
+    return requestClient(this.scope.correlation, { ...spec, relatedTo, meta }, this.#asked);
   }
 
-  /** Sends a notification that belongs to this call; nothing once it has ended. */
-  notify(method: string, params: JsonObject): void {
+  /**
+   * Sends a notification that belongs to this call; nothing once it has ended.
+   * @param rejected hears of one that JSON cannot hold
+   */
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     if (this.state === 'ended') return;
+    const { relatedTo, meta } = this;
     this.scope.writer.send({
       type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method, params }],
-      relatedTo: this.id,
+      frames: [{ jsonrpc: '2.0', method, params: meta ? withMeta(params, meta) : params }],
+      relatedTo,
+      ...(rejected ? { rejected } : {}),
     });
   }
 

@@ -9,6 +9,8 @@ export interface RequestSpec {
   readonly params?: JsonObject | undefined;
   /** See {@link ClientRequest.relatedTo}. */
   readonly relatedTo?: RequestId | undefined;
+  /** See {@link ClientRequest.meta}. */
+  readonly meta?: JsonObject | undefined;
   /** See {@link ClientRequest.timeoutMs}. */
   readonly timeoutMs: number;
   /** See {@link ClientRequest.maxTotalMs}. */
@@ -25,7 +27,7 @@ export interface RequestSpec {
  */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
-  { method, params, relatedTo, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
+  { method, params, relatedTo, meta, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
   open?: Set<ClientRequest>,
 ): Promise<JsonObject> {
   if (signal?.aborted) {
@@ -52,6 +54,7 @@ export function requestClient(
   const request: ClientRequest = {
     method,
     relatedTo,
+    meta,
     timeoutMs,
     maxTotalMs,
     ...(params ? { params } : {}),
@@ -70,8 +73,12 @@ export function requestClient(
 }
 
 /** The promise of a request that is not sent. A caller that forgets it does not end the process. */
-export function refused(error: RuntimeError): Promise<never> {
-  const promise = Promise.reject(error);
+export function refused(error: Error): Promise<never> {
+  return forgettable(Promise.reject(error));
+}
+
+/** A promise that may fail without anybody listening: whoever asks and does not wait has not failed. */
+export function forgettable<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

@@ -25,6 +25,7 @@ import type {
   OutboundFrame,
   RequestId,
 } from '../protocol/frames.ts';
+import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
@@ -112,7 +113,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #take(request: ClientRequest): void {
     const { maxPending, clock } = this.#options;
-    if (this.#pending.size >= maxPending) {
+    // A ping passes: whether the client is there must be known also when it owes many answers.
+    if (this.#pending.size >= maxPending && request.method !== Method.ping) {
       const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
       return request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
     }
@@ -127,10 +129,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   readonly #send = ({ id, request }: Pending): void => {
-    const { method, onProgress } = request;
+    const { method } = request;
     let params: JsonObject | undefined;
     try {
-      params = onProgress ? withProgressToken(request.params, id) : request.params;
+      params = paramsOf(request, id);
     } catch (error) {
       // The params are the caller's: reading them may run its code.
       return this.#reject(id, error);
@@ -210,7 +212,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const unsent = this.#held.has(pending);
     this.#end(id, ending);
     if (unsent) return;
-    const params = { requestId: id, reason };
+    const { meta } = request;
+    const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
     this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
   }
 
@@ -290,7 +293,8 @@ function fail(pending: Pending, error: RuntimeError): void {
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
-function withProgressToken(params: JsonObject | undefined, progressToken: RequestId): JsonObject {
-  const meta = params?.['_meta'];
-  return { ...params, _meta: { ...(meta as JsonObject | undefined), progressToken } };
+function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
+  const { params, meta, onProgress } = request;
+  if (!meta && !onProgress) return params;
+  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
 }

@@ -11,15 +11,8 @@ import type { Behaviour, Port, Ref } from '../machines/port.ts';
 import { plainActor } from '../machines/port.ts';
 import type { RouterInput } from '../machines/session.machine.ts';
 import type { RouterEvent } from '../machines/session-ports.ts';
-import { classifyMessage, describe, isJsonObject, isRequestId } from '../protocol/classify.ts';
-import {
-  RuntimeError,
-  errorResponse,
-  internalError,
-  shuttingDown,
-  textOfError,
-  toWireError,
-} from '../protocol/errors.ts';
+import { classifyMessage, describe, isRequestId } from '../protocol/classify.ts';
+import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type {
   InboundBatch,
@@ -29,15 +22,17 @@ import type {
   InvalidFrame,
   JsonObject,
   OutboundFrame,
+  OutboundResponse,
   RequestId,
   WireError,
 } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
-import { Call, isThenable } from './call.ts';
+import { Call } from './call.ts';
 import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
+import { HandlerRuns } from './handler-runs.ts';
 import {
   batchTooLong,
   beforeInitialize,
@@ -55,6 +50,8 @@ export interface RouterOptions {
   readonly maxRunning: number;
   /** Requests that wait for a handler; more are refused. */
   readonly maxWaiting: number;
+  /** Told whenever something comes from the client. */
+  readonly heard?: (() => void) | undefined;
   readonly report: Report;
 }
 
@@ -77,8 +74,11 @@ class Router implements Behaviour<RouterEvent> {
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
   #gate: (request: InboundRequest, replies: Replies) => void;
-  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
-  #unsettled = 0;
+  readonly #runs: HandlerRuns;
+  /** Calls that are no request in flight: they outlive theirs. */
+  readonly #detached = new Set<Call>();
+  /** Those of them that begin once this turn's answers are with the writer. */
+  readonly #starting: Call[] = [];
   /** What is done when nothing runs any more. */
   #onIdle: () => void = () => {};
   #acceptsBatches = false;
@@ -89,7 +89,12 @@ class Router implements Behaviour<RouterEvent> {
     this.#self = self;
     this.#gate = this.#refuseBeforeInitialize;
     this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
-    this.#queue = new CallQueue(options, (call) => this.#run(call));
+    this.#runs = new HandlerRuns({
+      report: options.report,
+      answered: (call, response) => this.#answer(call, response),
+      settled: () => this.#flush(),
+    });
+    this.#queue = new CallQueue(options, (call) => this.#runs.run(call));
   }
 
   get view(): ReadonlyMap<RequestId, Call> {
@@ -99,6 +104,7 @@ class Router implements Behaviour<RouterEvent> {
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
+        this.#options.heard?.();
         this.#route(event.frames);
         break;
       case 'gate.opened':
@@ -186,7 +192,14 @@ class Router implements Behaviour<RouterEvent> {
 
   #open(client: ClientDescription): void {
     const { writer, correlation, roots } = this.#input;
-    const scope: CallScope = { client, writer, correlation, roots };
+    const scope: CallScope = {
+      client,
+      writer,
+      correlation,
+      roots,
+      detach: (call) => this.#detach(call),
+      park: (call) => this.#park(call),
+    };
     this.#acceptsBatches = client.revision.batches;
     this.#gate = (request, replies) => this.#serve(request, scope, replies);
   }
@@ -197,7 +210,7 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #checkIdle(): void {
-    if (this.#calls.size === 0 && this.#unsettled === 0) this.#onIdle();
+    if (this.#calls.size === 0 && this.#runs.unsettled === 0) this.#onIdle();
   }
 
   // Requests in flight.
@@ -225,49 +238,8 @@ class Router implements Behaviour<RouterEvent> {
     handler.prepare().then(release, release);
   }
 
-  #run(call: Call): void {
-    try {
-      const result = call.handler(call.params, call);
-      if (isThenable(result)) {
-        // A promise of another kind becomes one of the platform's, which settles once.
-        Promise.resolve(result).then(
-          (late) => this.#succeedLate(call, late),
-          (error: unknown) => this.#failLate(call, error),
-        );
-        this.#unsettled++;
-      } else {
-        this.#succeed(call, result);
-      }
-    } catch (error) {
-      this.#fail(call, error);
-    }
-  }
-
-  #succeedLate(call: Call, result: unknown): void {
-    this.#unsettled--;
-    this.#succeed(call, result);
-    this.#flush();
-  }
-
-  #failLate(call: Call, error: unknown): void {
-    this.#unsettled--;
-    this.#fail(call, error);
-    this.#flush();
-  }
-
-  #succeed(call: Call, result: unknown): void {
-    if (call.state === 'ended') return;
-    if (!isJsonObject(result)) {
-      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
-      return this.#fail(call, new TypeError(message));
-    }
-    call.replies.add({ jsonrpc: '2.0', id: call.id, result });
-    this.#end(call);
-  }
-
-  #fail(call: Call, error: unknown): void {
-    if (call.state === 'ended') return;
-    call.replies.add(errorResponse(call.id, this.#wireError(call, error)));
+  #answer(call: Call, response: OutboundResponse): void {
+    call.replies.add(response);
     this.#end(call);
   }
 
@@ -277,20 +249,32 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #forget(call: Call): void {
+    if (this.#detached.delete(call)) return;
     this.#calls.delete(call.id);
     this.#queue.remove(call);
   }
 
-  #wireError(call: Call, error: unknown): WireError {
-    const wireError = toWireError(error);
-    if (wireError) return wireError;
-    this.#options.report({
-      level: 'error',
-      name: 'handler.failed',
-      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
-      details: { id: call.id, error },
-    });
-    return internalError;
+  // Beside the requests in flight.
+
+  #detach(call: Call): (reason: Error) => void {
+    call.state = 'running';
+    this.#detached.add(call);
+    this.#starting.push(call);
+    return (reason) => {
+      if (call.state === 'ended') return;
+      this.#forget(call);
+      call.abort(reason);
+    };
+  }
+
+  #park(call: Call): void {
+    this.#queue.park(call);
+    // Its place is free. A handler that has awaited something is in no turn of this actor's.
+    queueMicrotask(() => this.#flush());
+  }
+
+  #startDetached(): void {
+    for (const call of this.#starting.splice(0)) if (call.state !== 'ended') this.#runs.run(call);
   }
 
   #refuseOverload({ id, replies }: Call): void {
@@ -302,7 +286,7 @@ class Router implements Behaviour<RouterEvent> {
 
   #abandon(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
-    for (const call of [...this.#calls.values()]) {
+    for (const call of [...this.#calls.values(), ...this.#detached]) {
       this.#forget(call);
       call.abort(reason);
       call.replies.add(errorResponse(call.id, shuttingDown));
@@ -394,6 +378,7 @@ class Router implements Behaviour<RouterEvent> {
       this.#outbox = [];
       this.#input.writer.send({ type: 'frames.send', frames });
     }
+    this.#startDetached();
     this.#checkIdle();
   }
 }

@@ -12,6 +12,7 @@ import type {
   RequestId,
 } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import type { ClientUnresponsive } from './keepalive.machine.ts';
 import type { Ref } from './port.ts';
 
 /** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
@@ -69,6 +70,8 @@ export interface ClientRequest {
   readonly params?: JsonObject;
   /** The client's request on whose behalf it is sent. */
   readonly relatedTo?: RequestId | undefined;
+  /** More for the `_meta` of its params, and of its cancellation. */
+  readonly meta?: JsonObject | undefined;
   /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */
@@ -103,6 +106,7 @@ export type SessionFact =
   | { readonly type: 'roots.changed' }
   | { readonly type: 'calls.drained' }
   | { readonly type: 'input.ended' }
+  | ClientUnresponsive
   | OutputFlow
   | { readonly type: 'output.flushed' }
   | { readonly type: 'output.broken'; readonly error: unknown };
@@ -112,6 +116,8 @@ export type CloseCause =
   | { readonly kind: 'input-ended' }
   | { readonly kind: 'output-broken'; readonly error: unknown }
   | { readonly kind: 'shutdown'; readonly reason: string }
+  /** So many pings in a row had no answer, and nothing else was heard. */
+  | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
 export interface WriterInput {

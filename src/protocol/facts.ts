@@ -39,9 +39,16 @@ export type FactName =
   | 'transport.failed'
   /** Something other than the session wrote to stdout; it went to stderr. */
   | 'output.diverted'
+  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
+  | 'log.unsent'
   | 'session.state'
   | 'session.closed'
   | 'roots.updated'
+  | 'task.created'
+  /** A task's work is over: completed, failed or cancelled. */
+  | 'task.ended'
+  /** A task's time to live is over. */
+  | 'task.expired'
   /** XState's own logger. */
   | 'machine.log';
 

@@ -7,6 +7,7 @@ import type { ContentBlock, ToolOutput } from './content.ts';
 import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { TaskSupport } from '../protocol/tasks.ts';
 import { jsonSchemaOf } from './schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from './schema.ts';
 import type { SchemaSide } from './json-schema.ts';
@@ -30,6 +31,13 @@ interface ToolDescription extends Described {
   /** For a model: what it does, when to use it. */
   readonly description: string;
   readonly annotations?: ToolAnnotations;
+  /**
+   * Whether a client may call it as a task, and fetch the result later: `optional`, `required`, or `forbidden`, which is the default.
+   * To clients of a revision without tasks it is an ordinary tool.
+   *
+   * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
+   */
+  readonly taskSupport?: TaskSupport;
 }
 
 /** A tool; see {@link defineTool}. */

@@ -15,6 +15,8 @@ function startCall(options = {}) {
     roots: {} as never,
     writer: all.writer.ref,
     correlation: all.ref,
+    detach: () => () => {},
+    park: () => {},
   };
   const replies = { add: () => {}, drop: () => {} };
   const call = new Call(

@@ -7,4 +7,8 @@ export const revision20251125: Revision = {
   version: '2025-11-25',
   icons: true,
   invalidArgumentsAreResults: true,
+  tasks: true,
+  urlElicitation: true,
+  richForms: true,
+  samplingTools: true,
 };
