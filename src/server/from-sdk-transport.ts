@@ -79,9 +79,7 @@ class Connection {
       transport.onmessage = onmessage;
       transport.onclose = onclose;
       transport.onerror = onerror;
-      promised(() => finish()).catch((error: unknown) =>
-        this.#fault('did not close', error),
-      );
+      promised(() => finish()).catch((error: unknown) => this.#fault('did not close', error));
     };
   }
 
