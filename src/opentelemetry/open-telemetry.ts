@@ -36,8 +36,8 @@ export interface OpenTelemetryOptions {
   readonly propagator?: Pick<TextMapPropagator, 'extract'>;
   /** On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over stdio. */
   readonly attributes?: Attributes;
-  /** What `mcp.session.id` is, where the session has an id that the client knows. By default it is left out. */
-  readonly sessionId?: (call: IncomingCall) => string | undefined;
+  /** What `mcp.session.id` is. By default the id that the session has in this process. */
+  readonly sessionId?: (call: IncomingCall) => string;
 }
 
 /** Seconds, as the conventions ask. */
@@ -54,6 +54,7 @@ const scope = 'mcp-actors';
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
+  const { sessionId: sessionIdOf = ({ context }: IncomingCall) => context.session.id } = options;
   const tracer = tracerProvider.getTracer(scope);
   const durations = meterProvider.getMeter(scope).createHistogram('mcp.server.operation.duration', {
     description: 'How long a request took, from its start to its result',
@@ -65,14 +66,13 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
     const subject = subjectOf(call, options.attributes);
     const ambient = contexts.active();
     const parent = propagator.extract(ambient, carrierOf(call.params), metaGetter);
-    const sessionId = options.sessionId?.(call);
     const span = tracer.startSpan(
       subject.spanName,
       {
         kind: SpanKind.SERVER,
         attributes: {
           ...subject.spanAttributes,
-          ...(sessionId === undefined ? {} : { 'mcp.session.id': sessionId }),
+          'mcp.session.id': sessionIdOf(call),
         },
         links: ambientLinks(ambient, parent),
       },

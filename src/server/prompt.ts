@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
+import type { JsonObject } from '../protocol/frames.ts';
 import type { ContentBlock } from './content.ts';
 import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
@@ -27,7 +28,12 @@ export interface PromptMessage {
 export type PromptOutput =
   | string
   | readonly PromptMessage[]
-  | { readonly description?: string; readonly messages: readonly PromptMessage[] };
+  | {
+      /** Where absent, the prompt's own. */
+      readonly description?: string;
+      readonly messages: readonly PromptMessage[];
+      readonly _meta?: JsonObject;
+    };
 
 type ValuesOf<TArguments> = {
   readonly [
@@ -49,7 +55,8 @@ export interface Prompt extends Described {
 
 export interface PromptSpecification<TArguments extends PromptArguments> extends Described {
   readonly name: string;
-  readonly arguments?: TArguments;
+  /** In the order in which a client asks for them. */
+  readonly arguments?: TArguments & PromptArguments;
   get(args: ValuesOf<TArguments>, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
 }
 

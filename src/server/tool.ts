@@ -76,11 +76,14 @@ export interface ToolSpecification<
   /** Where given, every result carries `structured` that conforms to it. */
   readonly outputSchema?: TOutput;
   /** Runs with arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`. */
-  handler(
-    args: ParsedBy<TInput>,
-    context: HandlerContext,
-  ): OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+  readonly handler: NoInfer<Handler<TInput, TOutput>>;
 }
+
+/** Not inferred from: the output's type is that of the schema, so that a literal in it stays one (a handler that names no parameter needs `as const`). */
+type Handler<TInput, TOutput> = (
+  args: ParsedBy<TInput>,
+  context: HandlerContext,
+) => OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
 
 /**
  * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.

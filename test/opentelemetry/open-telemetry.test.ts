@@ -59,7 +59,11 @@ describe.each(revisions)('a tool call in %s', (revision) => {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'echo',
     };
-    expect(span?.attributes).toEqual({ ...common, 'jsonrpc.request.id': '7' });
+    expect(span?.attributes).toEqual({
+      ...common,
+      'jsonrpc.request.id': '7',
+      'mcp.session.id': expect.stringMatching(/./),
+    });
     expect(measurements).toEqual([
       {
         name: 'mcp.server.operation.duration',
@@ -115,7 +119,7 @@ describe('a span', () => {
     expect(spans().map(({ name }) => name)).toEqual(['tools/list', 'tools/call', 'tools/call']);
   });
 
-  test('carries what the author adds, and the session’s id where there is one [OTEL-01]', async () => {
+  test('carries what the author adds, and the session’s id that the author says [OTEL-01]', async () => {
     const { peer, spans, measurements } = await operate(
       {},
       {

@@ -122,7 +122,7 @@ describe('a tool', () => {
     const fails = defineTool({
       ...measure,
       name: 'fails',
-      handler: () => Promise.reject(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
+      handler: () => Promise.reject<never>(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
     });
     const { peer } = await operate({ tools: [fails] });
     expect(await peer.call('fails', { text: '' })).toEqual({

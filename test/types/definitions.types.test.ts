@@ -119,6 +119,43 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
+  test('a literal stays one, in every form of handler', () => {
+    const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
+    const json = {
+      type: 'object',
+      properties: { unit: { enum: ['mm', 'cm'] } },
+      required: ['unit'],
+    } as const;
+    const list: string[] = [];
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      handler: (args) => ({ structured: { unit: 'n' in args ? 'mm' : 'cm', list: ['a'] } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      handler: async (_args, { client }) => {
+        await Promise.resolve();
+        return { structured: { unit: client.revision.batches ? 'mm' : 'cm', list } };
+      },
+    });
+    defineTool({
+      ...described,
+      inputSchema: schema,
+      outputSchema: json,
+      handler({ unit }) {
+        return { structured: { unit: unit === 'mm' ? 'cm' : 'mm' } };
+      },
+    });
+    defineTool({
+      ...described,
+      outputSchema: json,
+      // @ts-expect-error no unit of the schema's
+      handler: (_args) => ({ structured: { unit: 'inch' } }),
+    });
+  });
+
   test('an error for the model needs no structure', () => {
     defineTool({ ...described, outputSchema, handler: () => ({ isError: true, content: [] }) });
   });
@@ -217,6 +254,23 @@ describe('the values of a prompt have the types of its arguments', () => {
         // @ts-expect-error the prompt has no such argument
         return String(args.other);
       },
+    });
+  });
+
+  test('a completion knows what it completes', () => {
+    definePrompt({
+      name: 'review',
+      arguments: {
+        code: {
+          required: true,
+          complete: (value, filled) => {
+            expectTypeOf(value).toEqualTypeOf<string>();
+            expectTypeOf(filled['style']).toEqualTypeOf<string | undefined>();
+            return [value];
+          },
+        },
+      },
+      get: ({ code }) => code,
     });
   });
 
