@@ -140,6 +140,79 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
     'PROGRESS-02': 'Progress stops when the request has ended.',
     'PROGRESS-04': 'Progress for a token that is none of ours is dropped.',
   },
+  'MCP 2025-03-26, basic/utilities/progress': {
+    'PROGRESS-05': 'Progress has a message from this revision on; older clients are sent none.',
+  },
+  'MCP 2025-11-25, basic/utilities/ping': {
+    'PING-01': 'A ping is answered at once with an empty result, in every state of a session.',
+    'PING-02': 'A ping of ours has no params, and any answer to it will do.',
+    'PING-03': 'A ping that is not answered in time fails with REQUEST_TIMEOUT, and is reported.',
+    'PING-04': 'A ping passes the cap of pending requests.',
+    'PING-05':
+      'A quiet client is pinged; so many silences in a row end the session as unresponsive, and one sign of life begins anew.',
+    'PING-06':
+      'How often is an option; a session that wants no keepalive, and a client that is not quiet, are sent no ping.',
+  },
+  'MCP 2025-11-25, server/utilities/logging': {
+    'LOG-01': 'A server that logs declares logging; one that does not declare it sends nothing.',
+    'LOG-02': 'Messages below the level that the client set are not sent; each level can be set.',
+    'LOG-03': 'A level that is none is -32602, and the level before stands.',
+    'LOG-04': 'A message has its level, its logger where it has one, and any data that JSON can hold.',
+    'LOG-05': 'Messages are rate-limited in a session; one message sums up what was left out.',
+  },
+  'ours, logging': {
+    'LOG-06': 'What JSON cannot hold, and what comes after the end of its request, harms nothing.',
+  },
+  'MCP 2025-11-25, client/sampling, "Capabilities"': {
+    'SAMPLE-01': 'Sampling is asked for only where it was declared; otherwise nothing is sent.',
+    'SAMPLE-02':
+      'Tools in sampling need sampling.tools, and a revision that knows them; so does a conversation that used some.',
+    'SAMPLE-03':
+      'includeContext other than none needs sampling.context where the revision has that capability.',
+  },
+  'MCP 2025-11-25, client/sampling, "Creating Messages"': {
+    'SAMPLE-04': 'The request says what the handler said, in the way that the revision knows.',
+    'SAMPLE-05': 'A result is one block or many, and is read alike; a malformed one is INVALID_RESPONSE.',
+  },
+  'MCP 2025-11-25, client/sampling, "Message Content Constraints"': {
+    'SAMPLE-06': 'Uses of tools are followed by their results, alone in a message of the user.',
+  },
+  'MCP 2025-11-25, client/sampling, "Error Handling"': {
+    'SAMPLE-07': 'A refusal by the user is the caller’s to see: REQUEST_FAILED with code -1.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Capabilities"': {
+    'ELICIT-01':
+      'A form is sent where elicitation is {} or has form; {url: {}} alone does not mean form. Otherwise nothing is sent.',
+    'ELICIT-02': 'A URL is sent only where elicitation.url was declared.',
+    'ELICIT-03': 'Elicitation begins with 2025-06-18, URLs with 2025-11-25: older clients are sent none.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Requested Schema"': {
+    'ELICIT-04':
+      'Forms are flat objects of strings with formats, numbers, integers, booleans and choices; anything else is refused where it is defined, by name.',
+    'ELICIT-05':
+      'The requested schema has what the revision knows: 2025-06-18 has enumNames and no default but a boolean’s, and no choice of several.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Response Actions"': {
+    'ELICIT-06': 'accept, decline and cancel are told apart; any other action is INVALID_RESPONSE.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Form Mode Security"': {
+    'ELICIT-07': 'Content is checked against the form, on accept only; a fault is named.',
+  },
+  'MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"': {
+    'ELICIT-08':
+      'A URL elicitation has its mode, a message, a valid URL without credentials, and an id that is unique and cannot be guessed.',
+  },
+  'MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"': {
+    'ELICIT-09': 'A completion is told once, and only to the client that was asked.',
+  },
+  'MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"': {
+    'ELICIT-10': 'A request that needs a URL opened first is -32042 with its elicitations.',
+  },
+  'ours, handlers': {
+    'CTX-01': 'A request with a schema gives what has passed it; what has not is INVALID_RESPONSE.',
+    'CTX-02': 'A hundred handlers that await their clients hold up nobody else.',
+    'CTX-03': 'A handler sees its session: id, revision and state.',
+  },
   'MCP 2025-11-25, basic/utilities/progress, "Behavior Requirements"': {
     'PROGRESS-03': 'Progress is rate-limited.',
   },
@@ -163,6 +236,23 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
     'ROOTS-14':
       'A URI that is not file: and a repeated one are skipped with a reason; order is kept; a name of the wrong type is dropped.',
     'ROOTS-18': 'Unknown members and nextCursor are tolerated.',
+  },
+  'MCP 2025-11-25, basic/transports, "Sending Messages to the Server"': {
+    'STREAM-01':
+      'What a handler sends while it serves a request is marked as that request’s, and goes on its stream.',
+  },
+  'MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"': {
+    'STREAM-02': 'What belongs to no request of the client’s goes on no request’s stream.',
+  },
+  'MCP 2025-11-25, basic/transports, "Security Warning"': {
+    'STREAM-03': 'A server on loopback refuses a foreign Host or Origin with 403.',
+  },
+  'MCP 2025-11-25, basic/transports, "Session Management"': {
+    'STREAM-04': 'A session has an id of its own; an unknown or ended one is 404.',
+  },
+  'MCP 2025-11-25, basic/transports, "Custom Transports"': {
+    'STREAM-05':
+      'Whatever carries messages both ways carries a session: the official clients work over each transport.',
   },
   'MCP 2025-11-25, basic/transports, "stdio"': {
     'STDIO-01': 'Messages are lines of UTF-8 JSON, however the bytes are cut into chunks.',
@@ -248,7 +338,74 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
     'RES-03': 'updated goes to subscribers only, and not after unsubscribe.',
   },
   'MCP 2025-11-25, server/resources, "Capabilities"': {
-    'RES-04': 'subscribe is declared; listChanged is not.',
+    'RES-04': 'resources is declared with subscribe and listChanged.',
+  },
+  'MCP 2025-11-25, server/resources, "Resource Templates"': {
+    'RES-05':
+      'A URI is read through the template that it follows, with the variables decoded; a fixed resource wins.',
+  },
+  'MCP 2025-11-25, server/resources, "Security Considerations"': {
+    'RES-06': 'What is no URI is -32602, and cannot be defined.',
+  },
+  'MCP 2025-11-25, server/resources, "Listing Resources"': {
+    'RES-07': 'Resources and templates are listed with what the revision knows, each once.',
+  },
+  'MCP 2025-11-25, server/resources, "List Changed Notification"': {
+    'RES-08': 'The client is told when what a template lists has changed.',
+  },
+  'MCP 2025-11-25, server/tools, "Capabilities"': {
+    'TOOLS-08': 'tools is declared with listChanged, where the server has tools and only there.',
+  },
+  'MCP 2025-11-25, server/tools, "Calling Tools"': {
+    'TOOLS-09': 'A tool is called with its arguments, and its result has content.',
+  },
+  'MCP 2025-11-25, server/tools, "Tool Result"': {
+    'TOOLS-10':
+      'Content is text, images, audio, resource links and embedded resources; what its revision does not know a client is told in words.',
+  },
+  'MCP 2025-11-25, server/prompts, "Capabilities"': {
+    'PROMPT-01': 'prompts is declared with listChanged.',
+  },
+  'MCP 2025-11-25, server/prompts, "Listing Prompts"': {
+    'PROMPT-02': 'Prompts are listed with their arguments and what the revision knows.',
+  },
+  'MCP 2025-11-25, server/prompts, "Getting a Prompt"': {
+    'PROMPT-03': 'A prompt is got as messages of either role with any content.',
+  },
+  'MCP 2025-11-25, server/prompts, "Error Handling"': {
+    'PROMPT-04':
+      'An unknown name, and an argument that is missing, unknown or no string, are -32602 and named.',
+  },
+  'MCP 2025-11-25, server/prompts, "Security"': {
+    'PROMPT-05': 'What a prompt gives is checked before it is sent.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Capabilities"': {
+    'COMPL-01':
+      'completions is declared where something completes, from 2025-03-26 on; where nothing does, completion is -32601.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Completion Results"': {
+    'COMPL-02': 'At most 100 values are sent, best first, with how many there are and whether there are more.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Error Handling"': {
+    'COMPL-03': 'An unknown reference or argument, and a malformed request, are -32602.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Requesting Completions"': {
+    'COMPL-04': 'What has been filled in already is context, from 2025-06-18 on.',
+  },
+  'MCP 2025-11-25, server/utilities/pagination, "Response Format"': {
+    'PAGE-01': 'A list longer than a page has a cursor for the next one, and the last page has none.',
+  },
+  'MCP 2025-11-25, server/utilities/pagination, "Implementation Guidelines"': {
+    'PAGE-02':
+      'Cursors are stable: what stays while pages are asked for is neither skipped nor repeated.',
+  },
+  'MCP 2025-11-25, server/tools, "List Changed Notification"': {
+    'LIST-01': 'Adding, removing, enabling and disabling is told with list_changed of its kind.',
+  },
+  'ours, lists': {
+    'LIST-02': 'Changes in a row are told once; a list that never stops changing is told of nevertheless.',
+    'LIST-03': 'No change is told before the client is ready; what changed until then is told after.',
+    'LIST-04': 'Each session is told until it ends, and holds no timer after.',
   },
   'MCP 2025-11-25, client/roots, "Security Considerations"': {
     'ROOTS-21':
@@ -258,6 +415,72 @@ const demands: { readonly [source: string]: { readonly [id: string]: string } } 
       'A path is inside a root by its real path and by whole segments: /a/b does not contain /a/bc.',
     'BOUND-02': 'A link that leads out of the roots is refused, and checked again at open.',
     'BOUND-03': 'A path that is not there yet is judged by its nearest existing ancestor.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Support and Handling"': {
+    'TASKS-01': 'Where tasks are not declared, or not known to the revision, params.task is ignored.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"': {
+    'TASKS-02':
+      'A tool whose taskSupport is required is -32601 without a task, one that is forbidden is -32601 with one.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Capabilities"': {
+    'TASKS-03': 'tasks is declared where some tool may run as one, with list, cancel and tools/call.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task ID Requirements"': {
+    'TASKS-04': 'Task ids are strings of the server’s own, unique, and cannot be guessed.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Status Lifecycle"': {
+    'TASKS-05': 'A task begins as working.',
+    'TASKS-06': 'A task takes the valid paths only, and stays in a terminal status.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Input Required Status"': {
+    'TASKS-07': 'A task that needs an answer of the client’s is input_required, and working again after.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "TTL and Resource Management"': {
+    'TASKS-08': 'Every task response has createdAt and lastUpdatedAt, ISO 8601.',
+    'TASKS-09': 'The actual ttl is told; the requested one is kept within bounds.',
+    'TASKS-10': 'Once its ttl has elapsed a task is gone, and its handler is cancelled.',
+    'TASKS-11': 'A pollInterval is suggested.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Result Retrieval"': {
+    'TASKS-12': 'A task-augmented request is answered with a CreateTaskResult at once.',
+    'TASKS-13': 'tasks/result blocks until the task is terminal.',
+    'TASKS-14':
+      'tasks/result gives exactly what the request would have been answered with, result or error.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"': {
+    'TASKS-15': 'What belongs to a task has the related-task metadata, in both directions of the server’s.',
+    'TASKS-16':
+      'The taskId of the params counts, whatever metadata says; get, list, cancel and status have none of it.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Notifications"': {
+    'TASKS-17': 'A change of the status is told by notifications/tasks/status, with the whole task.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Progress Notifications"': {
+    'TASKS-18': 'The progress token of the request is valid for the life of the task.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Listing"': {
+    'TASKS-19': 'tasks/list has pages, with a nextCursor where there are more, and holds every task that can be got.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Cancellation"': {
+    'TASKS-20': 'A task that is terminal cannot be cancelled: -32602.',
+    'TASKS-21': 'A task is cancelled before tasks/cancel is answered, and its work is stopped.',
+    'TASKS-22': 'A cancelled task stays cancelled, whatever becomes of its handler.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Protocol Errors"': {
+    'TASKS-23': 'A taskId that is none, or unknown, or expired is -32602; so is a cursor that was never given.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Execution Errors"': {
+    'TASKS-24': 'A task whose request failed, or whose result has isError, is failed, and its statusMessage says why.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Task Isolation and Access Control"': {
+    'TASKS-25': 'A session reaches its own tasks only.',
+  },
+  'MCP 2025-11-25, basic/utilities/tasks, "Resource Management"': {
+    'TASKS-26': 'Running and kept tasks are limited; one more is refused, retryable.',
+  },
+  'MCP 2025-11-25, basic/utilities/cancellation, "Behavior Requirements"': {
+    'TASKS-27': 'notifications/cancelled for the request does not cancel its task.',
   },
 };
 

@@ -43,6 +43,8 @@ class ClientTransport implements SdkTransport {
   #start: () => Promise<void> = () => this.#open();
   #send: (message: object) => Promise<void> = () => refused('The transport is not started');
   #close: () => void = () => this.#closed(() => {});
+  /** What has come so far has been handed on when this resolves. */
+  #handedOn = Promise.resolve();
 
   constructor(end: ClientEnd) {
     this.#end = end;
@@ -65,22 +67,37 @@ class ClientTransport implements SdkTransport {
     this.#start = () => refused('The transport is started already');
     this.#send = (message) => this.#end.send(message);
     const stop = this.#end.listen({
-      message: (message) => {
-        // What is no object is no message, and its reader would fail on it.
-        for (const each of [message].flat()) {
-          if (typeof each === 'object' && each !== null) this.onmessage?.(each);
-          else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
-        }
-      },
-      failed: (error) => this.onerror?.(error),
-      ended: () => this.#close(),
+      message: (message) => this.#later(() => this.#receive(message)),
+      failed: (error) => this.#later(() => this.onerror?.(error)),
+      ended: () => this.#later(() => this.#close()),
     });
     this.#close = () => this.#closed(stop);
     return Promise.resolve();
   }
 
+  /**
+   * Hands on one thing at a time, each in a microtask of its own: the SDK's clients take a response at once and a notification
+   * a microtask later, so progress that came in one chunk with its result would be progress of nothing.
+   */
+  #later(act: () => void): void {
+    const done = this.#handedOn.then(act);
+    this.#handedOn = done.catch(() => {});
+    done.catch((error: unknown) =>
+      this.onerror?.(error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+
+  #receive: (message: unknown) => void = (message) => {
+    for (const each of [message].flat() as unknown[]) {
+      // What is no object is no message, and its reader would fail on it.
+      if (typeof each === 'object' && each !== null) this.onmessage?.(each);
+      else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
+    }
+  };
+
   #closed(stop: () => void): void {
     this.#close = () => {};
+    this.#receive = () => {};
     this.#start = this.#send = () => refused('The connection has closed');
     stop();
     this.#end.end();
