@@ -239,8 +239,9 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #answer(call: Call, response: OutboundResponse): void {
-    call.replies.add(response);
+    // First its end: who takes the answer may want to end it, too.
     this.#end(call);
+    call.replies.add(response);
   }
 
   #end(call: Call): void {

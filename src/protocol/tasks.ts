@@ -32,7 +32,6 @@ export function relatedTask(taskId: string): JsonObject {
   return { 'io.modelcontextprotocol/related-task': { taskId } };
 }
 
-
 export type TaskReading =
   | { readonly ok: true; readonly requestedTtlMs: number | undefined }
   | { readonly ok: false; readonly fault: string };

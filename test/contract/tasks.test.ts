@@ -12,9 +12,9 @@ const transports = ['memory', 'stdio'] as const;
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel'];
 
 describe.each(
-  revisions.slice(0, 3).flatMap((revision) =>
-    transports.map((transport) => ({ revision, transport })),
-  ),
+  revisions
+    .slice(0, 3)
+    .flatMap((revision) => transports.map((transport) => ({ revision, transport }))),
 )('in $revision over $transport, which knows no tasks', (combination) => {
   test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
     const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
@@ -74,7 +74,11 @@ describe('a server some of whose tools run as tasks', () => {
       request(2, 'tools/call', { name: 'forbidden', task: {} }),
       request(3, 'tools/call', { name: 'echo', task: {} }),
     );
-    for (const [id, name] of [[1, 'required'], [2, 'forbidden'], [3, 'echo']] as const) {
+    for (const [id, name] of [
+      [1, 'required'],
+      [2, 'forbidden'],
+      [3, 'echo'],
+    ] as const) {
       const { code, message } = await peer.error(id);
       expect(code).toBe(-32601);
       expect(message).toContain(`"${name}"`);
@@ -196,7 +200,10 @@ describe('a task', () => {
     const { peer } = await operate({ tools: [steps] });
     const begun = await begin(peer, 'steps');
     await door.arrived();
-    expect(await look(peer, begun)).toMatchObject({ status: 'working', statusMessage: 'half of it' });
+    expect(await look(peer, begun)).toMatchObject({
+      status: 'working',
+      statusMessage: 'half of it',
+    });
     expect(peer.count('notifications/tasks/status')).toBe(0);
     door.release();
     expect(await change(peer)).not.toHaveProperty('statusMessage');

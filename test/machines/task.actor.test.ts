@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import { expect, onTestFinished, test } from 'vitest';
 import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
 import type { TaskEmitted, TaskEvent } from '../../src/machines/task.machine.ts';
-import { TestClock } from '../contract/test-clock.ts';
+import { TestClock } from 'mcp-actors/testing';
 
 function startTask(ttlMs = 1000) {
   const clock = new TestClock();
@@ -20,7 +20,10 @@ function startTask(ttlMs = 1000) {
   return { actor, clock, told };
 }
 
-const success: TaskEvent = { type: 'run.answered', response: { jsonrpc: '2.0', id: 1, result: {} } };
+const success: TaskEvent = {
+  type: 'run.answered',
+  response: { jsonrpc: '2.0', id: 1, result: {} },
+};
 
 test.each([
   ['working', []],

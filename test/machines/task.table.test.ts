@@ -145,10 +145,7 @@ describe('the status message', () => {
     [undefined, []],
     ['half', ['says how far it is']],
     ["Waiting for the client's answer to elicitation/create", ['asks']],
-    [
-      "Waiting for the client's answer to elicitation/create",
-      ['asks', 'says how far it is'],
-    ],
+    ["Waiting for the client's answer to elicitation/create", ['asks', 'says how far it is']],
     ['half', ['asks', 'says how far it is', 'is answered']],
     [undefined, ['says how far it is', 'succeeds']],
     ['no luck', ['says how far it is', 'gives an error result']],

@@ -8,11 +8,13 @@ import { withMeta } from '../../protocol/meta.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { Task } from '../../protocol/tasks.ts';
 
+/** What a request for a result is answered with. */
+type Outcome = JsonObject | ProtocolError;
+
 /** A request for a result that is not there yet. */
 interface Waiter {
   readonly requestId: RequestId;
-  /** Ends the wait with what this gives or throws. */
-  settle(outcome: () => JsonObject): void;
+  settle(outcome: Outcome): void;
 }
 
 /** True where nothing more becomes of a task. */
@@ -75,28 +77,10 @@ export class KeptTask {
 
   /** The result, as soon as there is one; what it throws is the request's own error. */
   result(call: Call): JsonObject | Promise<JsonObject> {
-    if (this.hasEnded) return this.#outcome();
-    call.scope.park(call);
-    return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        requestId: call.id,
-        settle: (outcome) => {
-          this.#waiters.delete(waiter);
-          call.signal.removeEventListener('abort', giveUp);
-          try {
-            resolve(outcome());
-          } catch (error) {
-            reject(error);
-          }
-        },
-      };
-      const giveUp = () => {
-        this.#waiters.delete(waiter);
-        reject(call.signal.reason);
-      };
-      call.signal.addEventListener('abort', giveUp);
-      this.#waiters.add(waiter);
-    });
+    if (!this.hasEnded) return this.#wait(call);
+    const outcome = this.#outcome();
+    if (outcome instanceof ProtocolError) throw outcome;
+    return outcome;
   }
 
   /** How many requests wait for the result. */
@@ -106,7 +90,7 @@ export class KeptTask {
 
   /** Answers those that wait for the result. */
   settleWaiters(): void {
-    for (const waiter of [...this.#waiters]) waiter.settle(() => this.#outcome());
+    for (const waiter of [...this.#waiters]) waiter.settle(this.#outcome());
   }
 
   /**
@@ -116,26 +100,43 @@ export class KeptTask {
   dispose(reason: RuntimeError, answer: ProtocolError): void {
     this.#cancelRun(reason);
     this.#actor.stop();
-    for (const waiter of [...this.#waiters]) {
-      waiter.settle(() => {
-        throw answer;
-      });
-    }
+    for (const waiter of [...this.#waiters]) waiter.settle(answer);
   }
 
-  #outcome(): JsonObject {
+  #wait(call: Call): Promise<JsonObject> {
+    call.scope.park(call);
+    const { signal } = call;
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        requestId: call.id,
+        settle: (outcome) => {
+          this.#waiters.delete(waiter);
+          signal.removeEventListener('abort', giveUp);
+          if (outcome instanceof ProtocolError) reject(outcome);
+          else resolve(outcome);
+        },
+      };
+      const giveUp = () => {
+        this.#waiters.delete(waiter);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', giveUp);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #outcome(): Outcome {
     const { response } = this.#actor.getSnapshot().context;
     if (!response) {
-      throw new ProtocolError(ErrorCode.serverUnavailable, `The task ${this.taskId} was cancelled`, {
-        reason: 'cancelled',
-        retryable: false,
-      });
+      const data = { reason: 'cancelled', retryable: false };
+      const message = `The task ${this.taskId} was cancelled`;
+      return new ProtocolError(ErrorCode.serverUnavailable, message, data);
     }
     if ('result' in response) {
       return withMeta(response.result as JsonObject, relatedTask(this.taskId));
     }
     const { code, message, data } = response.error;
-    throw new ProtocolError(code, message, data);
+    return new ProtocolError(code, message, data);
   }
 }
 

@@ -26,7 +26,9 @@ export interface TasksFeature extends Feature {
 
 /** True where some tool may be called as a task: then the session declares tasks. */
 export function offersTasks(tools: Registry<Tool>): boolean {
-  return tools.list().some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
+  return tools
+    .list()
+    .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
 }
 
 /** The tasks of one session. */
