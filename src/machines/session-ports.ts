@@ -12,7 +12,6 @@ import type {
   RequestId,
 } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import type { ClientUnresponsive } from './keepalive.machine.ts';
 import type { Ref } from './port.ts';
 
 /** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
@@ -93,6 +92,13 @@ export interface ProgressReport {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
+}
+
+/** What the keepalive machine tells the session. */
+export interface ClientUnresponsive {
+  readonly type: 'client.unresponsive';
+  /** How many pings in a row had no answer. */
+  readonly failures: number;
 }
 
 /** What the session hears from its actors. */

@@ -2,8 +2,9 @@
  * The composition root: a definition and a transport become a session's actor system.
  */
 import { createActor } from 'xstate';
-import type { ActorRefFrom, InspectionEvent, Observer } from 'xstate';
+import type { ActorRefFrom, InspectionEvent, Observer, SnapshotFrom } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
+import { pingClient } from '../actors/ping.actor.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import type { sessionMachine } from '../machines/session.machine.ts';
@@ -11,6 +12,7 @@ import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { SessionHandle, SessionState } from './context/session-view.ts';
 import type { ServerDefinition } from './definition.ts';
 import { defaultLimits } from './limits.ts';
 import type { Limits } from './limits.ts';
@@ -31,20 +33,29 @@ export interface ListenOptions {
   readonly signal?: AbortSignal;
   /** Tests drive a session's time through this. */
   readonly clock?: Clock;
+  /** The time of day, for what clients are told of when: a task's timestamps. Tests drive it as they drive `clock`. */
+  readonly wallClock?: () => Date;
   /** XState's inspection events. Every event costs more while somebody inspects. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
 }
 
 /** A session that is being served. */
-export interface McpSession extends AsyncDisposable {
+export interface McpSession extends SessionHandle, AsyncDisposable {
   /** The session machine's actor: its state, its emitted events, its children. */
   readonly actor: ActorRefFrom<typeof sessionMachine>;
   /** Resolves when the session has ended, with why. Never rejects. */
   readonly closed: Promise<CloseCause>;
   /** Ends the session: what is in flight gets the drain time. Repeating it changes nothing. */
   shutdown(reason: string): void;
-  /** Tells the client that a resource has changed, if it has subscribed to it. */
-  resourceUpdated(uri: string): void;
+  /**
+   * Asks the client whether it is there. Any answer will do.
+   *
+   * @param options `timeoutMs`: by default the keepalive's
+   * @returns how long the answer took, milliseconds
+   * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
+   * @see MCP 2025-11-25, basic/utilities/ping
+   */
+  ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
 }
 
 /** A server. What it offers may change while sessions are open: their clients are told. */
@@ -55,6 +66,11 @@ export interface McpServer extends Omit<Offer, 'middleware'> {
   use(middleware: Middleware): void;
   /** Tells the clients that have subscribed to a resource that it has changed. */
   resourceUpdated(uri: string): void;
+  /**
+   * Tells the client that was asked to open a URL that it is done.
+   * @returns false where no open session has such an elicitation
+   */
+  elicitationCompleted(elicitationId: string): boolean;
 }
 
 /** Makes a server of a definition. It does nothing until it listens. */
@@ -81,6 +97,8 @@ export function createMcpServer(definition: ServerDefinition): McpServer {
     resourceUpdated: (uri) => {
       for (const session of sessions) session.resourceUpdated(uri);
     },
+    elicitationCompleted: (elicitationId) =>
+      [...sessions].some((session) => session.elicitationCompleted(elicitationId)),
   };
 }
 
@@ -90,19 +108,36 @@ function startSession(
   transport: Transport,
   options: ListenOptions,
 ): McpSession {
-  const { report = () => {}, clock = systemClock, onRootsUpdated, signal } = options;
+  const { report = () => {}, clock = systemClock, wallClock = () => new Date() } = options;
+  const { onRootsUpdated, signal } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const notify = (method: string, params?: JsonObject) => {
-    const snapshot = actor.getSnapshot();
-    if (!snapshot.matches('initialized') && !snapshot.matches('rootsKnown')) return;
+    if (!isOperating()) return;
     const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
-    snapshot.context.writer.send({ type: 'frames.send', frames: [frame] });
+    actor.getSnapshot().context.writer.send({ type: 'frames.send', frames: [frame] });
   };
-  const { logic, input, resourceUpdated, stop } = createSessionLogic(definition, offer, transport, {
+  const isOperating = () => {
+    const snapshot = actor.getSnapshot();
+    return snapshot.matches('initialized') || snapshot.matches('rootsKnown');
+  };
+  const whenOperating = (listener: () => void) => {
+    if (isOperating()) {
+      listener();
+      return () => {};
+    }
+    const subscription = actor.on('session.initialized', listener);
+    return () => subscription.unsubscribe();
+  };
+  const { logic, input, session, stop } = createSessionLogic(definition, offer, transport, {
+    id: crypto.randomUUID(),
+    state: () => nameOf(actor.getSnapshot().value),
     limits,
     report,
     clock,
     notify,
+    whenOperating,
+    timeOfDay: () => wallClock().toISOString(),
+    inspect: options.inspect,
   });
   const actor = createActor(logic, {
     input,
@@ -116,9 +151,14 @@ function startSession(
     let state = '';
     actor.subscribe({
       next: ({ value, output }) => {
-        const name = typeof value === 'string' ? value : Object.keys(value).join();
+        const name = nameOf(value);
         if (name !== state) {
-          report({ level: 'debug', name: 'session.state', message: name, details: { from: state } });
+          report({
+            level: 'debug',
+            name: 'session.state',
+            message: name,
+            details: { from: state },
+          });
         }
         state = name;
         if (output) resolve(output.cause);
@@ -154,12 +194,28 @@ function startSession(
     actor,
     closed,
     shutdown,
-    resourceUpdated,
+    id: session.id,
+    get state() {
+      return session.state;
+    },
+    resourceUpdated: session.resourceUpdated,
+    elicitationCompleted: session.elicitationCompleted,
+    ping: async ({ timeoutMs = limits.keepaliveTimeoutMs, signal: aborted } = {}) => {
+      const askedAt = clock.now();
+      const { correlation } = actor.getSnapshot().context;
+      await pingClient(correlation, { timeoutMs, signal: aborted });
+      return clock.now() - askedAt;
+    },
     [Symbol.asyncDispose]: async () => {
       shutdown('disposed');
       await closed;
     },
   };
+}
+
+/** The state that a session is in, whatever it is in within that. */
+function nameOf(value: SnapshotFrom<typeof sessionMachine>['value']): SessionState {
+  return typeof value === 'string' ? value : (Object.keys(value)[0] as SessionState);
 }
 
 /** A host's error in a listener is the host's: it must not end the session. */

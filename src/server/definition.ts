@@ -1,6 +1,7 @@
 /** What a server consists of, as its author writes it down. */
 import type { Implementation } from '../protocol/initialize.ts';
 import type { Root } from '../protocol/roots.ts';
+import type { LoggingOptions } from './context/session-contexts.ts';
 import type { Icon } from './described.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
@@ -22,6 +23,13 @@ export interface ServerDefinition extends Implementation {
   readonly resources?: readonly Resource[];
   readonly resourceTemplates?: readonly ResourceTemplate[];
   readonly prompts?: readonly Prompt[];
+  /**
+   * Declares completion though nothing completes yet: for prompts and templates that are added while sessions are open. Without it, a
+   * session in which nothing completes when it begins has no completion.
+   */
+  readonly completions?: true;
+  /** Where given, be it empty, handlers log to the client: `context.log`. */
+  readonly logging?: LoggingOptions;
   /** Resolves the client's roots as part of each query. Without it they stay URIs. */
   readonly resolveRoots?: RootsResolver;
 }

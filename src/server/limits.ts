@@ -44,10 +44,32 @@ export interface ListLimits {
   readonly pageSize: number;
   /** How long a list must not change before the client is told that it has, milliseconds. */
   readonly listChangedQuietMs: number;
+  /** Resources that a client may subscribe to at once; one more is refused. */
+  readonly maxSubscriptions: number;
+}
+
+/** Bounds of a session's tasks. */
+export interface TaskLimits {
+  /** Tasks whose handlers run at once; more are refused with a retryable error. */
+  readonly maxTasks: number;
+  /** Tasks that are kept at once, ended ones until their time to live is over. */
+  readonly maxKeptTasks: number;
+  /** How long a task is kept from its creation where the client asks for no time, milliseconds. A handler that still runs is cancelled. */
+  readonly taskTtlMs: number;
+  /** The longest time to live that a client gets, milliseconds. */
+  readonly maxTaskTtlMs: number;
+  /** How long a client should wait between two looks at a task, milliseconds; also the shortest time to live. */
+  readonly taskPollIntervalMs: number;
+}
+
+/** Bounds of what handlers log. */
+export interface LogLimits {
+  /** Log messages of one session that are sent within a second; the rest is summed up in one. */
+  readonly maxLogsPerSecond: number;
 }
 
 export interface Limits
-  extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits, ListLimits {}
+  extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits, ListLimits, LogLimits, TaskLimits {}
 
 export const defaultLimits: Limits = {
   maxLineBytes: 16 * MiB,
@@ -66,4 +88,14 @@ export const defaultLimits: Limits = {
   maxOvertakenRoots: 16,
   pageSize: 100,
   listChangedQuietMs: 50,
+  maxLogsPerSecond: 100,
+  keepaliveIntervalMs: 0,
+  keepaliveTimeoutMs: 10 * second,
+  keepaliveFailures: 3,
+  maxSubscriptions: 1024,
+  maxTasks: 64,
+  maxKeptTasks: 1024,
+  taskTtlMs: 60 * minute,
+  maxTaskTtlMs: 24 * 60 * minute,
+  taskPollIntervalMs: 1 * second,
 };

@@ -1,11 +1,7 @@
-import { toStandardJsonSchema } from '@valibot/to-json-schema';
-import { type } from 'arktype';
 import fc from 'fast-check';
 import { defineForm } from 'mcp-actors';
 import type { FormSource, JsonObject } from 'mcp-actors';
-import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { revision20250618 } from '../../src/protocol/revisions/2025-06-18.ts';
 import { revision20251125 } from '../../src/protocol/revisions/2025-11-25.ts';
 
@@ -34,7 +30,14 @@ describe('a form may have', () => {
     ['an older titled choice', { type: 'string', enum: ['a'], enumNames: ['A'], default: 'a' }],
     [
       'several choices',
-      { type: 'array', ...label, minItems: 1, maxItems: 2, items: { type: 'string', enum: ['a', 'b'] }, default: ['a', 'b'] },
+      {
+        type: 'array',
+        ...label,
+        minItems: 1,
+        maxItems: 2,
+        items: { type: 'string', enum: ['a', 'b'] },
+        default: ['a', 'b'],
+      },
     ],
     ['several titled choices', { type: 'array', items: { anyOf: [red, green] }, default: [] }],
   ])('%s [ELICIT-04]', (_, property) => {
@@ -52,26 +55,78 @@ describe('a form may not have', () => {
     ['an object', { type: 'object', properties: {} }, /"p" must be a string, number/],
     ['a list of objects', { type: 'array', items: { type: 'object' } }, /"p" is a list/],
     ['a list of texts', { type: 'array', items: { type: 'string' } }, /"p" is a list/],
-    ['a list of numbers', { type: 'array', items: { type: 'number', enum: [1] } }, /"p" has items of type "number"/],
+    [
+      'a list of numbers',
+      { type: 'array', items: { type: 'number', enum: [1] } },
+      /"p" has items of type "number"/,
+    ],
     ['null', { type: 'null' }, /"p" must be a string, number/],
     ['two types', { type: ['string', 'null'] }, /"p" must be a string, number/],
     ['no schema', 'string', /"p" must be a schema, this is "string"/],
-    ['another format', { type: 'string', format: 'uuid' }, /"p" has the format "uuid"; forms have email/],
+    [
+      'another format',
+      { type: 'string', format: 'uuid' },
+      /"p" has the format "uuid"; forms have email/,
+    ],
     ['another keyword', { type: 'number', exclusiveMinimum: 0 }, /"p" has "exclusiveMinimum"/],
-    ['a number with the keyword of a string', { type: 'number', minLength: 1 }, /"p" has "minLength"/],
-    ['a choice of numbers', { type: 'string', enum: [1, 2] }, /"p" must have an "enum" that is a list of strings/],
+    [
+      'a number with the keyword of a string',
+      { type: 'number', minLength: 1 },
+      /"p" has "minLength"/,
+    ],
+    [
+      'a choice of numbers',
+      { type: 'string', enum: [1, 2] },
+      /"p" must have an "enum" that is a list of strings/,
+    ],
     ['a choice of nothing', { type: 'string', enum: [] }, /"p" must have an "enum"/],
-    ['a titled choice of nothing', { type: 'string', oneOf: [] }, /"p" must have one value to choose/],
+    [
+      'a titled choice of nothing',
+      { type: 'string', oneOf: [] },
+      /"p" must have one value to choose/,
+    ],
     ['the same value twice', { type: 'string', enum: ['a', 'a'] }, /"p" has the value "a" twice/],
-    ['a union of types', { anyOf: [{ type: 'string' }, { type: 'null' }] }, /"p" must be a choice of strings/],
-    ['too few names', { type: 'string', enum: ['a', 'b'], enumNames: ['A'] }, /as many "enumNames" as values: 2/],
-    ['a default of another type', { type: 'integer', default: 1.5 }, /"p": its default must be a whole number/],
-    ['a default that is no choice', { type: 'string', enum: ['a'], default: 'b' }, /default must be one of "a"/],
-    ['a default too long', { type: 'string', maxLength: 1, default: 'ab' }, /default must have at most 1/],
-    ['bounds that exclude each other', { type: 'number', minimum: 2, maximum: 1 }, /"minimum" is more than "maximum"/],
+    [
+      'a union of types',
+      { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      /"p" must be a choice of strings/,
+    ],
+    [
+      'too few names',
+      { type: 'string', enum: ['a', 'b'], enumNames: ['A'] },
+      /as many "enumNames" as values: 2/,
+    ],
+    [
+      'a default of another type',
+      { type: 'integer', default: 1.5 },
+      /"p": its default must be a whole number/,
+    ],
+    [
+      'a default that is no choice',
+      { type: 'string', enum: ['a'], default: 'b' },
+      /default must be one of "a"/,
+    ],
+    [
+      'a default too long',
+      { type: 'string', maxLength: 1, default: 'ab' },
+      /default must have at most 1/,
+    ],
+    [
+      'bounds that exclude each other',
+      { type: 'number', minimum: 2, maximum: 1 },
+      /"minimum" is more than "maximum"/,
+    ],
     ['a length that is none', { type: 'string', minLength: -1 }, /"minLength" is -1/],
-    ['a pattern that is none', { type: 'string', pattern: '(' }, /"p" has a pattern that is no regular expression/],
-    ['a title that is none', { type: 'string', title: 7 }, /"p": "title" must be a string, this is 7/],
+    [
+      'a pattern that is none',
+      { type: 'string', pattern: '(' },
+      /"p" has a pattern that is no regular expression/,
+    ],
+    [
+      'a title that is none',
+      { type: 'string', title: 7 },
+      /"p": "title" must be a string, this is 7/,
+    ],
   ])('%s [ELICIT-04]', (_, property, message) => {
     expect(() => formOf(property)).toThrow(TypeError);
     expect(() => formOf(property)).toThrow(message);
@@ -80,9 +135,21 @@ describe('a form may not have', () => {
   test.each<[string, unknown, RegExp]>([
     ['another root', { type: 'array', items: {} }, /must have "type": "object"/],
     ['no properties', { type: 'object' }, /"properties" must be an object, this is missing/],
-    ['patterns for names', { type: 'object', properties: {}, patternProperties: {} }, /"patternProperties"/],
-    ['a name required that is none', { type: 'object', properties: {}, required: ['q'] }, /requires "q"/],
-    ['no list of names', { type: 'object', properties: {}, required: 'q' }, /"required" must be a list/],
+    [
+      'patterns for names',
+      { type: 'object', properties: {}, patternProperties: {} },
+      /"patternProperties"/,
+    ],
+    [
+      'a name required that is none',
+      { type: 'object', properties: {}, required: ['q'] },
+      /requires "q"/,
+    ],
+    [
+      'no list of names',
+      { type: 'object', properties: {}, required: 'q' },
+      /"required" must be a list/,
+    ],
   ])('%s [ELICIT-04]', (_, schema, message) => {
     expect(() => defineForm(schema as FormSource)).toThrow(message);
   });
@@ -91,10 +158,22 @@ describe('a form may not have', () => {
 describe('for 2025-06-18, a form', () => {
   test.each([
     [{ type: 'string', pattern: 'x', default: 'x' }, { type: 'string' }],
-    [{ type: 'string', format: 'email', default: 'a@b' }, { type: 'string', format: 'email' }],
-    [{ type: 'integer', minimum: 1, default: 1 }, { type: 'integer', minimum: 1 }],
-    [{ type: 'boolean', default: true }, { type: 'boolean', default: true }],
-    [{ type: 'string', enum: ['a'], default: 'a' }, { type: 'string', enum: ['a'] }],
+    [
+      { type: 'string', format: 'email', default: 'a@b' },
+      { type: 'string', format: 'email' },
+    ],
+    [
+      { type: 'integer', minimum: 1, default: 1 },
+      { type: 'integer', minimum: 1 },
+    ],
+    [
+      { type: 'boolean', default: true },
+      { type: 'boolean', default: true },
+    ],
+    [
+      { type: 'string', enum: ['a'], default: 'a' },
+      { type: 'string', enum: ['a'] },
+    ],
     [
       { type: 'string', oneOf: [red, green], default: '#f00' },
       { type: 'string', enum: ['#f00', '#0f0'], enumNames: ['Red', 'Green'] },
@@ -107,11 +186,17 @@ describe('for 2025-06-18, a form', () => {
     expect(asked(property, revision20250618)).toEqual(older);
   });
 
-  test.each([{ enum: ['a'] }, { anyOf: [red] }])('of several choices %j is refused by name [ELICIT-05]', (items) => {
-    expect(() => asked({ type: 'array', items }, revision20250618)).toThrow(
-      expect.objectContaining({ code: 'CAPABILITY_MISSING', message: expect.stringMatching(/"p".*2025-06-18/) }),
-    );
-  });
+  test.each([{ enum: ['a'] }, { anyOf: [red] }])(
+    'of several choices %j is refused by name [ELICIT-05]',
+    (items) => {
+      expect(() => asked({ type: 'array', items }, revision20250618)).toThrow(
+        expect.objectContaining({
+          code: 'CAPABILITY_MISSING',
+          message: expect.stringMatching(/"p".*2025-06-18/),
+        }),
+      );
+    },
+  );
 });
 
 describe('content', () => {
@@ -126,7 +211,14 @@ describe('content', () => {
     [
       { type: 'string', format: 'date' },
       ['2025-11-25', '2024-02-29', '2000-02-29', '0099-01-01'],
-      ['2025-02-29', '1900-02-29', '2025-13-01', '2025-00-10', '25-11-2025', '2025-11-25T00:00:00Z'],
+      [
+        '2025-02-29',
+        '1900-02-29',
+        '2025-13-01',
+        '2025-00-10',
+        '25-11-2025',
+        '2025-11-25T00:00:00Z',
+      ],
     ],
     [
       { type: 'string', format: 'date-time' },
@@ -167,89 +259,33 @@ describe('content', () => {
       required: ['name'],
     });
     expect(await form.read({ name: 'x', more: 1, toString: 2 })).toEqual({ name: 'x' });
-    await expect(form.read({ age: 'x' })).rejects.toThrow(/"age" must be a number.*"name" is missing/);
-  });
-});
-
-describe('a form from a library', () => {
-  const expected = {
-    type: 'object',
-    properties: {
-      email: { type: 'string', format: 'email' },
-      age: { type: 'integer', minimum: 18, maximum: 120 },
-      color: { type: 'string', enum: ['red', 'green'] },
-      tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } },
-      news: { type: 'boolean' },
-    },
-    required: ['email', 'age', 'color', 'tags'],
-  };
-  const schemas = {
-    zod: z.object({
-      email: z.email(),
-      age: z.int().min(18).max(120),
-      color: z.enum(['red', 'green']),
-      tags: z.array(z.enum(['a', 'b'])),
-      news: z.boolean().optional(),
-    }),
-    valibot: toStandardJsonSchema(
-      v.object({
-        email: v.pipe(v.string(), v.email()),
-        age: v.pipe(v.number(), v.integer(), v.minValue(18), v.maxValue(120)),
-        color: v.union([v.literal('red'), v.literal('green')]),
-        tags: v.array(v.picklist(['a', 'b'])),
-        news: v.optional(v.boolean()),
-      }),
-    ),
-    arktype: type({
-      email: 'string.email',
-      age: '18 <= number.integer <= 120',
-      color: "'red' | 'green'",
-      tags: "('a' | 'b')[]",
-      'news?': 'boolean',
-    }),
-  };
-  const content = { email: 'a@b.example', age: 20, color: 'red', tags: ['a'] };
-
-  test.each(Object.entries(schemas))('%s asks the same, and checks by itself [ELICIT-04] [ELICIT-07]', async (_, schema) => {
-    const form = defineForm(schema);
-    const { properties, required } = form.requestedSchema(revision20251125);
-    const color = (properties as { readonly color: { readonly enum: readonly string[] } }).color;
-    expect([...color.enum].sort()).toEqual(['green', 'red']);
-    expect({ ...(properties as object), color: expected.properties.color }).toEqual(expected.properties);
-    expect([...(required as string[])].sort()).toEqual([...expected.required].sort());
-    expect(await form.read(content)).toEqual(content);
-    await expect(form.read({ ...content, age: 3 })).rejects.toThrow(/age/);
-  });
-
-  test('may transform and fill in defaults [ELICIT-07]', async () => {
-    const form = defineForm(
-      z.object({ day: z.iso.date().transform((day) => new Date(day)), news: z.boolean().default(true) }),
+    await expect(form.read({ age: 'x' })).rejects.toThrow(
+      /"age" must be a number.*"name" is missing/,
     );
-    const filled = await form.read({ day: '2025-11-25' });
-    expect(filled).toEqual({ day: new Date('2025-11-25'), news: true });
-    expect(form.requestedSchema(revision20251125)['required']).toEqual(['day']);
-  });
-
-  test('says which property no form can have [ELICIT-04]', () => {
-    expect(() => defineForm(z.object({ ok: z.string(), address: z.object({}) }))).toThrow(/"address"/);
-    expect(() => defineForm(z.object({ age: z.number().positive() }))).toThrow(/"age" has "exclusiveMinimum"/);
-    expect(() => defineForm(z.object({ nick: z.string().nullable() }))).toThrow(/"nick"/);
-  });
-
-  test('gives titles to choices [ELICIT-05]', () => {
-    const color = z.union([z.literal('r').meta({ title: 'Red' }), z.literal('g')]);
-    const { properties } = defineForm(z.object({ color })).requestedSchema(revision20251125);
-    expect(properties).toEqual({
-      color: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }, { const: 'g', title: 'g' }] },
-    });
   });
 });
 
 describe('whatever a schema says', () => {
   const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
   const keyword = fc.constantFrom(
-    'type', 'title', 'description', 'default', 'minLength', 'maxLength', 'pattern', 'format', 'minimum', 'maximum',
-    'enum', 'enumNames', 'const', 'oneOf', 'anyOf', 'items', 'minItems', 'maxItems',
+    'type',
+    'title',
+    'description',
+    'default',
+    'minLength',
+    'maxLength',
+    'pattern',
+    'format',
+    'minimum',
+    'maximum',
+    'enum',
+    'enumNames',
+    'const',
+    'oneOf',
+    'anyOf',
+    'items',
+    'minItems',
+    'maxItems',
   );
   const value = fc.oneof(
     fc.constantFrom('string', 'number', 'integer', 'boolean', 'array', 'object', 'email', 'date'),
@@ -273,9 +309,13 @@ describe('whatever a schema says', () => {
           return;
         }
         const requestedSchema = form.requestedSchema(revision20251125);
-        expect(ElicitRequestFormParamsSchema.safeParse({ message: '', requestedSchema }).success).toBe(true);
+        expect(
+          ElicitRequestFormParamsSchema.safeParse({ message: '', requestedSchema }).success,
+        ).toBe(true);
         // What is asked for is a form again, and the same one.
-        expect(defineForm(requestedSchema as FormSource).requestedSchema(revision20251125)).toEqual(requestedSchema);
+        expect(defineForm(requestedSchema as FormSource).requestedSchema(revision20251125)).toEqual(
+          requestedSchema,
+        );
         await form.read({ p: given }).catch((error: unknown) => {
           expect(error).toMatchObject({ code: 'INVALID_RESPONSE' });
         });

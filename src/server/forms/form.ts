@@ -100,9 +100,9 @@ type ValuesOf<TSchema extends FormSchema> = {
     TSchema['properties'][K]
   >;
 } & {
-  readonly [K in keyof TSchema['properties'] as K extends RequiredOf<TSchema>
-    ? never
-    : K]?: ValueOf<TSchema['properties'][K]>;
+  readonly [
+    K in keyof TSchema['properties'] as K extends RequiredOf<TSchema> ? never : K
+  ]?: ValueOf<TSchema['properties'][K]>;
 };
 
 /** What a form can be made of. */

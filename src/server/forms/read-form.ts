@@ -65,7 +65,11 @@ const common = ['type', 'title', 'description', 'default'];
 const unionKeywords = ['enum', 'enumNames', 'const', 'oneOf', 'anyOf'];
 
 function readKind(name: string, what: string, schema: JsonObject): FormField {
-  const label = { name, title: text(schema, 'title', what), description: text(schema, 'description', what) };
+  const label = {
+    name,
+    title: text(schema, 'title', what),
+    description: text(schema, 'description', what),
+  };
   const type = schema['type'];
   if ((type === 'string' || type === undefined) && unionKeywords.some((key) => key in schema)) {
     allowKeywords(schema, what, [...common, ...unionKeywords]);
@@ -77,7 +81,11 @@ function readKind(name: string, what: string, schema: JsonObject): FormField {
     case 'number':
     case 'integer':
       allowKeywords(schema, what, [...common, 'minimum', 'maximum']);
-      return { ...label, kind: type, ...range(schema, what, 'minimum', 'maximum', Number.isFinite) };
+      return {
+        ...label,
+        kind: type,
+        ...range(schema, what, 'minimum', 'maximum', Number.isFinite),
+      };
     case 'boolean':
       allowKeywords(schema, what, common);
       return { ...label, kind: 'boolean' };
@@ -112,7 +120,9 @@ function checkPattern(pattern: string, what: string): void {
   try {
     RegExp(pattern, 'u');
   } catch (cause) {
-    throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, { cause });
+    throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, {
+      cause,
+    });
   }
 }
 
@@ -125,7 +135,9 @@ function readList(schema: JsonObject, what: string): Omit<ChoicesField, 'name' |
   }
   const { type = 'string' } = items;
   if (type !== 'string') {
-    throw new TypeError(`${what} has items of type ${describe(type)}; a form's choices are strings`);
+    throw new TypeError(
+      `${what} has items of type ${describe(type)}; a form's choices are strings`,
+    );
   }
   allowKeywords(items, what, ['type', 'enum', 'const', 'oneOf', 'anyOf']);
   const { options, style } = readOptions(items, what);

@@ -22,7 +22,9 @@ export function requestedSchema(
   { fields, required }: FormDescription,
   revision: Revision,
 ): JsonObject {
-  const describe = revision.richForms ? describeField : (field: FormField) => describePlain(field, revision);
+  const describe = revision.richForms
+    ? describeField
+    : (field: FormField) => describePlain(field, revision);
   const properties = fields.map((field) => [field.name, known(describe(field))]);
   return {
     type: 'object',
@@ -69,7 +71,13 @@ function describeChoice({ style, options }: ChoiceField): JsonObject {
   };
 }
 
-function titled({ value, title = value }: { readonly value: string; readonly title?: string | undefined }) {
+function titled({
+  value,
+  title = value,
+}: {
+  readonly value: string;
+  readonly title?: string | undefined;
+}) {
   return { const: value, title };
 }
 
