@@ -36,13 +36,13 @@ export class Registry<T> {
     const key = this.#keyOf(item);
     if (this.#entries.has(key)) throw new TypeError(`There is a ${this.#kind} "${key}" already`);
     this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
-    this.#changed();
+    this.announce();
   }
 
   /** False where there was none. */
   remove(key: string): boolean {
     const removed = this.#entries.delete(key);
-    if (removed) this.#changed();
+    if (removed) this.announce();
     return removed;
   }
 
@@ -78,15 +78,16 @@ export class Registry<T> {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Says that the list has changed though none of these items has: what a resource template lists, for example. */
+  announce(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   #enable(key: string, enabled: boolean): void {
     const entry = this.#entries.get(key);
     if (!entry) throw new TypeError(`There is no ${this.#kind} "${key}"`);
     if (entry.enabled === enabled) return;
     entry.enabled = enabled;
-    this.#changed();
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
+    this.announce();
   }
 }

@@ -3,9 +3,13 @@
  *
  * @see MCP 2025-11-25, server/resources
  */
+import { describe } from '../protocol/classify.ts';
 import type { ResourceContents } from './content.ts';
 import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
+import { isUri } from './uri.ts';
+import { uriTemplate } from './uri-template.ts';
+import type { UriTemplate, Variables } from './uri-template.ts';
 
 /** Hints for a host: who a content is for, how important it is, when it was last changed. */
 export interface Annotations {
@@ -16,8 +20,8 @@ export interface Annotations {
   readonly lastModified?: string;
 }
 
-/** The contents of a resource; a string is text with the resource's own `mimeType`. */
-export type ReadResult = string | readonly ResourceContents[];
+/** The contents of a resource: a string is text and bytes are sent as base64, both with the resource's own `mimeType`. */
+export type ReadResult = string | Uint8Array | readonly ResourceContents[];
 
 /** What a list shows of a resource. */
 export interface ResourceDescription extends Described {
@@ -44,32 +48,95 @@ export type Complete = (
   context: HandlerContext,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** Resources whose URI follows an RFC 6570 template. */
-export interface ResourceTemplate extends Described {
-  /** RFC 6570, such as `notes://{user}/{+path}`. */
-  readonly uriTemplate: string;
+interface TemplateDescription extends Described {
   readonly name: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
-  /** The resources that there are now, shown in `resources/list`. */
+  /**
+   * The resources that there are now, shown in `resources/list` after the fixed ones, in the order of their URIs. Called for each page.
+   * Where they change, call `resourceTemplates.announce()` of the server.
+   */
   list?(
     context: HandlerContext,
   ): readonly ResourceDescription[] | Promise<readonly ResourceDescription[]>;
-  /** Completion of the template's variables, by name. */
-  readonly complete?: { readonly [variable: string]: Complete };
-  read(
-    uri: string,
-    variables: { readonly [name: string]: string | readonly string[] },
-    context: HandlerContext,
-  ): ReadResult | Promise<ReadResult>;
 }
 
-/** Defines a resource with a fixed URI. */
+/** Resources whose URI follows a template; see {@link defineResourceTemplate}. */
+export interface ResourceTemplate extends TemplateDescription, UriTemplate {
+  readonly uriTemplate: string;
+  readonly complete?: { readonly [variable: string]: Complete | undefined };
+  read(uri: string, variables: never, context: HandlerContext): TemplateReadResult;
+}
+
+type TemplateReadResult = ReadResult | undefined | Promise<ReadResult | undefined>;
+
+/** The values of a template's variables: those that a URI may lack are optional, and one with `*` is a list. */
+export type VariablesOf<TTemplate extends string> = string extends TTemplate
+  ? Variables
+  : { readonly [K in keyof Collected<TTemplate>]: Collected<TTemplate>[K] };
+
+type Collected<TTemplate extends string> =
+  TTemplate extends `${string}{${infer TExpression}}${infer TRest}`
+    ? InExpression<TExpression> & Collected<TRest>
+    : unknown;
+
+type InExpression<TExpression extends string> =
+  TExpression extends `${'#' | '.' | '/' | ';' | '?' | '&'}${infer TNames}`
+    ? { readonly [K in keyof Listed<TNames>]?: Listed<TNames>[K] }
+    : TExpression extends `+${infer TNames}`
+      ? Listed<TNames>
+      : Listed<TExpression>;
+
+type Listed<TNames extends string> = TNames extends `${infer TName},${infer TRest}`
+  ? One<TName> & Listed<TRest>
+  : One<TNames>;
+
+type One<TName extends string> = TName extends `${infer TList}*`
+  ? { readonly [K in TList]: readonly string[] }
+  : { readonly [K in TName]: string };
+
+export interface ResourceTemplateSpecification<
+  TTemplate extends string,
+> extends TemplateDescription {
+  /** RFC 6570, such as `notes://{user}/{+path}`. A plain `{name}` does not match `/`, `?` or `#`; `{+name}` matches anything. */
+  readonly uriTemplate: TTemplate;
+  /** Completion of the template's variables, by name. */
+  readonly complete?: { readonly [K in keyof VariablesOf<TTemplate>]?: Complete };
+  /**
+   * Reads the resource with this URI. Gives `undefined` where there is none.
+   * @param variables what the URI says of the template's variables, percent-decoded; a client wrote it, so trust it as little as an argument
+   */
+  read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
+}
+
+/**
+ * Defines a resource with a fixed URI.
+ *
+ * @throws {TypeError} what is no URI
+ */
 export function defineResource(resource: Resource): Resource {
+  if (!isUri(resource.uri)) {
+    throw new TypeError(
+      `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${describe(resource.uri)}`,
+    );
+  }
   return resource;
 }
 
-/** Defines resources whose URI follows a template. */
-export function defineResourceTemplate(template: ResourceTemplate): ResourceTemplate {
-  return template;
+/**
+ * Defines resources whose URI follows a template. The types of the variables are taken from it.
+ *
+ * @throws {TypeError} what is no template, or one that cannot be matched; a completer of a variable that the template does not have
+ */
+export function defineResourceTemplate<const TTemplate extends string>(
+  template: ResourceTemplateSpecification<TTemplate>,
+): ResourceTemplate {
+  const { variables, match } = uriTemplate(template.uriTemplate);
+  const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
+  if (stray !== undefined) {
+    throw new TypeError(
+      `The template ${describe(template.uriTemplate)} has no variable ${describe(stray)} to complete`,
+    );
+  }
+  return { ...template, variables, match };
 }

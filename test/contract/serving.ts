@@ -1,6 +1,6 @@
 /** Sessions under test: every frame of theirs is checked, their time is simulated, and nothing of them outlives the test. */
 import { createMcpServer, defaultLimits, defineTool, memory } from 'mcp-actors';
-import type { HandlerContext, JsonObject, ServerDefinition, Tool, ToolOutput } from 'mcp-actors';
+import type { HandlerContext, JsonObject, McpServer, ServerDefinition, Tool, ToolOutput } from 'mcp-actors';
 import { converse, turn } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
@@ -36,6 +36,7 @@ function everyRevision(names: readonly TransportName[]) {
 }
 
 export interface Serving extends Conversation<TestWire> {
+  readonly server: McpServer;
   readonly clock: TestClock;
 }
 
@@ -44,14 +45,25 @@ export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clo
 }
 
 /** Starts a session of a server that has these features; it is checked and ended when the test is. */
-export function serve(
-  features: Partial<ServerDefinition>,
+export function serve(features: Partial<ServerDefinition>, options?: ServingOptions): Serving {
+  return connect(
+    createMcpServer({ name: 'under-test', version: '1.0.0', ...features }),
+    options,
+  );
+}
+
+/** Does the same for a server that there is already. */
+export function connect(
+  server: McpServer,
   { transport = 'memory', ...options }: ServingOptions = {},
 ): Serving {
   const clock = new TestClock();
-  const server = createMcpServer({ name: 'under-test', version: '1.0.0', ...features });
   const connection = transports[transport]();
-  const conversation = converse(server, { ...options, clock, check: officialSchemas }, connection);
+  const conversation = converse(
+    server,
+    { wallClock: () => new Date(clock.now()), ...options, clock, check: officialSchemas },
+    connection,
+  );
   onTestFinished(async () => {
     const { session, peer, wire } = conversation;
     const isOpen = () => session.actor.getSnapshot().status === 'active';
@@ -64,7 +76,7 @@ export function serve(
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
   });
-  return { ...conversation, clock };
+  return { ...conversation, server, clock };
 }
 
 export interface OperationOptions extends ServingOptions {

@@ -1,4 +1,5 @@
 /** A feature of a server in one session: the methods that it answers and the capabilities that it declares. */
+import type { InspectionEvent, Observer } from 'xstate';
 import type { Call, RequestHandler } from '../../actors/call.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../protocol/facts.ts';
@@ -24,6 +25,12 @@ export interface FeatureScope {
   contextOf(call: Call): HandlerContext;
   /** Sends a notification to the client. Before the session is in operation, and after its end, it does nothing. */
   notify(method: string, params?: JsonObject): void;
+  /** Calls back once the session is in operation, at once where it is already; until the returned function is called. */
+  whenOperating(listener: () => void): () => void;
+  /** Now, ISO 8601. */
+  timeOfDay(): string;
+  /** Hears what happens in the actors that a feature starts. */
+  readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void) | undefined;
   readonly report: Report;
   readonly clock: Clock;
   readonly limits: Limits;

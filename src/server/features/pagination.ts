@@ -34,6 +34,26 @@ export function pageOf<T>(
   return { items, nextCursor: btoa(`${kind}:${last.place}`) };
 }
 
+/** The cursor of a list whose items have no places: it names the text that it is ordered by. */
+export function textCursor(kind: string, text: string): string {
+  // As JSON, because a lone surrogate has no other encoding.
+  return btoa(`${kind}:${encodeURIComponent(JSON.stringify(text))}`);
+}
+
+/** The text in a cursor of {@link textCursor}; undefined for any other value. */
+export function readTextCursor(kind: string, cursor: unknown): string | undefined {
+  if (typeof cursor !== 'string') return undefined;
+  try {
+    const [named, text = '', ...more] = atob(cursor).split(':');
+    if (named !== kind || more.length > 0) return undefined;
+    const read: unknown = JSON.parse(decodeURIComponent(text));
+    return typeof read === 'string' ? read : undefined;
+  } catch {
+    // None of ours.
+    return undefined;
+  }
+}
+
 function readCursor(kind: string, cursor: unknown): number {
   if (cursor === undefined) return 0;
   const place = typeof cursor === 'string' ? placeIn(kind, cursor) : undefined;

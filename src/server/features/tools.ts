@@ -15,6 +15,7 @@ import type { Checked, SchemaCheck } from '../schema.ts';
 import { schemaOf } from '../tool.ts';
 import type { Tool } from '../tool.ts';
 import { SchemaCompiler } from '../validation.ts';
+import { blocksFor } from './content-revisions.ts';
 import type { Feature, FeatureScope } from './feature.ts';
 import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
@@ -67,6 +68,7 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
     stop: tellChanges([tools], {
       clock: scope.clock,
       quietMs: scope.limits.listChangedQuietMs,
+      whenOperating: scope.whenOperating,
       tell: () => scope.notify('notifications/tools/list_changed'),
     }),
   };
@@ -79,6 +81,7 @@ function invalidParams(message: string): ProtocolError {
 /** A tool as a revision's clients know it. */
 function describeTool(tool: Tool, revision: Revision): JsonObject {
   const { name, title, description, icons, inputSchema, outputSchema, annotations, _meta } = tool;
+  const { taskSupport } = tool;
   return {
     name,
     ...(title !== undefined && revision.structuredOutput ? { title } : {}),
@@ -89,6 +92,7 @@ function describeTool(tool: Tool, revision: Revision): JsonObject {
       ? { outputSchema: jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')) }
       : {}),
     ...(annotations && revision.toolAnnotations ? { annotations } : {}),
+    ...(taskSupport && revision.tasks ? { execution: { taskSupport } } : {}),
     ...(_meta && revision.structuredOutput ? { _meta } : {}),
   };
 }
@@ -166,7 +170,7 @@ class CallableTool {
 
 function resultOf({ content, structured, isError, _meta }: CheckedOutput, revision: Revision) {
   return {
-    content,
+    content: blocksFor(content, revision),
     ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
     ...(isError ? { isError } : {}),
     ...(_meta ? { _meta } : {}),
