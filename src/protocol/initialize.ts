@@ -74,7 +74,7 @@ export function initializeResult(server: ServerDescription, client: ClientDescri
   const { structuredOutput, icons: hasIcons } = client.revision;
   return {
     protocolVersion: client.revision.version,
-    capabilities,
+    capabilities: knownCapabilities(capabilities, client.revision),
     serverInfo: {
       ...info,
       ...(title !== undefined && structuredOutput ? { title } : {}),
@@ -82,6 +82,16 @@ export function initializeResult(server: ServerDescription, client: ClientDescri
       ...(websiteUrl !== undefined && hasIcons ? { websiteUrl } : {}),
     },
     ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** What a revision does not know is not declared to its clients. */
+function knownCapabilities(capabilities: JsonObject, revision: Revision): JsonObject {
+  const { completions, tasks, ...known } = capabilities;
+  return {
+    ...known,
+    ...(completions !== undefined && revision.completions ? { completions } : {}),
+    ...(tasks !== undefined && revision.tasks ? { tasks } : {}),
   };
 }
 
