@@ -6,8 +6,10 @@
 import { describe, isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
+export const taskSupports = ['forbidden', 'optional', 'required'] as const;
+
 /** Whether a tool may be called as a task; `forbidden` where it does not say. */
-export type TaskSupport = 'forbidden' | 'optional' | 'required';
+export type TaskSupport = (typeof taskSupports)[number];
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 

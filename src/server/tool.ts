@@ -6,7 +6,9 @@
 import type { ContentBlock, ToolOutput } from './content.ts';
 import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
+import { describe } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
 import { jsonSchemaOf } from './schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from './schema.ts';
@@ -88,7 +90,7 @@ type Handler<TInput, TOutput> = (
 /**
  * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
  *
- * @throws {TypeError} a name that the specification does not allow; a schema whose values are no objects, or that its library cannot
+ * @throws {TypeError} a name or a `taskSupport` that the specification does not allow; a schema whose values are no objects, or that its library cannot
  *   tell as JSON Schema. A JSON Schema that `ajv` cannot compile is found at the first call.
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
@@ -99,6 +101,11 @@ export function defineTool<
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
+    );
+  }
+  if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
+    throw new TypeError(
+      `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
     );
   }
   const defined = { inputSchema: noArguments, ...tool } as Tool;

@@ -150,6 +150,25 @@ describe('what a task sends', () => {
     expect(peer.count('notifications/progress')).toBe(2);
   });
 
+  test('is its log messages, until it has ended [TASKS-15]', async () => {
+    const door = gate();
+    const talking = taskTool('talking', async (_, { log }) => {
+      log.warning('begun');
+      await door.pass();
+      log.warning('too late');
+      return 'done';
+    });
+    const { peer } = await operate({ tools: [talking], logging: {} });
+    const { taskId } = await begin(peer, 'talking');
+    const { params } = await peer.notification('notifications/message');
+    expect(params).toEqual({ level: 'warning', data: 'begun', _meta: related(taskId) });
+    await door.arrived();
+    await peer.ask('tasks/cancel', { taskId });
+    door.release();
+    await peer.quiet();
+    expect(peer.count('notifications/message')).toBe(1);
+  });
+
   test('never names a task where there is none [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     peer.send(request(1, 'tools/call', { name: 'curious', _meta: { progressToken: 1 } }));

@@ -1,4 +1,4 @@
-import { createMcpServer } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, converse, gate, request } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
@@ -153,6 +153,13 @@ describe.each(transports)('a task over %s', (transport) => {
     expect(order[0]).toHaveProperty('id', 1);
     expect(order[1]).toHaveProperty('params.status', 'completed');
   });
+});
+
+test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) => {
+  const odd = { name: 'odd', description: 'Odd', taskSupport: taskSupport as never };
+  const define = () => defineTool({ ...odd, handler: () => '' });
+  expect(define).toThrow(/"odd"/);
+  expect(define).toThrow(TypeError);
 });
 
 describe('a task', () => {
