@@ -26,6 +26,7 @@ export const generatedPages: readonly URL[] = [
   'docs/opentelemetry.md',
   'docs/schemas.md',
   'docs/testing.md',
+  'docs/transports.md',
 ].map((path) => new URL(`../${path}`, import.meta.url));
 
 /** A page with its generated parts as the code makes them today. */

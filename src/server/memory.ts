@@ -1,6 +1,7 @@
 /**
- * The memory transport: a session and its peer in one process, without bytes between them. For embedding and for tests.
- * Messages are handed over as JSON values, copied through JSON so that neither side sees the other's objects.
+ * The memory transport: a session and its peer in one process. For embedding and for tests.
+ * Messages are copied as JSON, so that neither side sees the other's objects; they pass the reader and the writer of stdio, so that every
+ * limit holds here too.
  */
 import { Subject } from 'rxjs';
 import type { Observable } from 'rxjs';
