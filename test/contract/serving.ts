@@ -1,6 +1,13 @@
 /** Sessions under test: every frame of theirs is checked, their time is simulated, and nothing of them outlives the test. */
 import { createMcpServer, defaultLimits, defineTool, memory } from 'mcp-actors';
-import type { HandlerContext, JsonObject, McpServer, ServerDefinition, Tool, ToolOutput } from 'mcp-actors';
+import type {
+  HandlerContext,
+  JsonObject,
+  McpServer,
+  ServerDefinition,
+  Tool,
+  ToolOutput,
+} from 'mcp-actors';
 import { converse, turn } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
@@ -23,7 +30,7 @@ const transports = {
 export type TransportName = keyof typeof transports;
 
 /** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
-export const byteTransports = ['memory', 'stdio'] as const;
+const byteTransports = ['memory', 'stdio'] as const;
 
 /** Every revision over every transport. */
 export const combinations = everyRevision([...byteTransports, 'SDK memory', 'SDK stdio']);
@@ -46,10 +53,7 @@ export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clo
 
 /** Starts a session of a server that has these features; it is checked and ended when the test is. */
 export function serve(features: Partial<ServerDefinition>, options?: ServingOptions): Serving {
-  return connect(
-    createMcpServer({ name: 'under-test', version: '1.0.0', ...features }),
-    options,
-  );
+  return connect(createMcpServer({ name: 'under-test', version: '1.0.0', ...features }), options);
 }
 
 /** Does the same for a server that there is already. */

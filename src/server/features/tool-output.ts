@@ -51,12 +51,7 @@ export function textBlock(text: string): ContentBlock {
   return { type: 'text', text };
 }
 
-/**
- * Reads content blocks.
- *
- * @throws {TypeError} saying which is wrong, and how
- */
-export function readBlocks(content: unknown): readonly ContentBlock[] {
+function readBlocks(content: unknown): readonly ContentBlock[] {
   if (!Array.isArray(content)) {
     throw new TypeError(`"content" must be a list of blocks, this is ${describe(content)}`);
   }
