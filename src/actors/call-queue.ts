@@ -67,6 +67,13 @@ export class CallQueue {
     this.#running--;
   }
 
+  /** Counts a parked call again, though there may be no room: it runs on whether it is counted or not. */
+  resume(call: Call): void {
+    if (call.state !== 'parked') return;
+    call.state = 'running';
+    this.#running++;
+  }
+
   /** Starts what waits, as far as there is room. */
   startWaiting(): void {
     while (this.#waiting > 0 && this.#hasRoom()) {

@@ -26,6 +26,8 @@ export interface CallScope {
   readonly detach: (call: Call) => (reason: Error) => void;
   /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
   readonly park: (call: Call) => void;
+  /** Takes a place again for a call that has what it waited for: at once, be it one too many, because it runs on anyhow. */
+  readonly resume: (call: Call) => void;
 }
 
 /** A task, as the handler sees it whose work it is. */
@@ -118,7 +120,8 @@ export class Call {
   }
 
   /**
-   * Asks the client on this call's behalf: when the call ends, so does the request.
+   * Asks the client on this call's behalf: when the call ends, so does the request. While it has questions open it takes no place of those that
+   * may run at once: a person may take minutes to answer, and others need not wait for that.
    *
    * @throws {RuntimeError} CANCELLED where the call has ended already
    */
@@ -129,7 +132,13 @@ export class Call {
     }
     this.#asked ??= new Set();
     const { relatedTo, meta } = this;
-    return requestClient(this.scope.correlation, { ...spec, relatedTo, meta }, this.#asked);
+    const asked = requestClient(this.scope.correlation, { ...spec, relatedTo, meta }, this.#asked);
+    if (this.state === 'running' && this.#asked.size > 0) this.scope.park(this);
+    const answered = () => {
+      if (this.state === 'parked' && this.#asked?.size === 0) this.scope.resume(this);
+    };
+    asked.then(answered, answered);
+    return asked;
   }
 
   /**

@@ -101,6 +101,11 @@ class Router implements Behaviour<RouterEvent> {
     return this.#calls;
   }
 
+  /** Handlers may settle after the session: nobody waits for them any more. */
+  stop(): void {
+    this.#onIdle = () => {};
+  }
+
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
@@ -199,6 +204,7 @@ class Router implements Behaviour<RouterEvent> {
       roots,
       detach: (call) => this.#detach(call),
       park: (call) => this.#park(call),
+      resume: (call) => this.#resume(call),
     };
     this.#acceptsBatches = client.revision.batches;
     this.#gate = (request, replies) => this.#serve(request, scope, replies);
@@ -269,9 +275,14 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #park(call: Call): void {
+    if (this.#detached.has(call)) return;
     this.#queue.park(call);
     // Its place is free. A handler that has awaited something is in no turn of this actor's.
     queueMicrotask(() => this.#flush());
+  }
+
+  #resume(call: Call): void {
+    if (!this.#detached.has(call)) this.#queue.resume(call);
   }
 
   #startDetached(): void {

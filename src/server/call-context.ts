@@ -50,6 +50,7 @@ export class CallContext implements HandlerContext {
   readonly #scope: ContextScope;
   #progress = -Infinity;
   #progressSentAt = -Infinity;
+  #log: HandlerLog | undefined;
 
   constructor(call: Call, scope: ContextScope) {
     this.#call = call;
@@ -77,7 +78,7 @@ export class CallContext implements HandlerContext {
   }
 
   get log(): HandlerLog {
-    return logOf(this.#call, this.#scope.log);
+    return (this.#log ??= logOf(this.#call, this.#scope.log));
   }
 
   roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {

@@ -17,6 +17,7 @@ function startCall(options = {}) {
     correlation: all.ref,
     detach: () => () => {},
     park: () => {},
+    resume: () => {},
   };
   const replies = { add: () => {}, drop: () => {} };
   const call = new Call(

@@ -27,6 +27,7 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
     correlation: all.ref,
     detach: () => () => {},
     park: () => {},
+    resume: () => {},
   };
   const replies = { add: () => {}, drop: () => {} };
   const params = { name: 'tool', task: {} };

@@ -1,6 +1,6 @@
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Schema } from 'mcp-actors';
-import { converse, toolCall } from 'mcp-actors/testing';
+import { cancelled, converse, gate, toolCall } from 'mcp-actors/testing';
 import { type } from 'arktype';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -82,7 +82,7 @@ describe.each(combinations)('in $revision over $transport', (combination) => {
     });
     const { peer } = await operateWarm(
       { tools: [ask] },
-      { ...combination, capabilities: { sampling: {} }, limits: { maxRunning: 128 } },
+      { ...combination, capabilities: { sampling: {} } },
     );
     const ids = Array.from({ length: 100 }, (_, n) => n);
     peer.send(...ids.map((id) => toolCall(id, 'ask')));
@@ -114,6 +114,60 @@ describe.each(combinations)('in $revision over $transport', (combination) => {
     });
     expect(session.state).toBe('rootsKnown');
   });
+});
+
+test('a call that awaits its client gives up its place, and takes one again with the answer [CTX-02] [FLOW-01]', async () => {
+  const door = gate();
+  const ask = tool('ask', async (_, context) => {
+    await Promise.all([context.request(method), context.request(method)]);
+    await door.pass();
+    return 'asked';
+  });
+  const hold = tool('hold', async () => {
+    await door.pass();
+    return 'held';
+  });
+  const { peer } = await operateWarm({ tools: [ask, hold] }, { limits: { maxRunning: 1 } });
+  peer.send(toolCall('ask', 'ask'));
+  const [one, other] = [await peer.request(method), await peer.request(method)];
+  await peer.call(echo.name);
+  peer.answer(one, {});
+  await peer.call(echo.name);
+  peer.answer(other, {});
+  await door.arrived(1);
+  peer.send(toolCall('hold', 'hold'));
+  await peer.quiet();
+  expect(door.arrivals).toBe(1);
+  door.release(1);
+  expect(textOf((await peer.response('ask')).result)).toBe('asked');
+  await door.arrived(2);
+  peer.send(toolCall('echo', echo.name, {}));
+  await peer.quiet();
+  expect(peer.received.some((frame) => (frame as JsonObject)['id'] === 'echo')).toBe(false);
+  door.release();
+  await peer.response('hold');
+  await peer.response('echo');
+});
+
+test('a call cancelled while it awaits its client leaves its place free once, not twice [CTX-02] [FLOW-01]', async () => {
+  const door = gate();
+  const ask = tool('ask', async (_, context) => JSON.stringify(await context.request(method)));
+  const hold = tool('hold', async () => {
+    await door.pass();
+    return 'held';
+  });
+  const { peer } = await operateWarm({ tools: [ask, hold] }, { limits: { maxRunning: 1 } });
+  for (const id of [1, 2, 3]) {
+    peer.send(toolCall(id, 'ask'));
+    await peer.request(method);
+    peer.send(cancelled(id));
+  }
+  peer.send(toolCall('a', 'hold'), toolCall('b', 'hold'));
+  await door.arrived(1);
+  await peer.quiet();
+  expect(door.arrivals).toBe(1);
+  door.release();
+  await peer.response('b');
 });
 
 test('each session has an id of its own, and a state up to its end [CTX-03]', async () => {
