@@ -61,6 +61,7 @@ describe('middleware', () => {
       {
         resources: [{ uri: 'a:b', name: 'ab', read: () => 'ab' }],
         resourceTemplates: [],
+        logging: {},
         prompts: [{ name: 'p', arguments: { a: { complete: () => ['a'] } }, get: () => 'p' }],
       },
     );
