@@ -18,6 +18,9 @@ export class HandMadeTransport implements SdkTransport {
   taking: (message: object) => Promise<void> = () => Promise.resolve();
   starting: () => Promise<void> = () => Promise.resolve();
   closing: () => Promise<void> = () => Promise.resolve();
+  readonly #listeners: (() => void)[] = [];
+  /** Responses before these are the handshake's. */
+  #handshake = 0;
 
   start(): Promise<void> {
     this.calls.push('start');
@@ -26,6 +29,7 @@ export class HandMadeTransport implements SdkTransport {
 
   send(message: object, options?: SdkSendOptions): Promise<void> {
     this.sent.push({ message: message as Sent['message'], relatedTo: options?.relatedRequestId });
+    for (const listener of this.#listeners.splice(0)) listener();
     return this.taking(message);
   }
 
@@ -50,8 +54,24 @@ export class HandMadeTransport implements SdkTransport {
       .map(({ relatedTo }) => relatedTo);
   }
 
-  /** Every response that was sent, in order. */
+  /** Resolves once the request with this id has been answered. */
+  async answered(id: unknown): Promise<void> {
+    while (!this.#responses.some((response) => response['id'] === id)) {
+      await new Promise<void>((resolve) => this.#listeners.push(resolve));
+    }
+  }
+
+  /** What was answered so far is not of interest. */
+  forgetResponses(): void {
+    this.#handshake = this.#responses.length;
+  }
+
+  /** Every response that was sent since, in order. */
   get responses(): readonly Sent['message'][] {
+    return this.#responses.slice(this.#handshake);
+  }
+
+  get #responses(): readonly Sent['message'][] {
     return this.sent
       .map(({ message }) => message)
       .filter((message) => 'result' in message || 'error' in message || Array.isArray(message));
