@@ -146,6 +146,22 @@ export const transportContract: readonly ContractCase<Connect>[] = [
       }),
   },
   {
+    name: 'ends when the session is shut down',
+    check: (make) =>
+      withSession(make, {}, async ({ peer, session }) => {
+        await peer.handshake();
+        session.shutdown('enough');
+        equal((await session.closed).kind, 'shutdown', 'the cause of the end');
+      }),
+  },
+];
+
+/**
+ * What a transport must do besides, where it knows the end of the client's output from the end of the client: pipes do, the official SDK's
+ * transports do not.
+ */
+export const endOfInputContract: readonly ContractCase<Connect>[] = [
+  {
     name: 'ends the session when the client’s end is closed, after what was asked is answered',
     check: (make) =>
       withSession(make, {}, async ({ peer, session }) => {
@@ -153,15 +169,6 @@ export const transportContract: readonly ContractCase<Connect>[] = [
         peer.end();
         equal((await session.closed).kind, 'input-ended', 'the cause of the end');
         equal(textIn((await peer.response(2)).result), 'last', 'the last answer');
-      }),
-  },
-  {
-    name: 'ends when the session is shut down',
-    check: (make) =>
-      withSession(make, {}, async ({ peer, session }) => {
-        await peer.handshake();
-        session.shutdown('enough');
-        equal((await session.closed).kind, 'shutdown', 'the cause of the end');
       }),
   },
 ];

@@ -17,7 +17,7 @@ export type {
   PromptResult,
   ResourceResult,
 } from './call-results.ts';
-export { serverContract, transportContract } from './contract.ts';
+export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export type { Connect, ContractCase } from './contract.ts';
 export { converse } from './conversation.ts';
 export type { Connection, Conversation, ConversationOptions } from './conversation.ts';

@@ -1,13 +1,16 @@
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
-import { serverContract, transportContract } from 'mcp-actors/testing';
+import { endOfInputContract, serverContract, transportContract } from 'mcp-actors/testing';
 import type { Connect } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import { everything } from '../../examples/everything/server.ts';
 import { server as quickstart } from '../../examples/quickstart/server.ts';
-import { streams } from '../contract/stream-wire.ts';
+import { sdkMemory } from '../contract/sdk-memory-wire.ts';
+import { sdkStreams, streams } from '../contract/stream-wire.ts';
 import { echo, tool } from '../contract/serving.ts';
 
 const servers = {
   quickstart: () => quickstart,
+  everything: () => everything,
   'a server without anything': () => createMcpServer({ name: 'empty', version: '1' }),
   'a server with pages': () =>
     createMcpServer({
@@ -24,7 +27,12 @@ describe.each(Object.entries(servers))('the contract of a server holds for %s', 
   test.each(serverContract)('$name', ({ check }) => check(make()));
 });
 
-const connections: { readonly [name: string]: Connect } = { memory, stdio: streams };
+const pipes: { readonly [name: string]: Connect } = { memory, stdio: streams };
+const connections: { readonly [name: string]: Connect } = {
+  ...pipes,
+  'the SDK’s memory': sdkMemory,
+  'the SDK’s stdio': sdkStreams,
+};
 
 describe.each(Object.entries(connections))(
   'the contract of a transport holds for %s',
@@ -32,6 +40,10 @@ describe.each(Object.entries(connections))(
     test.each(transportContract)('$name', ({ check }) => check(make));
   },
 );
+
+describe.each(Object.entries(pipes))('the contract of the end of input holds for %s', (_, make) => {
+  test.each(endOfInputContract)('$name', ({ check }) => check(make));
+});
 
 describe('the contracts', () => {
   test('find a tool whose schema cannot be compiled [SCHEMA-06]', async () => {

@@ -155,6 +155,7 @@ describe('the public names', () => {
         cancelled
         connect
         converse
+        endOfInputContract
         failure
         gate
         initialize
