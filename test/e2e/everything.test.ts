@@ -13,7 +13,7 @@ import {
   LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
-import { RecordedFacts, initialize } from 'mcp-actors/testing';
+import { RecordedFacts, initialize, toolCall } from 'mcp-actors/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { serveHttp } from '../../examples/everything/sdk-http.ts';
 import type { HttpServing } from '../../examples/everything/sdk-http.ts';
@@ -108,6 +108,23 @@ describe('the everything server over the SDK’s HTTP transport', () => {
     await client.setLoggingLevel('error');
     await call('test_tool_with_logging');
     expect(logged).toHaveLength(3);
+  });
+
+  test('needs no stream but the call’s for what belongs to the call [STREAM-01]', async () => {
+    const opened = await open({}).response;
+    opened.resume();
+    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+    const { response } = open(session, toolCall('logs', 'test_tool_with_logging'));
+    const text = (await (await response).toArray()).join('');
+    const messages = [...text.matchAll(/^data: (\{.*)$/gm)].map(
+      ([, data = '']) => JSON.parse(data) as { method?: string; id?: string },
+    );
+    expect(messages.map(({ method, id }) => method ?? id)).toEqual([
+      'notifications/message',
+      'notifications/message',
+      'notifications/message',
+      'logs',
+    ]);
   });
 
   test('serves resources, prompts and completion', async () => {
