@@ -155,7 +155,7 @@ const limitOptions: {
   maxRunning: {
     ...count,
     name: 'max-running',
-    help: "How many of the client's requests run at once.",
+    help: "How many of the client's requests run at once; one that awaits the client's own answer does not count.",
   },
   maxWaiting: {
     ...from(count, 0),

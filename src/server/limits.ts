@@ -20,7 +20,7 @@ export interface TransportLimits {
 
 /** Bounds of the router. */
 export interface RouterLimits {
-  /** Client requests whose handlers run at once. */
+  /** Client requests whose handlers run at once. One that awaits an answer of the client's does not count meanwhile. */
   readonly maxRunning: number;
   /** Client requests that wait for their turn; more are refused with a retryable error. */
   readonly maxWaiting: number;

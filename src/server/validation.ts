@@ -51,7 +51,7 @@ async function loadAjv(): Promise<Compile> {
       logger: false,
     });
   const shared = { input: create(true), output: create(false) };
-  const places = { input: 'the arguments', output: 'the structured output' };
+  const places = { input: 'the arguments', output: 'the result' };
   return (schema, side) => {
     // Two tools may give their schemas the same "$id"; an ajv takes each but once.
     const ajv = '$id' in schema ? create(side === 'input') : shared[side];

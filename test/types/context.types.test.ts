@@ -5,7 +5,7 @@ import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 
 /** Never called: only its type is looked at. */
-const used = (_: (context: HandlerContext) => void) => {};
+const used = (_: (context: HandlerContext) => unknown) => {};
 
 describe('an answer has the type of what was asked', () => {
   test('with a form as a value [ELICIT-06]', () => {
