@@ -1,22 +1,77 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer, McpSession } from './server/create-server.ts';
-export { defineResource, defineTool } from './server/definition.ts';
+export { defineTool } from './server/tool.ts';
+export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
+export { defineResource, defineResourceTemplate } from './server/resource.ts';
 export type {
+  Annotations,
+  Complete,
+  Filled,
   ReadResult,
   Resource,
-  RootsResolver,
-  ServerDefinition,
-  Tool,
-  ToolAnnotations,
-} from './server/definition.ts';
+  ResourceDescription,
+  ResourceTemplate,
+  ResourceTemplateSpecification,
+  VariablesOf,
+} from './server/resource.ts';
+export type { UriTemplate, Variables } from './server/uri-template.ts';
+export { definePrompt } from './server/prompt.ts';
+export type {
+  Prompt,
+  PromptArgument,
+  PromptArguments,
+  PromptMessage,
+  PromptOutput,
+  PromptSpecification,
+} from './server/prompt.ts';
+export type { Described, Icon } from './server/described.ts';
+export type { RootsResolver, ServerDefinition } from './server/definition.ts';
+export type { IncomingCall, Middleware } from './server/middleware.ts';
+export type { Placed, Registry } from './server/registry.ts';
+export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './server/schema.ts';
 export type { ContentBlock, ResourceContents, ToolOutput, ToolResult } from './server/content.ts';
 export type { HandlerContext, RequestOptions } from './server/handler-context.ts';
+export { UrlElicitationRequired } from './server/context/elicitation.ts';
+export type {
+  FormAnswer,
+  UrlAnswer,
+  UrlElicitation,
+  UrlRequest,
+} from './server/context/elicitation.ts';
+export type {
+  ModelPreferences,
+  Sample,
+  SamplingBlock,
+  SamplingMessage,
+  SamplingRequest,
+  SamplingTool,
+  ToolUse,
+  ToolUseResult,
+} from './server/context/sampling.ts';
+export { logLevels } from './server/context/session-log.ts';
+export type { HandlerLog, LogLevel, LogMethod } from './server/context/session-log.ts';
+export type { LoggingOptions } from './server/context/session-contexts.ts';
+export type { SessionHandle, SessionState, SessionView } from './server/context/session-view.ts';
+export { defineForm } from './server/forms/form.ts';
+export type {
+  ContentOf,
+  Form,
+  FormProperty,
+  FormSchema,
+  FormSource,
+  TitledConstant,
+} from './server/forms/form.ts';
+export { keepaliveMachine } from './machines/keepalive.machine.ts';
 export type { FromSchema, JsonSchema, ObjectSchema } from './server/json-schema.ts';
 export { defaultLimits } from './server/limits.ts';
 export type { Limits } from './server/limits.ts';
 export { memory } from './server/memory.ts';
 export type { MemoryPeer } from './server/memory.ts';
+export { fromSdkTransport } from './server/from-sdk-transport.ts';
+export { toSdkTransport } from './server/to-sdk-transport.ts';
+export type { ClientStreams } from './server/to-sdk-transport.ts';
+export type { SdkSendOptions, SdkTransport } from './server/sdk-transport.ts';
 export { stdio } from './server/stdio.ts';
 export type { StdioStreams } from './server/stdio.ts';
 export type { Transport, TransportActors } from './server/transport.ts';
@@ -30,10 +85,12 @@ export type {
   SessionOutput,
 } from './machines/session.machine.ts';
 export type { CloseCause, ProgressReport } from './machines/session-ports.ts';
+export type { TaskHandle } from './actors/call.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
 export type { Fact, FactLevel, FactName, Report } from './protocol/facts.ts';
 export type { JsonObject, RequestId, WireError } from './protocol/frames.ts';
 export type { ClientDescription, Implementation } from './protocol/initialize.ts';
+export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';

@@ -47,6 +47,7 @@ export class CallQueue {
    * handlers that end at once would nest.
    */
   remove(call: Call): void {
+    if (call.state === 'parked') return;
     if (call.state === 'running') {
       this.#running--;
       return;
@@ -57,6 +58,20 @@ export class CallQueue {
       this.#line = this.#line.filter((other) => other.state === 'waiting' && other !== call);
       this.#head = 0;
     }
+  }
+
+  /** Frees the place of a call that runs on, but only waits for others. The next one starts with {@link startWaiting}. */
+  park(call: Call): void {
+    if (call.state !== 'running') return;
+    call.state = 'parked';
+    this.#running--;
+  }
+
+  /** Counts a parked call again, though there may be no room: it runs on whether it is counted or not. */
+  resume(call: Call): void {
+    if (call.state !== 'parked') return;
+    call.state = 'running';
+    this.#running++;
   }
 
   /** Starts what waits, as far as there is room. */

@@ -8,6 +8,7 @@ import type { ClientRequest, CorrelationEvent, WriterEvent } from '../machines/s
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import { withMeta } from '../protocol/meta.ts';
 import { refused, requestClient } from './client-request.ts';
 import type { RequestSpec } from './client-request.ts';
 
@@ -17,6 +18,23 @@ export interface CallScope {
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   readonly roots: RootsRef;
+  /**
+   * Runs a call that outlives its request, outside the caps and once the answers of this turn are sent. Its answer goes to its own `replies`;
+   * the end of the session waits for it as for any other.
+   * @returns what cancels it
+   */
+  readonly detach: (call: Call) => (reason: Error) => void;
+  /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
+  readonly park: (call: Call) => void;
+  /** Takes a place again for a call that has what it waited for: at once, be it one too many, because it runs on anyhow. */
+  readonly resume: (call: Call) => void;
+}
+
+/** A task, as the handler sees it whose work it is. */
+export interface TaskHandle {
+  readonly taskId: string;
+  /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
+  describe(message: string): void;
 }
 
 /** Where the responses to a batch are gathered. */
@@ -43,7 +61,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-export type CallState = 'waiting' | 'running' | 'ended';
+export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
 export class Call {
   readonly id: RequestId;
@@ -86,8 +104,24 @@ export class Call {
     return this.#controller.signal;
   }
 
+  /** The client's request to whose stream belongs what is sent on this call's behalf. */
+  protected get relatedTo(): RequestId | undefined {
+    return this.id;
+  }
+
+  /** What everything that is sent on this call's behalf carries in its `_meta`. */
+  protected get meta(): JsonObject | undefined {
+    return undefined;
+  }
+
+  /** The task that this call is the work of, where it is one's. */
+  get task(): TaskHandle | undefined {
+    return undefined;
+  }
+
   /**
-   * Asks the client on this call's behalf: when the call ends, so does the request.
+   * Asks the client on this call's behalf: when the call ends, so does the request. While it has questions open it takes no place of those that
+   * may run at once: a person may take minutes to answer, and others need not wait for that.
    *
    * @throws {RuntimeError} CANCELLED where the call has ended already
    */
@@ -97,15 +131,28 @@ export class Call {
       return refused(new RuntimeError('CANCELLED', message));
     }
     this.#asked ??= new Set();
-    return requestClient(this.scope.correlation, spec, this.#asked);
+    const { relatedTo, meta } = this;
+    const asked = requestClient(this.scope.correlation, { ...spec, relatedTo, meta }, this.#asked);
+    if (this.state === 'running' && this.#asked.size > 0) this.scope.park(this);
+    const answered = () => {
+      if (this.state === 'parked' && this.#asked?.size === 0) this.scope.resume(this);
+    };
+    asked.then(answered, answered);
+    return asked;
   }
 
-  /** Sends a notification that belongs to this call; nothing once it has ended. */
-  notify(method: string, params: JsonObject): void {
+  /**
+   * Sends a notification that belongs to this call; nothing once it has ended.
+   * @param rejected hears of one that JSON cannot hold
+   */
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     if (this.state === 'ended') return;
+    const { relatedTo, meta } = this;
     this.scope.writer.send({
       type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method, params }],
+      frames: [{ jsonrpc: '2.0', method, params: meta ? withMeta(params, meta) : params }],
+      relatedTo,
+      ...(rejected ? { rejected } : {}),
     });
   }
 

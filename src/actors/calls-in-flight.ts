@@ -1,19 +1,12 @@
-/** The client's requests whose answers are due: each runs a handler, waits for its turn, or is cancelled. */
-import { describe, isJsonObject } from '../protocol/classify.ts';
-import {
-  RuntimeError,
-  errorResponse,
-  internalError,
-  shuttingDown,
-  textOfError,
-  toWireError,
-} from '../protocol/errors.ts';
+/** The client's requests whose answers are due: each runs a handler, waits for its turn, or is cancelled. And the calls that outlive theirs. */
+import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
-import type { InboundRequest, RequestId, WireError } from '../protocol/frames.ts';
-import { Call, isThenable } from './call.ts';
+import type { InboundRequest, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import { Call } from './call.ts';
 import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason } from './call-queue.ts';
+import { HandlerRuns } from './handler-runs.ts';
 import { overloaded } from './refusals.ts';
 
 export interface CallOptions {
@@ -29,15 +22,23 @@ export class CallsInFlight {
   readonly #onLate: () => void;
   readonly #calls = new Map<RequestId, Call>();
   readonly #queue: CallQueue;
+  readonly #runs: HandlerRuns;
   readonly #prepared = new Set<RequestHandler>();
-  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
-  #unsettled = 0;
+  /** Calls that are no request in flight: they outlive theirs. */
+  readonly #detached = new Set<Call>();
+  /** Those of them that begin once this turn's answers are with the writer. */
+  readonly #starting: Call[] = [];
 
-  /** @param onLate called after something has happened outside of a turn: a promise has settled */
+  /** @param onLate called after something has happened outside of a turn: a promise has settled, a place is free */
   constructor(options: CallOptions, onLate: () => void) {
     this.#options = options;
     this.#onLate = onLate;
-    this.#queue = new CallQueue(options, (call) => this.#run(call));
+    this.#runs = new HandlerRuns({
+      report: options.report,
+      answered: (call, response) => this.#answer(call, response),
+      settled: onLate,
+    });
+    this.#queue = new CallQueue(options, (call) => this.#runs.run(call));
   }
 
   /** By the client's id. */
@@ -47,7 +48,7 @@ export class CallsInFlight {
 
   /** True where nothing is in flight and no handler runs any more. */
   get isIdle(): boolean {
-    return this.#calls.size === 0 && this.#unsettled === 0;
+    return this.#calls.size === 0 && this.#runs.unsettled === 0;
   }
 
   /** Runs a request, or lets it wait; where too many wait it is answered with a retryable error. */
@@ -73,7 +74,7 @@ export class CallsInFlight {
   /** Ends all calls, each with an error for its answer. */
   abandon(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
-    for (const call of [...this.#calls.values()]) {
+    for (const call of [...this.#calls.values(), ...this.#detached]) {
       this.#forget(call);
       call.abort(reason);
       call.replies.add(errorResponse(call.id, shuttingDown));
@@ -89,9 +90,38 @@ export class CallsInFlight {
     this.#queue.release(reason);
   }
 
-  /** Starts what waits, as far as there is room: at the end of each turn. */
+  /** Starts what waits, as far as there is room: before the turn's answers are sent. */
   startWaiting(): void {
     this.#queue.startWaiting();
+  }
+
+  /** Starts the calls that outlive their requests: after the turn's answers are sent. */
+  startDetached(): void {
+    for (const call of this.#starting.splice(0)) if (call.state !== 'ended') this.#runs.run(call);
+  }
+
+  /** Takes a call that is no request in flight; it begins at the end of the turn. Gives what cancels it. */
+  detach(call: Call): (reason: Error) => void {
+    call.state = 'running';
+    this.#detached.add(call);
+    this.#starting.push(call);
+    return (reason) => {
+      if (call.state === 'ended') return;
+      this.#forget(call);
+      call.abort(reason);
+    };
+  }
+
+  /** Frees the place of a call that only waits for others. */
+  park(call: Call): void {
+    if (this.#detached.has(call)) return;
+    this.#queue.park(call);
+    // A handler that has awaited something is in no turn of the router's.
+    queueMicrotask(this.#onLate);
+  }
+
+  resume(call: Call): void {
+    if (!this.#detached.has(call)) this.#queue.resume(call);
   }
 
   /** Before a handler's first call. Calls wait meanwhile, without counting as too many: a client that sends a thousand at once is served. */
@@ -107,66 +137,17 @@ export class CallsInFlight {
     handler.prepare().then(release, release);
   }
 
-  #run(call: Call): void {
-    try {
-      const result = call.handler(call.params, call);
-      if (isThenable(result)) {
-        // A promise of another kind becomes one of the platform's, which settles once.
-        Promise.resolve(result).then(
-          (late) => this.#settleLate(() => this.#succeed(call, late)),
-          (error: unknown) => this.#settleLate(() => this.#fail(call, error)),
-        );
-        this.#unsettled++;
-      } else {
-        this.#succeed(call, result);
-      }
-    } catch (error) {
-      this.#fail(call, error);
-    }
-  }
-
-  #settleLate(settle: () => void): void {
-    this.#unsettled--;
-    settle();
-    this.#onLate();
-  }
-
-  #succeed(call: Call, result: unknown): void {
-    if (call.state === 'ended') return;
-    if (!isJsonObject(result)) {
-      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
-      return this.#fail(call, new TypeError(message));
-    }
-    call.replies.add({ jsonrpc: '2.0', id: call.id, result });
-    this.#end(call);
-  }
-
-  #fail(call: Call, error: unknown): void {
-    if (call.state === 'ended') return;
-    call.replies.add(errorResponse(call.id, this.#wireError(call, error)));
-    this.#end(call);
-  }
-
-  #end(call: Call): void {
+  #answer(call: Call, response: OutboundResponse): void {
+    // First its end: who takes the answer may want to end it, too.
     this.#forget(call);
     call.end();
+    call.replies.add(response);
   }
 
   #forget(call: Call): void {
+    if (this.#detached.delete(call)) return;
     this.#calls.delete(call.id);
     this.#queue.remove(call);
-  }
-
-  #wireError(call: Call, error: unknown): WireError {
-    const wireError = toWireError(error);
-    if (wireError) return wireError;
-    this.#options.report({
-      level: 'error',
-      name: 'handler.failed',
-      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
-      details: { id: call.id, error },
-    });
-    return internalError;
   }
 
   #refuseOverload({ id, replies }: Call): void {

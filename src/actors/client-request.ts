@@ -2,11 +2,15 @@
 import type { Ref } from '../machines/port.ts';
 import type { ClientRequest, CorrelationEvent, ProgressReport } from '../machines/session-ports.ts';
 import { RuntimeError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
 
 export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
+  /** See {@link ClientRequest.relatedTo}. */
+  readonly relatedTo?: RequestId | undefined;
+  /** See {@link ClientRequest.meta}. */
+  readonly meta?: JsonObject | undefined;
   /** See {@link ClientRequest.timeoutMs}. */
   readonly timeoutMs: number;
   /** See {@link ClientRequest.maxTotalMs}. */
@@ -23,7 +27,7 @@ export interface RequestSpec {
  */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
-  { method, params, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
+  { method, params, relatedTo, meta, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
   open?: Set<ClientRequest>,
 ): Promise<JsonObject> {
   if (signal?.aborted) {
@@ -49,6 +53,8 @@ export function requestClient(
   };
   const request: ClientRequest = {
     method,
+    relatedTo,
+    meta,
     timeoutMs,
     maxTotalMs,
     ...(params ? { params } : {}),
@@ -67,8 +73,12 @@ export function requestClient(
 }
 
 /** The promise of a request that is not sent. A caller that forgets it does not end the process. */
-export function refused(error: RuntimeError): Promise<never> {
-  const promise = Promise.reject(error);
+export function refused(error: Error): Promise<never> {
+  return forgettable(Promise.reject(error));
+}
+
+/** A promise that may fail without anybody listening: whoever asks and does not wait has not failed. */
+export function forgettable<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

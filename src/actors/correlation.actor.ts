@@ -20,6 +20,7 @@ import { describe } from '../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../protocol/frames.ts';
+import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
@@ -107,7 +108,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #take(request: ClientRequest): void {
     const { maxPending, clock } = this.#options;
-    if (this.#pending.size >= maxPending) {
+    // A ping passes: whether the client is there must be known also when it owes many answers.
+    if (this.#pending.size >= maxPending && request.method !== Method.ping) {
       const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
       return request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
     }
@@ -122,10 +124,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   readonly #send = ({ id, request }: Pending): void => {
-    const { method, onProgress } = request;
+    const { method } = request;
     let params: JsonObject | undefined;
     try {
-      params = onProgress ? withProgressToken(request.params, id) : request.params;
+      params = paramsOf(request, id);
     } catch (error) {
       // The params are the caller's: reading them may run its code.
       return this.#reject(id, error);
@@ -133,6 +135,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writer.send({
       type: 'frames.send',
       frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
+      relatedTo: request.relatedTo,
       rejected: (error) => this.#reject(id, error),
     });
   };
@@ -140,6 +143,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #reject(id: RequestId, cause: unknown): void {
     const pending = this.#end(id, 'cancelled');
     if (!pending) return;
+    if (cause instanceof RuntimeError) return fail(pending, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
   }
@@ -199,15 +203,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   /** Ends a request and tells the client, if the request has ever been sent. */
   #abort(pending: Pending, ending: Ending, reason: string): void {
-    const { id } = pending;
+    const { id, request } = pending;
     const unsent = this.#held.has(pending);
     this.#end(id, ending);
     if (unsent) return;
-    this.#write({
-      jsonrpc: '2.0',
-      method: Method.cancelled,
-      params: { requestId: id, reason },
-    });
+    const { meta } = request;
+    const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
+    this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
   }
 
   #progress(params: JsonObject | undefined): void {
@@ -272,8 +274,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     return pending;
   }
 
-  #write(frame: OutboundFrame): void {
-    this.#writer.send({ type: 'frames.send', frames: [frame] });
+  #write(frame: OutboundFrame, relatedTo?: RequestId): void {
+    this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 
   #report(
@@ -289,7 +291,8 @@ function fail(pending: Pending, error: RuntimeError): void {
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
-function withProgressToken(params: JsonObject | undefined, progressToken: RequestId): JsonObject {
-  const meta = params?.['_meta'];
-  return { ...params, _meta: { ...(meta as JsonObject | undefined), progressToken } };
+function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
+  const { params, meta, onProgress } = request;
+  if (!meta && !onProgress) return params;
+  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
 }

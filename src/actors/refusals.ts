@@ -24,6 +24,14 @@ export function overloaded(maxRunning: number, maxWaiting: number): WireError {
   };
 }
 
+export function tooManyWait(maxWaiting: number): WireError {
+  return {
+    code: ErrorCode.serverUnavailable,
+    message: `Overloaded: ${maxWaiting} requests wait for the result of a task; try again when some have been answered`,
+    data: { reason: 'overloaded', retryable: true },
+  };
+}
+
 export const noBatches: WireError = invalidRequest('this revision of the protocol has no batches');
 
 export function batchTooLong(maxMessages: number): WireError {

@@ -42,6 +42,8 @@ import {
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
   readonly handlerOf: (method: string) => RequestHandler | undefined;
+  /** Told whenever something comes from the client. */
+  readonly heard?: (() => void) | undefined;
 }
 
 /** The router's logic. Its snapshot's `view` is the live map of calls by id. */
@@ -78,9 +80,15 @@ class Router implements Behaviour<RouterEvent> {
     return this.#calls.byId;
   }
 
+  /** Handlers may settle after the session: nobody waits for them any more. */
+  stop(): void {
+    this.#onIdle = () => {};
+  }
+
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
+        this.#options.heard?.();
         this.#route(event.frames);
         break;
       case 'gate.opened':
@@ -168,7 +176,15 @@ class Router implements Behaviour<RouterEvent> {
 
   #open(client: ClientDescription): void {
     const { writer, correlation, roots } = this.#input;
-    const scope: CallScope = { client, writer, correlation, roots };
+    const scope: CallScope = {
+      client,
+      writer,
+      correlation,
+      roots,
+      detach: (call) => this.#calls.detach(call),
+      park: (call) => this.#calls.park(call),
+      resume: (call) => this.#calls.resume(call),
+    };
     this.#acceptsBatches = client.revision.batches;
     this.#gate = (request, replies) => this.#serve(request, scope, replies);
   }
@@ -268,6 +284,7 @@ class Router implements Behaviour<RouterEvent> {
       this.#outbox = [];
       this.#input.writer.send({ type: 'frames.send', frames });
     }
+    this.#calls.startDetached();
     if (this.#calls.isIdle) this.#onIdle();
   }
 }

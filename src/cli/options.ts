@@ -92,10 +92,70 @@ const limitOptions: {
     name: 'human-timeout',
     help: 'The same for requests that a person answers: elicitation and sampling.',
   },
+  pageSize: {
+    ...count,
+    name: 'page-size',
+    help: 'How many items a page of a list has.',
+  },
+  listChangedQuietMs: {
+    ...duration,
+    name: 'list-changed-quiet',
+    help: 'How long a list must not change before the client is told that it has.',
+  },
+  maxSubscriptions: {
+    ...count,
+    name: 'max-subscriptions',
+    help: 'How many resources the client may subscribe to at once.',
+  },
+  maxLogsPerSecond: {
+    ...count,
+    name: 'max-logs',
+    help: 'How many log messages are sent to the client within a second; one message sums up the rest.',
+  },
+  keepaliveIntervalMs: {
+    ...from(duration, 0),
+    name: 'keepalive-interval',
+    help: 'How long the client may be quiet before it is sent a ping; 0 means never.',
+  },
+  keepaliveTimeoutMs: {
+    ...duration,
+    name: 'keepalive-timeout',
+    help: 'How long the client may take to answer such a ping.',
+  },
+  keepaliveFailures: {
+    ...count,
+    name: 'keepalive-failures',
+    help: 'How many such pings in a row without an answer end the session.',
+  },
+  maxTasks: {
+    ...count,
+    name: 'max-tasks',
+    help: 'How many tasks run at once; more are refused with an error that says to try again.',
+  },
+  maxKeptTasks: {
+    ...count,
+    name: 'max-kept-tasks',
+    help: 'How many tasks are kept at once, ended ones until their time to live is over.',
+  },
+  taskTtlMs: {
+    ...duration,
+    name: 'task-ttl',
+    help: 'How long a task is kept from its creation, where the client asks for no time.',
+  },
+  maxTaskTtlMs: {
+    ...duration,
+    name: 'max-task-ttl',
+    help: 'The longest time to live that a task gets, whatever the client asks for.',
+  },
+  taskPollIntervalMs: {
+    ...duration,
+    name: 'task-poll-interval',
+    help: 'How long clients are told to wait between two looks at a task; also its shortest time to live.',
+  },
   maxRunning: {
     ...count,
     name: 'max-running',
-    help: "How many of the client's requests run at once.",
+    help: "How many of the client's requests run at once; one that awaits the client's own answer does not count.",
   },
   maxWaiting: {
     ...from(count, 0),

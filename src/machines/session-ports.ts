@@ -39,7 +39,9 @@ export type WriterEvent =
   | {
       readonly type: 'frames.send';
       readonly frames: readonly OutboundFrame[];
-      /** Hears of a request or notification that JSON cannot hold; it is not sent. */
+      /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
+      readonly relatedTo?: RequestId | undefined;
+      /** Hears of a request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
       readonly rejected?: (error: unknown) => void;
     }
   /** Answer `output.flushed` once everything is with the operating system. */
@@ -63,6 +65,10 @@ export type CorrelationEvent =
 export interface ClientRequest {
   readonly method: string;
   readonly params?: JsonObject;
+  /** The client's request on whose behalf it is sent. */
+  readonly relatedTo?: RequestId | undefined;
+  /** More for the `_meta` of its params, and of its cancellation. */
+  readonly meta?: JsonObject | undefined;
   /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */
@@ -86,6 +92,13 @@ export interface ProgressReport {
   readonly message?: string;
 }
 
+/** What the keepalive machine tells the session. */
+export interface ClientUnresponsive {
+  readonly type: 'client.unresponsive';
+  /** How many pings in a row had no answer. */
+  readonly failures: number;
+}
+
 /** What the session hears from its actors. */
 export type SessionFact =
   | {
@@ -97,6 +110,7 @@ export type SessionFact =
   | { readonly type: 'roots.changed' }
   | { readonly type: 'calls.drained' }
   | { readonly type: 'input.ended' }
+  | ClientUnresponsive
   | OutputFlow
   | { readonly type: 'output.flushed' }
   | { readonly type: 'output.broken'; readonly error: unknown };
@@ -106,6 +120,8 @@ export type CloseCause =
   | { readonly kind: 'input-ended' }
   | { readonly kind: 'output-broken'; readonly error: unknown }
   | { readonly kind: 'shutdown'; readonly reason: string }
+  /** So many pings in a row had no answer, and nothing else was heard. */
+  | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
 export interface WriterInput {

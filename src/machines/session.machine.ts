@@ -12,6 +12,8 @@ import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../protoco
 import type { JsonObject, OutboundResponse, RequestId, WireError } from '../protocol/frames.ts';
 import { initializeResult, isSameInitialize, readInitialize } from '../protocol/initialize.ts';
 import type { ClientDescription, ServerDescription } from '../protocol/initialize.ts';
+import { keepaliveMachine } from './keepalive.machine.ts';
+import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine } from './roots.machine.ts';
 import type { RootsReport, RootsUpdated } from './roots.machine.ts';
 import { unprovided } from './port.ts';
@@ -30,7 +32,7 @@ import type {
 import { anyActorFailed } from './xstate-events.ts';
 
 /** Times and bounds of a session's own. The defaults are in `server/limits.ts`. */
-export interface SessionLimits {
+export interface SessionLimits extends KeepaliveLimits {
   /** How long handlers and the output may take to finish once the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
   /** How long the client may take to answer `roots/list`, milliseconds. */
@@ -83,6 +85,7 @@ export interface SessionContext extends SessionInput {
   readonly router: Ref<RouterEvent>;
   readonly reader: Ref<ReaderEvent>;
   readonly roots: RootsRef;
+  readonly keepalive: ActorRefFrom<typeof keepaliveMachine>;
   /** What the client said of itself; set once. */
   readonly client: ClientDescription | undefined;
   /** The last report of the roots machine. */
@@ -113,13 +116,15 @@ function refusal({ params }: InitializeParams, { cause, client }: SessionContext
 function causeOf(event: { readonly type: string }): CloseCause {
   const ending = event as Extract<
     SessionEvent,
-    { readonly type: 'session.shutdown' | 'input.ended' | 'output.broken' }
+    { readonly type: 'session.shutdown' | 'input.ended' | 'output.broken' | 'client.unresponsive' }
   >;
   switch (ending.type) {
     case 'session.shutdown':
       return { kind: 'shutdown', reason: ending.reason };
     case 'input.ended':
       return { kind: 'input-ended' };
+    case 'client.unresponsive':
+      return { kind: 'unresponsive', failures: ending.failures };
     case 'output.broken':
       return { kind: 'output-broken', error: ending.error };
     default:
@@ -145,6 +150,7 @@ export const sessionMachine = setup({
     correlation: unprovided<CorrelationEvent, CorrelationInput>('correlation'),
     writer: unprovided<WriterEvent, WriterInput>('writer'),
     roots: rootsMachine,
+    keepalive: keepaliveMachine,
   },
   delays: {
     drainTimeout: ({ context }) => context.limits.drainTimeoutMs,
@@ -196,6 +202,8 @@ export const sessionMachine = setup({
         declared: declaresRoots(context.client),
       }),
     ),
+    startKeepalive: sendTo(({ context }) => context.keepalive, { type: 'keepalive.start' }),
+    stopKeepalive: sendTo(({ context }) => context.keepalive, { type: 'keepalive.stop' }),
     invalidateRoots: sendTo(({ context }) => context.roots, { type: 'roots.invalidate' }),
     rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
     ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
@@ -236,6 +244,10 @@ export const sessionMachine = setup({
         maxOvertaken: maxOvertakenRoots,
       },
     });
+    const keepalive = spawn('keepalive', {
+      id: 'keepalive',
+      input: { session: self, correlation, ...input.limits },
+    });
     const router = spawn('router', {
       id: 'router',
       input: { session: self, writer, correlation, roots },
@@ -248,6 +260,7 @@ export const sessionMachine = setup({
       router,
       reader,
       roots,
+      keepalive,
       client: undefined,
       report: undefined,
       cause: undefined,
@@ -257,6 +270,7 @@ export const sessionMachine = setup({
   on: {
     'input.ended': '.draining',
     'output.broken': '.draining',
+    'client.unresponsive': '.draining',
     'session.shutdown': '.draining',
     [anyActorFailed]: '.draining',
     'output.blocked': { actions: 'tellFlow' },
@@ -306,7 +320,12 @@ export const sessionMachine = setup({
     },
     initialized: {
       description: 'In operation; the roots are not settled yet.',
-      entry: ['openOutboundGate', emit({ type: 'session.initialized' }), 'startRoots'],
+      entry: [
+        'openOutboundGate',
+        emit({ type: 'session.initialized' }),
+        'startRoots',
+        'startKeepalive',
+      ],
       on: {
         'roots.changed': { actions: 'invalidateRoots' },
         'roots.updated': {
@@ -336,9 +355,10 @@ export const sessionMachine = setup({
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberCause', 'closeOutboundGate', 'closeInboundGate'],
+      entry: ['rememberCause', 'closeOutboundGate', 'stopKeepalive', 'closeInboundGate'],
       on: {
         'input.ended': {},
+        'client.unresponsive': {},
         'session.shutdown': {},
         'output.broken': '.aborting',
         [anyActorFailed]: 'closed',

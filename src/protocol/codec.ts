@@ -1,19 +1,17 @@
 /** Text to frames and frames to text: one line each way. Nothing here throws on what a peer can send. */
 import { classify } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
-import type { InboundFrame, OutboundFrame, OutboundMessage, WireError } from './frames.ts';
+import type {
+  InboundFrame,
+  InvalidFrame,
+  OutboundFrame,
+  OutboundMessage,
+  WireError,
+} from './frames.ts';
 
 /** Decodes one line (without its line feed) of at most `maxDepth` nested objects and arrays. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
-  if (exceedsDepth(line, maxDepth)) {
-    return {
-      kind: 'invalid',
-      error: {
-        code: ErrorCode.invalidRequest,
-        message: `Invalid request: the message nests deeper than ${maxDepth} levels`,
-      },
-    };
-  }
+  if (exceedsDepth(line, maxDepth)) return tooDeep(maxDepth);
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -21,6 +19,22 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
     return { kind: 'invalid', error: parseError((error as SyntaxError).message) };
   }
   return classify(value);
+}
+
+/** Does the same for a value that somebody else has parsed. */
+export function decodeValue(value: unknown, maxDepth: number): InboundFrame {
+  return nestsDeeper(value, maxDepth) ? tooDeep(maxDepth) : classify(value);
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => nestsDeeper(member, levels - 1));
+}
+
+function tooDeep(maxDepth: number): InvalidFrame {
+  const message = `Invalid request: the message nests deeper than ${maxDepth} levels`;
+  return { kind: 'invalid', error: { code: ErrorCode.invalidRequest, message } };
 }
 
 /** The wire error for a line that is no JSON; the reason is cut so that a hostile line is not sent back whole. */

@@ -25,6 +25,8 @@ export const ErrorCode = {
   /** The implementation-defined code for "not now": overloaded, or shutting down. `data.retryable` says which. */
   serverUnavailable: -32000,
   resourceNotFound: -32002,
+  /** `data.elicitations` has the URLs that a person must open first. */
+  urlElicitationRequired: -32042,
 } as const;
 
 /** An error that the client receives as it is. */

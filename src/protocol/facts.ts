@@ -33,11 +33,22 @@ export type FactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
+  /** A message found no stream of its session's to go on; the session goes on. */
+  | 'output.lost'
+  /** A transport of somebody else's reported an error. It ends nothing by itself. */
+  | 'transport.failed'
   /** Something other than the session wrote to stdout; it went to stderr. */
   | 'output.diverted'
+  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
+  | 'log.unsent'
   | 'session.state'
   | 'session.closed'
   | 'roots.updated'
+  | 'task.created'
+  /** A task's work is over: completed, failed or cancelled. */
+  | 'task.ended'
+  /** A task's time to live is over. */
+  | 'task.expired'
   /** XState's own logger. */
   | 'machine.log';
 

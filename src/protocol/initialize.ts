@@ -13,6 +13,8 @@ export interface Implementation {
   readonly name: string;
   readonly version: string;
   readonly title?: string;
+  readonly icons?: readonly object[];
+  readonly websiteUrl?: string;
 }
 
 /** What the server says of itself in the reply. */
@@ -68,13 +70,28 @@ function fault(path: string, wanted: string, got: unknown): InitializeReading {
 /** The result of `initialize`. */
 export function initializeResult(server: ServerDescription, client: ClientDescription): JsonObject {
   const { serverInfo, capabilities, instructions } = server;
-  const { title, ...info } = serverInfo;
-  const showTitle = title !== undefined && client.revision.structuredOutput;
+  const { title, icons, websiteUrl, ...info } = serverInfo;
+  const { structuredOutput, icons: hasIcons } = client.revision;
   return {
     protocolVersion: client.revision.version,
-    capabilities,
-    serverInfo: showTitle ? { ...info, title } : info,
+    capabilities: knownCapabilities(capabilities, client.revision),
+    serverInfo: {
+      ...info,
+      ...(title !== undefined && structuredOutput ? { title } : {}),
+      ...(icons && hasIcons ? { icons } : {}),
+      ...(websiteUrl !== undefined && hasIcons ? { websiteUrl } : {}),
+    },
     ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** What a revision does not know is not declared to its clients. */
+function knownCapabilities(capabilities: JsonObject, revision: Revision): JsonObject {
+  const { completions, tasks, ...known } = capabilities;
+  return {
+    ...known,
+    ...(completions !== undefined && revision.completions ? { completions } : {}),
+    ...(tasks !== undefined && revision.tasks ? { tasks } : {}),
   };
 }
 

@@ -8,4 +8,8 @@ export const Method = {
   rootsList: 'roots/list',
   rootsListChanged: 'notifications/roots/list_changed',
   resourceUpdated: 'notifications/resources/updated',
+  logMessage: 'notifications/message',
+  createMessage: 'sampling/createMessage',
+  elicit: 'elicitation/create',
+  elicitationComplete: 'notifications/elicitation/complete',
 } as const;

@@ -1,38 +1,60 @@
 /** The handler's context, over a call of the router's. What a handler does not touch costs nothing. */
-import type { Call } from '../actors/call.ts';
-import { refused } from '../actors/client-request.ts';
+import type { Call, TaskHandle } from '../actors/call.ts';
+import { forgettable, refused } from '../actors/client-request.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
-import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import { isJsonObject, isRequestId } from '../protocol/classify.ts';
+import { isRequestId } from '../protocol/classify.ts';
 import { Method } from '../protocol/methods.ts';
+import { isHumanPaced, missingCapability } from './context/client-capabilities.ts';
+import {
+  UrlElicitationRequired,
+  readAction,
+  readFormAnswer,
+  urlElicitation,
+} from './context/elicitation.ts';
+import type { FormAnswer, UrlAnswer, UrlRequest } from './context/elicitation.ts';
+import type { OpenElicitations } from './context/open-elicitations.ts';
+import { passed } from './context/result-checks.ts';
+import type { ResultChecks } from './context/result-checks.ts';
+import { samplingParams } from './context/sampling-request.ts';
+import { readSample } from './context/sampling-result.ts';
+import type { Sample, SamplingRequest } from './context/sampling.ts';
+import { logOf } from './context/session-log.ts';
+import type { HandlerLog, LogSink } from './context/session-log.ts';
+import { sessionView } from './context/session-view.ts';
+import type { SessionHandle, SessionView } from './context/session-view.ts';
+import { Form, defineForm } from './forms/form.ts';
+import type { ContentOf, FormSource } from './forms/form.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from './limits.ts';
+import type { ParsedBy, Schema } from './schema.ts';
 import { settledRoots } from './settled-roots.ts';
-
-/** The client capability that a method needs, and whether a person answers it. */
-const clientMethods: { readonly [method: string]: { capability: string; human: boolean } } = {
-  'roots/list': { capability: 'roots', human: false },
-  'sampling/createMessage': { capability: 'sampling', human: true },
-  'elicitation/create': { capability: 'elicitation', human: true },
-};
 
 /** Progress notifications of one call are at least so far apart, milliseconds. */
 const progressIntervalMs = 100;
 
+/** What the contexts of a session share. */
+export interface ContextScope {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly log: LogSink;
+  readonly session: SessionHandle;
+  readonly elicitations: OpenElicitations;
+  readonly results: ResultChecks;
+}
+
 export class CallContext implements HandlerContext {
   readonly #call: Call;
-  readonly #limits: Limits;
-  readonly #clock: Clock;
+  readonly #scope: ContextScope;
   #progress = -Infinity;
   #progressSentAt = -Infinity;
+  #log: HandlerLog | undefined;
 
-  constructor(call: Call, limits: Limits, clock: Clock) {
+  constructor(call: Call, scope: ContextScope) {
     this.#call = call;
-    this.#limits = limits;
-    this.#clock = clock;
+    this.#scope = scope;
   }
 
   get requestId(): RequestId {
@@ -43,14 +65,26 @@ export class CallContext implements HandlerContext {
     return this.#call.signal;
   }
 
+  get task(): TaskHandle | undefined {
+    return this.#call.task;
+  }
+
   get client(): ClientDescription {
     return this.#call.scope.client;
   }
 
-  roots({ timeoutMs = this.#limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
+  get session(): SessionView {
+    return sessionView(this.#scope.session, this.client.revision.version);
+  }
+
+  get log(): HandlerLog {
+    return (this.#log ??= logOf(this.#call, this.#scope.log));
+  }
+
+  roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     return settledRoots(this.#call.scope.roots, () => ({
       timeoutMs,
-      clock: this.#clock,
+      clock: this.#scope.clock,
       signal: this.#call.signal,
     }));
   }
@@ -59,28 +93,115 @@ export class CallContext implements HandlerContext {
     const progressToken = progressTokenOf(this.#call.params);
     if (progressToken === undefined || !Number.isFinite(progress)) return;
     if (progress <= this.#progress) return;
-    const now = this.#clock.now();
+    const now = this.#scope.clock.now();
     const isLast = details?.total !== undefined && progress >= details.total;
     if (now - this.#progressSentAt < progressIntervalMs && !isLast) return;
     this.#progress = progress;
     this.#progressSentAt = now;
     const { total, message } = details ?? {};
+    const isTold = message !== undefined && this.client.revision.progressMessages;
     this.#call.notify(Method.progress, {
       progressToken,
       progress,
       ...(Number.isFinite(total) ? { total } : {}),
-      ...(message === undefined ? {} : { message }),
+      ...(isTold ? { message } : {}),
     });
   }
 
-  request(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
-    const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#limits;
-    const known = Object.hasOwn(clientMethods, method) ? clientMethods[method] : undefined;
-    if (known && !isJsonObject(this.client.capabilities[known.capability])) {
-      const message = `The client ${this.client.info.name} did not declare the capability "${known.capability}", so it cannot be sent ${method}`;
-      return refused(new RuntimeError('CAPABILITY_MISSING', message));
-    }
-    const { timeoutMs = known?.human ? humanTimeoutMs : requestTimeoutMs } = options;
+  sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
+    const ask = async () => {
+      const method = Method.createMessage;
+      // First what the author wrote: the capability that is missing may be one for a part of it.
+      this.#refuseMissing(method, request as unknown as JsonObject);
+      const params = samplingParams(request, this.client.revision);
+      return readSample(await this.#send(method, params, options));
+    };
+    return forgettable(ask());
+  }
+
+  elicit<const TSchema extends FormSource | Form<unknown>>(
+    { message, schema }: { readonly message: string; readonly schema: TSchema },
+    options: RequestOptions = {},
+  ): Promise<FormAnswer<ContentOf<TSchema>>> {
+    const ask = async () => {
+      const form = (schema instanceof Form ? schema : defineForm(schema)) as Form<
+        ContentOf<TSchema>
+      >;
+      const { revision } = this.client;
+      this.#refuseMissing(Method.elicit, { mode: 'form' });
+      const requestedSchema = form.requestedSchema(revision);
+      const mode = revision.urlElicitation ? { mode: 'form' } : {};
+      const params = { ...mode, message, requestedSchema };
+      return readFormAnswer(await this.#send(Method.elicit, params, options), form);
+    };
+    return forgettable(ask());
+  }
+
+  elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
+    const ask = async () => {
+      this.#refuseMissing(Method.elicit, { mode: 'url' });
+      const { elicitations } = this.#scope;
+      const elicitation = urlElicitation(request);
+      const { elicitationId } = elicitation;
+      elicitations.add(elicitationId);
+      try {
+        const action = readAction(await this.#send(Method.elicit, { ...elicitation }, options));
+        if (action !== 'accept') elicitations.close(elicitationId);
+        return { action, elicitationId };
+      } catch (error) {
+        elicitations.close(elicitationId);
+        throw error;
+      }
+    };
+    return forgettable(ask());
+  }
+
+  urlElicitationRequired(
+    requests: readonly UrlRequest[],
+    message = 'A person must open a URL before this request can be served',
+  ): UrlElicitationRequired {
+    if (requests.length === 0) throw new TypeError('urlElicitationRequired needs one URL at least');
+    this.#refuseMissing(Method.elicit, { mode: 'url' });
+    const elicitations = requests.map(urlElicitation);
+    for (const { elicitationId } of elicitations) this.#scope.elicitations.add(elicitationId);
+    return new UrlElicitationRequired(elicitations, message);
+  }
+
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+  request<const TSchema extends Schema>(
+    method: string,
+    params: JsonObject | undefined,
+    schema: TSchema,
+    options?: RequestOptions,
+  ): Promise<ParsedBy<TSchema>>;
+  request(
+    method: string,
+    params?: JsonObject,
+    schemaOrOptions: Schema | RequestOptions = {},
+    options: RequestOptions = {},
+  ): Promise<unknown> {
+    if (!isSchema(schemaOrOptions)) return this.#send(method, params, schemaOrOptions);
+    const ask = async () => {
+      const check = await this.#scope.results.of(schemaOrOptions);
+      return passed(check, method, await this.#send(method, params, options));
+    };
+    return forgettable(ask());
+  }
+
+  #refuseMissing(method: string, params: JsonObject | undefined): void {
+    const missing = missingCapability(this.client, method, params);
+    if (missing) throw missing;
+  }
+
+  #send(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const missing = missingCapability(this.client, method, params);
+    if (missing) return refused(missing);
+    const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
+    const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
     for (const [name, value] of Object.entries({ timeoutMs, maxTotalMs })) {
       if (Number.isFinite(value) && value > 0) continue;
@@ -89,6 +210,11 @@ export class CallContext implements HandlerContext {
     const { onProgress, signal } = options;
     return this.#call.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
   }
+}
+
+/** Options have no member of either name. */
+function isSchema(given: Schema | RequestOptions): given is Schema {
+  return '~standard' in given || 'type' in given;
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress: only with the client's token */

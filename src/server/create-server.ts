@@ -2,8 +2,9 @@
  * The composition root: a definition and a transport become a session's actor system.
  */
 import { createActor } from 'xstate';
-import type { ActorRefFrom, InspectionEvent, Observer } from 'xstate';
+import type { ActorRefFrom, InspectionEvent, Observer, SnapshotFrom } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
+import { pingClient } from '../actors/ping.actor.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import type { sessionMachine } from '../machines/session.machine.ts';
@@ -11,9 +12,13 @@ import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { SessionHandle, SessionState } from './context/session-view.ts';
 import type { ServerDefinition } from './definition.ts';
 import { defaultLimits } from './limits.ts';
 import type { Limits } from './limits.ts';
+import type { Middleware } from './middleware.ts';
+import { offerOf } from './offer.ts';
+import type { Offer } from './offer.ts';
 import { createSessionLogic } from './session-logic.ts';
 import type { Transport } from './transport.ts';
 
@@ -28,49 +33,111 @@ export interface ListenOptions {
   readonly signal?: AbortSignal;
   /** Tests drive a session's time through this. */
   readonly clock?: Clock;
+  /** The time of day, for what clients are told of when: a task's timestamps. Tests drive it as they drive `clock`. */
+  readonly wallClock?: () => Date;
   /** XState's inspection events. Every event costs more while somebody inspects. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
 }
 
 /** A session that is being served. */
-export interface McpSession extends AsyncDisposable {
+export interface McpSession extends SessionHandle, AsyncDisposable {
   /** The session machine's actor: its state, its emitted events, its children. */
   readonly actor: ActorRefFrom<typeof sessionMachine>;
   /** Resolves when the session has ended, with why. Never rejects. */
   readonly closed: Promise<CloseCause>;
   /** Ends the session: what is in flight gets the drain time. Repeating it changes nothing. */
   shutdown(reason: string): void;
-  /** Tells the client that a resource has changed, if it has subscribed to it. */
-  resourceUpdated(uri: string): void;
+  /**
+   * Asks the client whether it is there. Any answer will do.
+   *
+   * @param options `timeoutMs`: by default the keepalive's
+   * @returns how long the answer took, milliseconds
+   * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
+   * @see MCP 2025-11-25, basic/utilities/ping
+   */
+  ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
 }
 
-export interface McpServer {
+/** A server. What it offers may change while sessions are open: their clients are told. */
+export interface McpServer extends Omit<Offer, 'middleware'> {
   /** Serves one session over a transport. Each call is a session of its own. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
+  /** Puts code around every handler, inside what was put there before. For sessions that begin from now on. */
+  use(middleware: Middleware): void;
+  /** Tells the clients that have subscribed to a resource that it has changed. */
+  resourceUpdated(uri: string): void;
+  /**
+   * Tells the client that was asked to open a URL that it is done.
+   * @returns false where no open session has such an elicitation
+   */
+  elicitationCompleted(elicitationId: string): boolean;
 }
 
 /** Makes a server of a definition. It does nothing until it listens. */
 export function createMcpServer(definition: ServerDefinition): McpServer {
-  return { listen: (transport, options = {}) => startSession(definition, transport, options) };
+  const middleware: Middleware[] = [];
+  const sessions = new Set<McpSession>();
+  const offer = offerOf(definition);
+  return {
+    ...offer,
+    listen: (transport, options = {}) => {
+      const session = startSession(
+        definition,
+        { ...offer, middleware: [...middleware] },
+        transport,
+        options,
+      );
+      sessions.add(session);
+      void session.closed.then(() => sessions.delete(session));
+      return session;
+    },
+    use: (layer) => {
+      middleware.push(layer);
+    },
+    resourceUpdated: (uri) => {
+      for (const session of sessions) session.resourceUpdated(uri);
+    },
+    elicitationCompleted: (elicitationId) =>
+      [...sessions].some((session) => session.elicitationCompleted(elicitationId)),
+  };
 }
 
 function startSession(
   definition: ServerDefinition,
+  offer: Offer,
   transport: Transport,
   options: ListenOptions,
 ): McpSession {
-  const { report = () => {}, clock = systemClock, onRootsUpdated, signal } = options;
+  const { report = () => {}, clock = systemClock, wallClock = () => new Date() } = options;
+  const { onRootsUpdated, signal } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const notify = (method: string, params: JsonObject) =>
-    actor.getSnapshot().context.writer.send({
-      type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method, params }],
-    });
-  const { logic, input, resourceUpdated } = createSessionLogic(definition, transport, {
+  const notify = (method: string, params?: JsonObject) => {
+    if (!isOperating()) return;
+    const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
+    actor.getSnapshot().context.writer.send({ type: 'frames.send', frames: [frame] });
+  };
+  const isOperating = () => {
+    const snapshot = actor.getSnapshot();
+    return snapshot.matches('initialized') || snapshot.matches('rootsKnown');
+  };
+  const whenOperating = (listener: () => void) => {
+    if (isOperating()) {
+      listener();
+      return () => {};
+    }
+    const subscription = actor.on('session.initialized', listener);
+    return () => subscription.unsubscribe();
+  };
+  const { logic, input, session, stop } = createSessionLogic(definition, offer, transport, {
+    id: crypto.randomUUID(),
+    state: () => nameOf(actor.getSnapshot().value),
     limits,
     report,
     clock,
     notify,
+    whenOperating,
+    timeOfDay: () => wallClock().toISOString(),
+    inspect: options.inspect,
   });
   const actor = createActor(logic, {
     input,
@@ -84,7 +151,7 @@ function startSession(
     let state = '';
     actor.subscribe({
       next: ({ value, output }) => {
-        const name = typeof value === 'string' ? value : Object.keys(value).join();
+        const name = nameOf(value);
         if (name !== state) {
           report({
             level: 'debug',
@@ -123,7 +190,10 @@ function startSession(
   const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
   const abort = () => shutdown(textOfError(signal?.reason));
   signal?.addEventListener('abort', abort);
-  void closed.then(() => signal?.removeEventListener('abort', abort));
+  void closed.then(() => {
+    signal?.removeEventListener('abort', abort);
+    stop();
+  });
   actor.start();
   if (signal?.aborted) abort();
 
@@ -131,12 +201,28 @@ function startSession(
     actor,
     closed,
     shutdown,
-    resourceUpdated,
+    id: session.id,
+    get state() {
+      return session.state;
+    },
+    resourceUpdated: session.resourceUpdated,
+    elicitationCompleted: session.elicitationCompleted,
+    ping: async ({ timeoutMs = limits.keepaliveTimeoutMs, signal: aborted } = {}) => {
+      const askedAt = clock.now();
+      const { correlation } = actor.getSnapshot().context;
+      await pingClient(correlation, { timeoutMs, signal: aborted });
+      return clock.now() - askedAt;
+    },
     [Symbol.asyncDispose]: async () => {
       shutdown('disposed');
       await closed;
     },
   };
+}
+
+/** The state that a session is in, whatever it is in within that. */
+function nameOf(value: SnapshotFrom<typeof sessionMachine>['value']): SessionState {
+  return typeof value === 'string' ? value : (Object.keys(value)[0] as SessionState);
 }
 
 /** A host's error in a listener is the host's: it must not end the session. */

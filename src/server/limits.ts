@@ -20,7 +20,7 @@ export interface TransportLimits {
 
 /** Bounds of the router. */
 export interface RouterLimits {
-  /** Client requests whose handlers run at once. */
+  /** Client requests whose handlers run at once. One that awaits an answer of the client's does not count meanwhile. */
   readonly maxRunning: number;
   /** Client requests that wait for their turn; more are refused with a retryable error. */
   readonly maxWaiting: number;
@@ -38,7 +38,45 @@ export interface CorrelationLimits {
   readonly humanTimeoutMs: number;
 }
 
-export interface Limits extends TransportLimits, RouterLimits, CorrelationLimits, SessionLimits {}
+/** Bounds of the lists that a server gives. */
+export interface ListLimits {
+  /** Items on one page of a list. */
+  readonly pageSize: number;
+  /** How long a list must not change before the client is told that it has, milliseconds. */
+  readonly listChangedQuietMs: number;
+  /** Resources that a client may subscribe to at once; one more is refused. */
+  readonly maxSubscriptions: number;
+}
+
+/** Bounds of a session's tasks. */
+export interface TaskLimits {
+  /** Tasks whose handlers run at once; more are refused with a retryable error. */
+  readonly maxTasks: number;
+  /** Tasks that are kept at once, ended ones until their time to live is over. */
+  readonly maxKeptTasks: number;
+  /** How long a task is kept from its creation where the client asks for no time, milliseconds. A handler that still runs is cancelled. */
+  readonly taskTtlMs: number;
+  /** The longest time to live that a client gets, milliseconds. */
+  readonly maxTaskTtlMs: number;
+  /** How long a client should wait between two looks at a task, milliseconds; also the shortest time to live. */
+  readonly taskPollIntervalMs: number;
+}
+
+/** Bounds of what handlers log. */
+export interface LogLimits {
+  /** Log messages of one session that are sent within a second; the rest is summed up in one. */
+  readonly maxLogsPerSecond: number;
+}
+
+export interface Limits
+  extends
+    TransportLimits,
+    RouterLimits,
+    CorrelationLimits,
+    SessionLimits,
+    ListLimits,
+    LogLimits,
+    TaskLimits {}
 
 export const defaultLimits: Limits = {
   maxLineBytes: 16 * MiB,
@@ -55,4 +93,16 @@ export const defaultLimits: Limits = {
   rootsTimeoutMs: 5 * second,
   rootsRetryMs: 30 * second,
   maxOvertakenRoots: 16,
+  pageSize: 100,
+  listChangedQuietMs: 50,
+  maxLogsPerSecond: 100,
+  keepaliveIntervalMs: 0,
+  keepaliveTimeoutMs: 10 * second,
+  keepaliveFailures: 3,
+  maxSubscriptions: 1024,
+  maxTasks: 64,
+  maxKeptTasks: 1024,
+  taskTtlMs: 60 * minute,
+  maxTaskTtlMs: 24 * 60 * minute,
+  taskPollIntervalMs: 1 * second,
 };

@@ -1,6 +1,7 @@
 /**
- * The memory transport: a session and its peer in one process, without bytes between them. For embedding and for tests.
- * Messages are handed over as JSON values, copied through JSON so that neither side sees the other's objects.
+ * The memory transport: a session and its peer in one process. For embedding and for tests.
+ * Messages are copied as JSON, so that neither side sees the other's objects; they pass the reader and the writer of stdio, so that every
+ * limit holds here too.
  */
 import { Subject } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -14,7 +15,7 @@ export interface MemoryPeer {
   send(...messages: readonly unknown[]): void;
   /** Sends bytes or text as they are, line feeds and all: for what is no message. */
   sendRaw(chunk: string | Uint8Array): void;
-  /** What the session sends, a JSON value each. */
+  /** What the session sends, a JSON value each. Completes when the session has ended and everything has been read. */
   readonly received$: Observable<unknown>;
   /** Ends the session's input. */
   end(): void;
@@ -39,6 +40,7 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
   let unread: string[] | undefined;
   /** Called once everything has been read. */
   let flushed = () => {};
+  let ended = () => {};
   let sink = { drained: () => {}, broken: (_error: unknown) => {} };
 
   const deliver = (action: () => void) => {
@@ -78,7 +80,10 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
           },
           listen: (events) => {
             sink = events;
-            return () => {};
+            return () => {
+              if (unread) ended = () => received$.complete();
+              else received$.complete();
+            };
           },
         },
         { maxOutboundBytes: limits.maxOutboundBytes, report },
@@ -101,6 +106,7 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
         sink.drained();
         flushed();
         flushed = () => {};
+        ended();
       },
       breakOutput: (error) => sink.broken(error),
       get paused() {

@@ -2,70 +2,131 @@
 import { askRootsActor } from '../actors/ask-roots.actor.ts';
 import type { Clock } from '../actors/clock.ts';
 import { correlationActor } from '../actors/correlation.actor.ts';
+import { probeActor } from '../actors/ping.actor.ts';
 import { routerActor } from '../actors/router.actor.ts';
+import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
 import { sessionMachine } from '../machines/session.machine.ts';
 import type { SessionInput } from '../machines/session.machine.ts';
 import type { Report } from '../protocol/facts.ts';
-import type { JsonObject } from '../protocol/frames.ts';
-import type { Call, RequestHandler } from '../actors/call.ts';
-import { CallContext } from './call-context.ts';
+import type { ServerDescription } from '../protocol/initialize.ts';
+import type { RequestHandler } from '../actors/call.ts';
+import { sessionContexts } from './context/session-contexts.ts';
+import type { SessionState } from './context/session-view.ts';
 import type { ServerDefinition } from './definition.ts';
+import { completesSomething, completionFeature } from './features/completion.ts';
+import { promptsFeature } from './features/prompts.ts';
 import { resourcesFeature } from './features/resources.ts';
+import { offersTasks, tasksFeature } from './features/tasks.ts';
 import { toolsFeature } from './features/tools.ts';
 import type { Feature, FeatureScope } from './features/feature.ts';
 import type { Limits } from './limits.ts';
+import { withMiddleware } from './middleware.ts';
+import type { Middleware } from './middleware.ts';
+import type { Offer } from './offer.ts';
 import type { Transport } from './transport.ts';
 
 export interface SessionLogicOptions {
+  /** The session's own id. */
+  readonly id: string;
+  /** Where the session machine stands. */
+  state(): SessionState;
   readonly limits: Limits;
   readonly report: Report;
   readonly clock: Clock;
-  /** Sends a notification to the client. */
-  readonly notify: (method: string, params: JsonObject) => void;
+  /** Sends a notification to the client, if the session is in operation. */
+  readonly notify: FeatureScope['notify'];
+  readonly whenOperating: FeatureScope['whenOperating'];
+  readonly timeOfDay: FeatureScope['timeOfDay'];
+  readonly inspect?: FeatureScope['inspect'];
 }
 
 /** One session's logic: it is started once, because its features remember what the client subscribed to. */
 export function createSessionLogic(
   definition: ServerDefinition,
+  offer: Offer,
   transport: Transport,
-  { limits, report, clock, notify }: SessionLogicOptions,
+  options: SessionLogicOptions,
 ) {
-  const { tools, resources, resolveRoots, instructions, name, version, title } = definition;
-  const scope: FeatureScope = {
-    contextOf: (call: Call) => new CallContext(call, limits, clock),
-    notify,
-    report,
-  };
-  const resourceList = resources ? resourcesFeature(resources, scope) : undefined;
-  const features: Feature[] = [];
-  if (tools) features.push(toolsFeature(tools, scope));
-  if (resourceList) features.push(resourceList);
-  const handlers = new Map<string, RequestHandler>(
-    features.flatMap((feature) => Object.entries(feature.handlers)),
-  );
-  const input: SessionInput = {
-    server: {
-      serverInfo: { name, version, ...(title === undefined ? {} : { title }) },
-      capabilities: Object.fromEntries(
-        features.flatMap(({ capabilities }) => Object.entries(capabilities)),
-      ),
-      ...(instructions === undefined ? {} : { instructions }),
-    },
-    limits,
+  const { limits, report, clock } = options;
+  const { contextOf, session, logging } = sessionContexts({
+    ...options,
+    logging: definition.logging,
+    resourceUpdated: (uri) => resources?.updated(uri),
+  });
+  const scope: FeatureScope = { ...options, contextOf };
+  const tasks = offersTasks(offer.tools) ? tasksFeature(offer.tools, scope) : undefined;
+  const resources = offersResources(definition) ? resourcesFeature(offer, scope) : undefined;
+  const features: Feature[] = logging ? [logging] : [];
+  if (definition.tools) features.push(toolsFeature(offer.tools, scope));
+  if (resources) features.push(resources);
+  if (definition.prompts) features.push(promptsFeature(offer.prompts, scope));
+  if (definition.completions || completesSomething(offer)) {
+    features.push(completionFeature(offer, scope));
+  }
+  if (tasks) features.push(tasks);
+  const handlers = handlersOf(features, offer.middleware, contextOf);
+  const callTool = handlers.get('tools/call');
+  if (tasks && callTool) handlers.set('tools/call', tasks.augment(callTool));
+  const hearing = { lastHeardAt: clock.now() };
+  const hear = () => {
+    hearing.lastHeardAt = clock.now();
   };
   const logic = sessionMachine.provide({
     actors: {
       ...transport({ limits, report }),
-      router: routerActor({ handlerOf: (method) => handlers.get(method), ...limits, report }),
+      router: routerActor({
+        handlerOf: (method) => handlers.get(method),
+        ...limits,
+        heard: limits.keepaliveIntervalMs > 0 ? hear : undefined,
+        report,
+      }),
       correlation: correlationActor({ ...limits, clock, report }),
-      roots: rootsMachine.provide({ actors: { ask: askRootsActor(resolveRoots) } }),
+      roots: rootsMachine.provide({ actors: { ask: askRootsActor(definition.resolveRoots) } }),
+      keepalive: keepaliveMachine.provide({ actors: { probe: probeActor(hearing, clock) } }),
     },
   });
   return {
     logic,
-    input,
-    /** Tells the client that a resource has changed, if it has subscribed to it. */
-    resourceUpdated: (uri: string) => resourceList?.updated(uri),
+    input: { server: describeServer(definition, features), limits } satisfies SessionInput,
+    session,
+    /** Releases what the features hold, at the session's end. */
+    stop: () => {
+      for (const feature of features) feature.stop?.();
+    },
+  };
+}
+
+function offersResources({ resources, resourceTemplates }: ServerDefinition): boolean {
+  return resources !== undefined || resourceTemplates !== undefined;
+}
+
+function handlersOf(
+  features: readonly Feature[],
+  middleware: readonly Middleware[],
+  contextOf: FeatureScope['contextOf'],
+): Map<string, RequestHandler> {
+  const handlers = features.flatMap((feature) => Object.entries(feature.handlers));
+  return new Map(
+    handlers.map(([method, handler]) => [method, withMiddleware(handler, middleware, contextOf)]),
+  );
+}
+
+function describeServer(
+  definition: ServerDefinition,
+  features: readonly Feature[],
+): ServerDescription {
+  const { name, version, title, icons, websiteUrl, instructions } = definition;
+  const capabilities = features.flatMap((feature) => Object.entries(feature.capabilities));
+  return {
+    serverInfo: {
+      name,
+      version,
+      ...(title === undefined ? {} : { title }),
+      ...(icons ? { icons } : {}),
+      ...(websiteUrl === undefined ? {} : { websiteUrl }),
+    },
+    capabilities: Object.fromEntries(capabilities),
+    ...(instructions === undefined ? {} : { instructions }),
   };
 }

@@ -29,7 +29,8 @@ export function stdio({ input, output }: StdioStreams = {}): Transport {
   });
 }
 
-function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
+/** The bytes of a stream; it flows from the subscription on. */
+export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
   return {
     chunks$: new Observable((subscriber) => {
       const next = (chunk: Uint8Array) => subscriber.next(chunk);

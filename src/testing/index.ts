@@ -1,4 +1,24 @@
-/** The test kit: `mcp-actors/testing`. */
+/**
+ * The test kit: `mcp-actors/testing`. It belongs to no test runner.
+ *
+ * - `connect(server)`: a client with typed calls. Most tests need nothing else.
+ * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages, answers out of order.
+ * - `serverContract`, `transportContract`: what any server and any transport must do.
+ * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
+ */
+export type { ClientAnswer, ClientAnswers } from './answering-client.ts';
+export type {
+  CallResult,
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+  PromptResult,
+  ResourceResult,
+} from './call-results.ts';
+export { endOfInputContract, serverContract, transportContract } from './contract.ts';
+export type { Connect, ContractCase } from './contract.ts';
 export { converse } from './conversation.ts';
 export type { Connection, Conversation, ConversationOptions } from './conversation.ts';
 export { RecordedFacts } from './facts.ts';
@@ -29,4 +49,7 @@ export type {
 } from './messages.ts';
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
+export { TestClient, connect } from './test-client.ts';
+export type { CallOptions, ConnectOptions } from './test-client.ts';
+export { TestClock } from './test-clock.ts';
 export { turn } from './turn.ts';

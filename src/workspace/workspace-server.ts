@@ -1,6 +1,6 @@
 /** The built-in workspace server: read-only tools over the roots boundary. */
 import type { RootsReport } from '../machines/roots.machine.ts';
-import { defineResource } from '../server/definition.ts';
+import { defineResource } from '../server/resource.ts';
 import type { ServerDefinition } from '../server/definition.ts';
 import { rootsResolver } from './resolve-roots.ts';
 import { findFilesTool } from './tools/find-files.ts';

@@ -58,6 +58,21 @@ describe('the queue of calls', () => {
     expect(ids()).toEqual([1, 2]);
   });
 
+  test('gives the place of one that only waits for others to the next, and takes none back when that ends', () => {
+    const { queue, started, end, ids } = startQueue(1, 10);
+    for (const id of [1, 2, 3]) queue.add(call(id));
+    queue.park(started[0] as Call);
+    queue.park(started[0] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2]);
+    end(started[0] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2]);
+    end(started[1] as Call);
+    queue.startWaiting();
+    expect(ids()).toEqual([1, 2, 3]);
+  });
+
   test('passes over what ended while it waited, and gives its place away', () => {
     const { queue, started, end, ids } = startQueue(1, 1);
     const [first, second, third] = [call(1), call(2), call(3)];
@@ -138,7 +153,7 @@ describe('while it is held', () => {
 
 test('whatever is added, ended and held, no more run than may run, in order of arrival, and all that can run do', () => {
   const step = fc.record({
-    kind: fc.constantFrom('add', 'add', 'end', 'hold', 'release', 'turn'),
+    kind: fc.constantFrom('add', 'add', 'end', 'park', 'hold', 'release', 'turn'),
     at: fc.nat({ max: 30 }),
   });
   fc.assert(
@@ -156,6 +171,7 @@ test('whatever is added, ended and held, no more run than may run, in order of a
           if (isTaken) accepted.push(each);
           else expect([held, waiting]).toEqual([false, 5]);
         } else if (kind === 'end' && one) end(one);
+        else if (kind === 'park' && one) queue.park(one);
         else if (kind === 'hold') queue.hold('output');
         else if (kind === 'release') queue.release('output');
         else queue.startWaiting();
@@ -166,7 +182,8 @@ test('whatever is added, ended and held, no more run than may run, in order of a
       queue.release('output');
       for (let left = accepted.length; left >= 0; left--) {
         queue.startWaiting();
-        accepted.filter(({ state }) => state === 'running').forEach(end);
+        const isLeft = ({ state }: Call) => state === 'running' || state === 'parked';
+        accepted.filter(isLeft).forEach(end);
       }
       expect(accepted.every(({ state }) => state === 'ended')).toBe(true);
       expect(started.map(({ id }) => id)).toEqual(

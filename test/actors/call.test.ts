@@ -15,6 +15,9 @@ function startCall(options = {}) {
     roots: {} as never,
     writer: all.writer.ref,
     correlation: all.ref,
+    detach: () => () => {},
+    park: () => {},
+    resume: () => {},
   };
   const replies = { add: () => {}, drop: () => {} };
   const call = new Call(

@@ -121,14 +121,14 @@ describe('requests in flight', () => {
       { limits, capabilities: { roots: {} } },
     );
     peer.answer(await peer.request('roots/list'), { roots: [] });
-    peer.send(toolCall(1, 'asks'), toolCall(2, 'hold'), toolCall(3, 'hold'));
-    expect((await peer.error(3)).code).toBe(-32000);
+    peer.send(toolCall(1, 'asks'), toolCall(2, 'hold'), toolCall(3, 'hold'), toolCall(4, 'hold'));
+    expect((await peer.error(4)).code).toBe(-32000);
     const asked = await peer.request('roots/list');
-    await door.arrived();
+    await door.arrived(2);
 
     expect(await peer.ask('ping')).toEqual({});
-    peer.send(cancelled(2), toolCall(4, 'hold'));
-    await door.arrived(2);
+    peer.send(cancelled(2), toolCall(5, 'hold'));
+    await door.arrived(3);
     peer.answer(asked, { roots: [] });
     expect(textOf((await peer.response(1)).result)).toBe('[]');
   });

@@ -1,6 +1,6 @@
 import { gate, request, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, tool } from './serving.ts';
+import { byteCombinations, combinations, echo, operate, tool } from './serving.ts';
 
 describe.each(combinations)('ids in $revision over $transport', ({ revision, transport }) => {
   test.each([1, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, '1', '0', '', 'a b', '✓'])(
@@ -28,22 +28,27 @@ describe.each(combinations)('ids in $revision over $transport', ({ revision, tra
       expect(result).toEqual({ content: [{ type: 'text', text: typeof id + id }] });
     }
   });
-
-  test.each([null, 1.5, 2 ** 53, true, {}, [], [1]].map((id) => ({ id })))(
-    '$id is no id: refused without one, and nothing runs [BASE-01] [BASE-04]',
-    async ({ id }) => {
-      let runs = 0;
-      const counted = tool('counted', () => `${++runs}`);
-      const { peer } = await operate({ tools: [counted] }, { revision, transport });
-      peer.send(toolCall(id, 'counted'));
-      const refusal = await peer.response(undefined);
-      expect(refusal.error?.code).toBe(-32600);
-      expect(refusal).not.toHaveProperty('id');
-      await peer.quiet();
-      expect(runs).toBe(0);
-    },
-  );
 });
+
+describe.each(byteCombinations)(
+  'no ids in $revision over $transport',
+  ({ revision, transport }) => {
+    test.each([null, 1.5, 2 ** 53, true, {}, [], [1]].map((id) => ({ id })))(
+      '$id is no id: refused without one, and nothing runs [BASE-01] [BASE-04]',
+      async ({ id }) => {
+        let runs = 0;
+        const counted = tool('counted', () => `${++runs}`);
+        const { peer } = await operate({ tools: [counted] }, { revision, transport });
+        peer.send(toolCall(id, 'counted'));
+        const refusal = await peer.response(undefined);
+        expect(refusal.error?.code).toBe(-32600);
+        expect(refusal).not.toHaveProperty('id');
+        await peer.quiet();
+        expect(runs).toBe(0);
+      },
+    );
+  },
+);
 
 describe('the two directions', () => {
   test('are separate: the client may use the id of a request of ours [BASE-02]', async () => {

@@ -20,7 +20,7 @@ describe.each(combinations)('a session of $revision over $transport', ({ revisio
     const reply = await peer.handshake({ protocolVersion: revision });
     expect(reply).toEqual({
       protocolVersion: revision,
-      capabilities: { tools: {} },
+      capabilities: { tools: { listChanged: true } },
       serverInfo: { name: 'under-test', version: '1.0.0' },
       instructions: 'Be kind',
     });

@@ -1,20 +1,34 @@
 /** What the official SDK's schemas say of a frame. They know the latest revision; what an older one lacks is tested where it is left out. */
 import {
   CallToolResultSchema,
+  CancelTaskResultSchema,
   CancelledNotificationSchema,
+  CompleteResultSchema,
   CreateMessageRequestSchema,
+  CreateTaskResultSchema,
   ElicitRequestSchema,
+  ElicitationCompleteNotificationSchema,
   EmptyResultSchema,
+  GetPromptResultSchema,
+  GetTaskResultSchema,
   InitializeResultSchema,
   JSONRPCMessageSchema,
+  ListPromptsResultSchema,
   ListResourceTemplatesResultSchema,
   ListResourcesResultSchema,
   ListRootsRequestSchema,
+  ListTasksResultSchema,
   ListToolsResultSchema,
+  LoggingMessageNotificationSchema,
+  PingRequestSchema,
   ProgressNotificationSchema,
+  PromptListChangedNotificationSchema,
   ReadResourceResultSchema,
   RequestSchema,
+  ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+  TaskStatusNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
 import type { FrameCheck } from 'mcp-actors/testing';
@@ -28,16 +42,31 @@ type Schemas = { readonly [method: string]: Schema };
 const results: Schemas = {
   initialize: InitializeResultSchema,
   ping: EmptyResultSchema,
+  'logging/setLevel': EmptyResultSchema,
   'tools/list': ListToolsResultSchema,
-  'tools/call': CallToolResultSchema,
+  // The schema of a tool's result lets any object pass: which of the two it is meant to be is told by its members.
+  'tools/call': {
+    safeParse: (result) => {
+      const isTask = typeof result === 'object' && result !== null && 'task' in result;
+      return (isTask ? CreateTaskResultSchema : CallToolResultSchema).safeParse(result);
+    },
+  },
+  'tasks/get': GetTaskResultSchema,
+  'tasks/list': ListTasksResultSchema,
+  'tasks/result': CallToolResultSchema,
+  'tasks/cancel': CancelTaskResultSchema,
   'resources/list': ListResourcesResultSchema,
   'resources/templates/list': ListResourceTemplatesResultSchema,
   'resources/read': ReadResourceResultSchema,
   'resources/subscribe': EmptyResultSchema,
   'resources/unsubscribe': EmptyResultSchema,
+  'prompts/list': ListPromptsResultSchema,
+  'prompts/get': GetPromptResultSchema,
+  'completion/complete': CompleteResultSchema,
 };
 
 const requests: Schemas = {
+  ping: PingRequestSchema,
   'roots/list': ListRootsRequestSchema,
   'sampling/createMessage': CreateMessageRequestSchema,
   'elicitation/create': ElicitRequestSchema,
@@ -48,7 +77,13 @@ const requests: Schemas = {
 const notifications: Schemas = {
   'notifications/cancelled': CancelledNotificationSchema,
   'notifications/progress': ProgressNotificationSchema,
+  'notifications/message': LoggingMessageNotificationSchema,
+  'notifications/elicitation/complete': ElicitationCompleteNotificationSchema,
   'notifications/resources/updated': ResourceUpdatedNotificationSchema,
+  'notifications/tasks/status': TaskStatusNotificationSchema,
+  'notifications/tools/list_changed': ToolListChangedNotificationSchema,
+  'notifications/prompts/list_changed': PromptListChangedNotificationSchema,
+  'notifications/resources/list_changed': ResourceListChangedNotificationSchema,
 };
 
 /** Says how a frame of a session's differs from the official schemas. */

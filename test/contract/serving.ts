@@ -1,27 +1,49 @@
 /** Sessions under test: every frame of theirs is checked, their time is simulated, and nothing of them outlives the test. */
 import { createMcpServer, defaultLimits, defineTool, memory } from 'mcp-actors';
-import type { HandlerContext, JsonObject, ServerDefinition, Tool, ToolOutput } from 'mcp-actors';
+import type {
+  HandlerContext,
+  JsonObject,
+  McpServer,
+  ServerDefinition,
+  Tool,
+  ToolOutput,
+} from 'mcp-actors';
 import { converse, turn } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
 import { officialSchemas } from './official-schemas.ts';
-import { streams } from './stream-wire.ts';
+import { sdkMemory } from './sdk-memory-wire.ts';
+import { sdkStreams, streams } from './stream-wire.ts';
 import type { TestWire } from './stream-wire.ts';
 import { TestClock } from './test-clock.ts';
 
 /** The revisions of the legacy era, oldest first. */
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
-const transports = { memory, stdio: streams } as const;
+const transports = {
+  memory,
+  stdio: streams,
+  'SDK memory': sdkMemory,
+  'SDK stdio': sdkStreams,
+} as const;
 
 export type TransportName = keyof typeof transports;
 
+/** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
+const byteTransports = ['memory', 'stdio'] as const;
+
 /** Every revision over every transport. */
-export const combinations = revisions.flatMap((revision) =>
-  (['memory', 'stdio'] as const).map((transport) => ({ revision, transport })),
-);
+export const combinations = everyRevision([...byteTransports, 'SDK memory', 'SDK stdio']);
+
+/** Every revision over our own transports. */
+export const byteCombinations = everyRevision(byteTransports);
+
+function everyRevision(names: readonly TransportName[]) {
+  return revisions.flatMap((revision) => names.map((transport) => ({ revision, transport })));
+}
 
 export interface Serving extends Conversation<TestWire> {
+  readonly server: McpServer;
   readonly clock: TestClock;
 }
 
@@ -30,14 +52,22 @@ export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clo
 }
 
 /** Starts a session of a server that has these features; it is checked and ended when the test is. */
-export function serve(
-  features: Partial<ServerDefinition>,
+export function serve(features: Partial<ServerDefinition>, options?: ServingOptions): Serving {
+  return connect(createMcpServer({ name: 'under-test', version: '1.0.0', ...features }), options);
+}
+
+/** Does the same for a server that there is already. */
+export function connect(
+  server: McpServer,
   { transport = 'memory', ...options }: ServingOptions = {},
 ): Serving {
   const clock = new TestClock();
-  const server = createMcpServer({ name: 'under-test', version: '1.0.0', ...features });
   const connection = transports[transport]();
-  const conversation = converse(server, { ...options, clock, check: officialSchemas }, connection);
+  const conversation = converse(
+    server,
+    { wallClock: () => new Date(clock.now()), ...options, clock, check: officialSchemas },
+    connection,
+  );
   onTestFinished(async () => {
     const { session, peer, wire } = conversation;
     const isOpen = () => session.actor.getSnapshot().status === 'active';
@@ -50,7 +80,7 @@ export function serve(
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
   });
-  return { ...conversation, clock };
+  return { ...conversation, server, clock };
 }
 
 export interface OperationOptions extends ServingOptions {

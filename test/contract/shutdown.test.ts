@@ -1,89 +1,92 @@
 import { cancelled, gate, request, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { combinations, operate, operateWarm, serve, textOf, tool } from './serving.ts';
+import { byteCombinations, operate, operateWarm, serve, textOf, tool } from './serving.ts';
 
-describe.each(combinations)('the end of the input in $revision over $transport', (combination) => {
-  test('lets what runs finish, and answers it [LIFE-15]', async () => {
-    const door = gate();
-    const hold = tool('hold', async () => {
-      await door.pass();
-      return 'held';
+describe.each(byteCombinations)(
+  'the end of the input in $revision over $transport',
+  (combination) => {
+    test('lets what runs finish, and answers it [LIFE-15]', async () => {
+      const door = gate();
+      const hold = tool('hold', async () => {
+        await door.pass();
+        return 'held';
+      });
+      const { peer, session } = await operateWarm({ tools: [hold] }, combination);
+      peer.send(toolCall(1, 'hold'));
+      await door.arrived();
+      peer.end();
+      await turn();
+      expect(session.actor.getSnapshot().matches('draining')).toBe(true);
+      door.release();
+      expect(textOf((await peer.response(1)).result)).toBe('held');
+      expect(await session.closed).toEqual({ kind: 'input-ended' });
     });
-    const { peer, session } = await operateWarm({ tools: [hold] }, combination);
-    peer.send(toolCall(1, 'hold'));
-    await door.arrived();
-    peer.end();
-    await turn();
-    expect(session.actor.getSnapshot().matches('draining')).toBe(true);
-    door.release();
-    expect(textOf((await peer.response(1)).result)).toBe('held');
-    expect(await session.closed).toEqual({ kind: 'input-ended' });
-  });
 
-  test('starts and answers what still waits for its turn [LIFE-15]', async () => {
-    const door = gate();
-    const hold = tool('hold', async ({ n }) => {
-      await door.pass();
-      return String(n);
+    test('starts and answers what still waits for its turn [LIFE-15]', async () => {
+      const door = gate();
+      const hold = tool('hold', async ({ n }) => {
+        await door.pass();
+        return String(n);
+      });
+      const { peer, session } = await operateWarm(
+        { tools: [hold] },
+        { ...combination, limits: { maxRunning: 1 } },
+      );
+      peer.send(...[1, 2, 3].map((n) => toolCall(n, 'hold', { n })));
+      peer.end();
+      await door.arrived();
+      door.release();
+      for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
+      await session.closed;
     });
-    const { peer, session } = await operateWarm(
-      { tools: [hold] },
-      { ...combination, limits: { maxRunning: 1 } },
-    );
-    peer.send(...[1, 2, 3].map((n) => toolCall(n, 'hold', { n })));
-    peer.end();
-    await door.arrived();
-    door.release();
-    for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
-    await session.closed;
-  });
 
-  test('right behind the requests answers them all [LIFE-15] [BASE-08]', async () => {
-    const { peer, session } = await operate(
-      { tools: [tool('late', async ({ n }) => await Promise.resolve(String(n)))] },
-      combination,
-    );
-    peer.send(...[1, 2, 3].map((n) => toolCall(n, 'late', { n })));
-    peer.end();
-    for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
-    await session.closed;
-  });
-
-  test('settles what we asked at once: no answer can come [CORR-05] [LIFE-15]', async () => {
-    const { ask, errors } = asking();
-    const { peer, session } = await operateWarm({ tools: [ask] }, combination);
-    peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
-    await peer.request('custom/question');
-    peer.end();
-    expect(textOf((await peer.response(1)).result)).toContain('TRANSPORT_CLOSED');
-    expect(errors).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
-    await session.closed;
-    expect(peer.count('notifications/cancelled')).toBe(0);
-  });
-
-  test('gives a handler that hangs an error at the deadline, and aborts its signal [LIFE-16]', async () => {
-    const reasons: unknown[] = [];
-    const hang = tool('hang', (_, { signal }) => {
-      signal.addEventListener('abort', () => reasons.push(signal.reason));
-      return new Promise(() => {});
+    test('right behind the requests answers them all [LIFE-15] [BASE-08]', async () => {
+      const { peer, session } = await operate(
+        { tools: [tool('late', async ({ n }) => await Promise.resolve(String(n)))] },
+        combination,
+      );
+      peer.send(...[1, 2, 3].map((n) => toolCall(n, 'late', { n })));
+      peer.end();
+      for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
+      await session.closed;
     });
-    const { peer, session, clock } = await operateWarm({ tools: [hang] }, combination);
-    peer.send(toolCall(1, 'hang'));
-    await peer.quiet();
-    peer.end();
-    await turn();
-    clock.increment(1000);
-    await turn();
-    expect(reasons).toEqual([]);
-    clock.increment(1000);
-    const { code, data } = await peer.error(1);
-    expect(code).toBe(-32000);
-    expect(data).toEqual({ reason: 'shutting-down', retryable: false });
-    expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
-    expect(await session.closed).toEqual({ kind: 'input-ended' });
-  });
-});
+
+    test('settles what we asked at once: no answer can come [CORR-05] [LIFE-15]', async () => {
+      const { ask, errors } = asking();
+      const { peer, session } = await operateWarm({ tools: [ask] }, combination);
+      peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
+      await peer.request('custom/question');
+      peer.end();
+      expect(textOf((await peer.response(1)).result)).toContain('TRANSPORT_CLOSED');
+      expect(errors).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
+      await session.closed;
+      expect(peer.count('notifications/cancelled')).toBe(0);
+    });
+
+    test('gives a handler that hangs an error at the deadline, and aborts its signal [LIFE-16]', async () => {
+      const reasons: unknown[] = [];
+      const hang = tool('hang', (_, { signal }) => {
+        signal.addEventListener('abort', () => reasons.push(signal.reason));
+        return new Promise(() => {});
+      });
+      const { peer, session, clock } = await operateWarm({ tools: [hang] }, combination);
+      peer.send(toolCall(1, 'hang'));
+      await peer.quiet();
+      peer.end();
+      await turn();
+      clock.increment(1000);
+      await turn();
+      expect(reasons).toEqual([]);
+      clock.increment(1000);
+      const { code, data } = await peer.error(1);
+      expect(code).toBe(-32000);
+      expect(data).toEqual({ reason: 'shutting-down', retryable: false });
+      expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
+      expect(await session.closed).toEqual({ kind: 'input-ended' });
+    });
+  },
+);
 
 test('a handler that cleans up when its signal fires has time to, before the deadline [LIFE-16]', async () => {
   const cleanUp = gate();

@@ -1,14 +1,27 @@
-/** The stdio transport over a pair of streams in this process, and the client's end of it. */
+/** Transports over a pair of streams in this process, and the client's end of them. */
 import { PassThrough } from 'node:stream';
-import { stdio } from 'mcp-actors';
-import type { MemoryPeer } from 'mcp-actors';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { fromSdkTransport, stdio } from 'mcp-actors';
+import type { MemoryPeer, Transport } from 'mcp-actors';
 import type { Connection, Wire } from 'mcp-actors/testing';
 
-/** What both transports' ends can do: the peer of `memory()` has it too. */
+/** What every transport's end can do: the peer of `memory()` has it too. */
 export type TestWire = Wire &
   Pick<MemoryPeer, 'stopReading' | 'resumeReading' | 'breakOutput' | 'paused'>;
 
+/** Ours. */
 export function streams(): Connection<TestWire> {
+  return wireOf((input, output) => stdio({ input, output }));
+}
+
+/** The official SDK's, under our session. It does not notice the end of its input. */
+export function sdkStreams(): Connection<TestWire> {
+  return wireOf((input, output) => fromSdkTransport(new StdioServerTransport(input, output)));
+}
+
+function wireOf(
+  transportOf: (input: PassThrough, output: PassThrough) => Transport,
+): Connection<TestWire> {
   const input = new PassThrough();
   const output = new PassThrough();
   const listeners: ((frame: unknown) => void)[] = [];
@@ -20,7 +33,7 @@ export function streams(): Connection<TestWire> {
     for (const line of lines) for (const listener of listeners) listener(JSON.parse(line));
   });
   return {
-    transport: stdio({ input, output }),
+    transport: transportOf(input, output),
     peer: {
       sendRaw: (chunk) => {
         input.write(chunk);

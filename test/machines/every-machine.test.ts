@@ -2,22 +2,35 @@ import { initialTransition, setup } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { ClientUnresponsive, CorrelationEvent } from '../../src/machines/session-ports.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
-import { listener } from './stand-ins.ts';
+import { listener, noKeepalive } from './stand-ins.ts';
 
 const machines = await everyMachine();
 
 /** Contexts in which a machine's delays are computed, the extreme ones among them. */
 const contexts: { readonly [machine: string]: readonly object[] } = {
   sessionMachine: [{ limits: { drainTimeoutMs: 2000 } }, { limits: { drainTimeoutMs: 0 } }],
+  taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
+  keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
 };
 
 const inputs: { readonly [machine: string]: object } = {
   sessionMachine: {
     server: { serverInfo: { name: 's', version: '1' }, capabilities: {} },
-    limits: { drainTimeoutMs: 1, rootsTimeoutMs: 1, rootsRetryMs: 1, maxOvertakenRoots: 1 },
+    limits: {
+      drainTimeoutMs: 1,
+      rootsTimeoutMs: 1,
+      rootsRetryMs: 1,
+      maxOvertakenRoots: 1,
+      ...noKeepalive,
+    },
+  },
+  keepaliveMachine: {
+    session: listener<ClientUnresponsive>().ref,
+    correlation: listener<CorrelationEvent>().ref,
+    ...noKeepalive,
   },
   rootsMachine: {
     session: listener<RootsUpdated>().ref,
@@ -26,6 +39,7 @@ const inputs: { readonly [machine: string]: object } = {
     retryMs: 1,
     maxOvertaken: 1,
   },
+  taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
 };
 
 /** Nodes that nothing leads to, on purpose. */

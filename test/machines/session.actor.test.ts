@@ -15,9 +15,10 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../src/machines/session-ports.ts';
-import { recorder } from './stand-ins.ts';
+import { recorder, noKeepalive } from './stand-ins.ts';
 
 const limits = {
+  ...noKeepalive,
   drainTimeoutMs: 2000,
   rootsTimeoutMs: 5000,
   rootsRetryMs: 30_000,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
 import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
 import { shuttingDown } from '../../src/protocol/errors.ts';
-import { inWords } from './stand-ins.ts';
+import { inWords, noKeepalive } from './stand-ins.ts';
 import type { Action } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof sessionMachine>;
@@ -12,6 +12,7 @@ type Snapshot = SnapshotFrom<typeof sessionMachine>;
 const input: SessionInput = {
   server: { serverInfo: { name: 'server', version: '1' }, capabilities: { tools: {} } },
   limits: {
+    ...noKeepalive,
     drainTimeoutMs: 2000,
     rootsTimeoutMs: 5000,
     rootsRetryMs: 30_000,
@@ -39,6 +40,7 @@ const events = {
   'output blocked': { type: 'output.blocked' },
   'output flowing': { type: 'output.flowing' },
   'input ended': { type: 'input.ended' },
+  'client unresponsive': { type: 'client.unresponsive', failures: 3 },
   shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
   'output broken': { type: 'output.broken', error: 'EPIPE' },
 } satisfies Record<string, SessionEvent>;
@@ -78,12 +80,14 @@ type Row = { readonly [name in EventName]?: readonly [next: string, ...done: rea
 
 const close = [
   'correlation<gate.closed',
+  'keepalive<keepalive.stop',
   'router<gate.closed',
   'after 2000',
   'after 1750',
 ] as const;
 const ends: Row = {
   'input ended': ['draining.settling', ...close],
+  'client unresponsive': ['draining.settling', ...close],
   shutdown: ['draining.settling', ...close],
   'output broken': ['draining.aborting', ...close, 'router<calls.abandon'],
   'an actor failed': ['draining.settling', ...close],
@@ -128,6 +132,7 @@ const table: { readonly [state in StateName]: Row } = {
       'correlation<gate.opened',
       'emit session.initialized',
       'roots<roots.start',
+      'keepalive<keepalive.start',
     ],
   },
   initialized: {

@@ -19,6 +19,13 @@ export function listener<TEvent extends EventObject>() {
   return { events, ref: actor as unknown as Ref<TEvent> };
 }
 
+/** The limits of a session that never asks whether its client is there. */
+export const noKeepalive = {
+  keepaliveIntervalMs: 0,
+  keepaliveTimeoutMs: 10_000,
+  keepaliveFailures: 3,
+};
+
 /** An action that a pure transition would execute. */
 export interface Action {
   readonly type: string;

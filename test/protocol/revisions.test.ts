@@ -35,23 +35,30 @@ describe('negotiation', () => {
 });
 
 describe('what the revisions differ in', () => {
-  const rows = [
-    ['2024-11-05', false, false, false, false],
-    ['2025-03-26', true, true, false, false],
-    ['2025-06-18', false, true, true, false],
-    ['2025-11-25', false, true, true, true],
-  ] as const;
-  test.each(rows)(
-    '%s: batches %s, annotations %s, structured output %s, invalid arguments as results %s',
-    (version, batches, toolAnnotations, structuredOutput, invalidArgumentsAreResults) => {
-      expect(negotiateRevision(version)).toEqual({
-        version,
-        era: 'handshake',
-        batches,
-        toolAnnotations,
-        structuredOutput,
-        invalidArgumentsAreResults,
-      });
-    },
+  /** The revision that each came with. */
+  const since = {
+    toolAnnotations: '2025-03-26',
+    audio: '2025-03-26',
+    completions: '2025-03-26',
+    structuredOutput: '2025-06-18',
+    completionContext: '2025-06-18',
+    icons: '2025-11-25',
+    tasks: '2025-11-25',
+    invalidArgumentsAreResults: '2025-11-25',
+  } as const;
+  const rows = supportedVersions.flatMap((version) =>
+    Object.entries(since).map(([name, first]) => ({ version, name, isKnown: version >= first })),
   );
+
+  test.each(rows)('$version knows $name: $isKnown', ({ version, name, isKnown }) => {
+    expect(negotiateRevision(version)).toHaveProperty(name, isKnown);
+  });
+
+  test.each(supportedVersions)('%s has batches if it is 2025-03-26', (version) => {
+    expect(negotiateRevision(version)).toMatchObject({
+      version,
+      era: 'handshake',
+      batches: version === '2025-03-26',
+    });
+  });
 });

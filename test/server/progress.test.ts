@@ -19,7 +19,7 @@ function reporting() {
 
 describe.each(combinations)('progress in $revision over $transport', (combination) => {
   test.each(['token', 0, '', 7])(
-    'goes to the client with its token %j and increases [PROGRESS-01]',
+    'goes to the client with its token %j and increases [PROGRESS-01] [PROGRESS-05]',
     async (progressToken) => {
       const { door, report } = reporting();
       const { peer, clock } = await operateWarm({ tools: [report] }, combination);
@@ -45,7 +45,7 @@ describe.each(combinations)('progress in $revision over $transport', (combinatio
           progressToken,
           progress: value,
           total: 10,
-          message: `at ${value}`,
+          ...(combination.revision === '2024-11-05' ? {} : { message: `at ${value}` }),
         })),
       );
     },

@@ -29,11 +29,13 @@ const broken = defineResource({
 const resources = [notes, picture, broken];
 
 describe.each(revisions)('resources in %s', (revision) => {
-  test('are declared with subscribe, and without listChanged [RES-04]', async () => {
+  test('are declared with subscribe and listChanged [RES-04]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     await peer.quiet();
     const reply = peer.received[0] as { readonly result: { readonly capabilities: object } };
-    expect(reply.result.capabilities).toEqual({ resources: { subscribe: true } });
+    expect(reply.result.capabilities).toEqual({
+      resources: { subscribe: true, listChanged: true },
+    });
     expect(session.actor.getSnapshot().context.client?.revision.version).toBe(revision);
   });
 

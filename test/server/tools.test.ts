@@ -107,7 +107,8 @@ describe('a tool', () => {
       outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
       handler: (args) => {
         const { give } = args as { readonly give?: string };
-        return give === 'nothing' ? 'text alone' : { structured: { n: 'one' } };
+        // The types forbid both; a handler may be written in JavaScript.
+        return (give === 'nothing' ? 'text alone' : { structured: { n: 'one' } }) as never;
       },
     });
     const { peer, facts } = await operate({ tools: [wrong] });
@@ -121,7 +122,7 @@ describe('a tool', () => {
     const fails = defineTool({
       ...measure,
       name: 'fails',
-      handler: () => Promise.reject(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
+      handler: () => Promise.reject<never>(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
     });
     const { peer } = await operate({ tools: [fails] });
     expect(await peer.call('fails', { text: '' })).toEqual({

@@ -4,9 +4,11 @@ import type { RootsReport } from '../../src/machines/roots.machine.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestRevision } from '../../src/protocol/revisions/registry.ts';
 import type { Root } from '../../src/protocol/roots.ts';
-import type { Tool } from '../../src/server/definition.ts';
+import type { Tool } from '../../src/server/tool.ts';
+import { logLevels } from '../../src/server/context/session-log.ts';
+import type { HandlerLog } from '../../src/server/context/session-log.ts';
 import type { HandlerContext } from '../../src/server/handler-context.ts';
-import type { ToolOutput, ToolResult } from '../../src/server/content.ts';
+import type { ToolResult } from '../../src/server/content.ts';
 
 /** A settled report of roots that are resolved already. */
 export function reportOf(roots: readonly Root[], rest: Partial<RootsReport> = {}): RootsReport {
@@ -23,6 +25,10 @@ export const undeclared: RootsReport = {
 
 export interface FakeContext extends HandlerContext {
   readonly reported: { readonly progress: number; readonly message?: string }[];
+}
+
+async function nothingElse(): Promise<never> {
+  throw new Error('The workspace asks the client for nothing but roots');
 }
 
 /** A context whose roots are `report`, and whose signal is `signal`. */
@@ -44,9 +50,21 @@ export function fakeContext(
     },
     roots: async () => report,
     progress: (progress, details) => void reported.push({ progress, ...details }),
-    request: async () => {
+    session: {
+      id: 'fake',
+      revision: latestRevision.version,
+      state: 'rootsKnown',
+      resourceUpdated: () => {},
+      elicitationCompleted: () => false,
+    },
+    log: Object.fromEntries(logLevels.map((level) => [level, () => {}])) as unknown as HandlerLog,
+    sample: nothingElse,
+    elicit: nothingElse,
+    elicitUrl: nothingElse,
+    urlElicitationRequired: () => {
       throw new Error('The workspace asks the client for nothing but roots');
     },
+    request: nothingElse,
   };
 }
 
@@ -56,7 +74,7 @@ export async function callTool<TStructured = Record<string, unknown>>(
   args: object,
   context: HandlerContext,
 ): Promise<{ readonly structured: TStructured; readonly text: string }> {
-  const output: ToolOutput = await tool.handler(args as never, context);
+  const output = await tool.handler(args as never, context);
   const { structured, content } = output as ToolResult;
   const text = (content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('\n');
   return { structured: structured as TStructured, text };

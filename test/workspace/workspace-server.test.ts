@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import type { RootsReport } from '../../src/machines/roots.machine.ts';
 import type { Root } from '../../src/protocol/roots.ts';
-import type { Tool } from '../../src/server/definition.ts';
+import type { Tool } from '../../src/server/tool.ts';
 import type { WorkspaceFacts } from '../../src/workspace/workspace-facts.ts';
 import { workspaceRootsUri, workspaceServer } from '../../src/workspace/workspace-server.ts';
 import type { WorkspaceOptions } from '../../src/workspace/workspace-server.ts';
@@ -119,8 +119,8 @@ describe('every tool', () => {
       expect(tool.title).toMatch(/\w/);
       expect(tool.description.length).toBeGreaterThan(40);
       expect(tool.annotations).toMatchObject({ readOnlyHint: true, openWorldHint: false });
-      expect(tool.inputSchema['additionalProperties']).toBe(false);
-      expect(tool.outputSchema?.['additionalProperties']).toBe(false);
+      expect(tool.inputSchema).toMatchObject({ additionalProperties: false });
+      expect(tool.outputSchema).toMatchObject({ additionalProperties: false });
     }
   });
 

@@ -7,4 +7,7 @@ export const revision20250326: Revision = {
   version: '2025-03-26',
   batches: true,
   toolAnnotations: true,
+  audio: true,
+  completions: true,
+  progressMessages: true,
 };

@@ -6,5 +6,7 @@ export const revision20250618: Revision = {
   ...revision20250326,
   version: '2025-06-18',
   batches: false,
+  completionContext: true,
   structuredOutput: true,
+  elicitation: true,
 };

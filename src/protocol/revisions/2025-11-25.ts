@@ -5,5 +5,10 @@ import type { Revision } from './revision.ts';
 export const revision20251125: Revision = {
   ...revision20250618,
   version: '2025-11-25',
+  icons: true,
   invalidArgumentsAreResults: true,
+  tasks: true,
+  urlElicitation: true,
+  richForms: true,
+  samplingTools: true,
 };

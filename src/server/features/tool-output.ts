@@ -6,6 +6,7 @@
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ContentBlock } from '../content.ts';
+import { faultOfBlock } from './content-check.ts';
 
 export interface CheckedOutput {
   readonly content: readonly ContentBlock[];
@@ -50,37 +51,13 @@ export function textBlock(text: string): ContentBlock {
   return { type: 'text', text };
 }
 
-/** The members that a block of each type must have, all of them strings but `resource`. */
-const members: { readonly [type: string]: readonly string[] } = {
-  text: ['text'],
-  image: ['data', 'mimeType'],
-  audio: ['data', 'mimeType'],
-  resource_link: ['uri', 'name'],
-  resource: [],
-};
-
 function readBlocks(content: unknown): readonly ContentBlock[] {
   if (!Array.isArray(content)) {
     throw new TypeError(`"content" must be a list of blocks, this is ${describe(content)}`);
   }
   for (const [at, block] of content.entries()) {
-    const fault = faultOf(block);
+    const fault = faultOfBlock(block);
     if (fault !== undefined) throw new TypeError(`content block ${at} ${fault}`);
   }
   return content as readonly ContentBlock[];
-}
-
-function faultOf(block: unknown): string | undefined {
-  if (!isJsonObject(block)) return `must be an object, this is ${describe(block)}`;
-  const { type } = block;
-  const needed = typeof type === 'string' && Object.hasOwn(members, type) && members[type];
-  if (!needed) {
-    return `must have a type of ${Object.keys(members).join(', ')}; this is ${describe(type)}`;
-  }
-  if (type === 'resource' && !isJsonObject(block['resource'])) {
-    return `must have a "resource" that is an object, this is ${describe(block['resource'])}`;
-  }
-  const missing = needed.find((member) => typeof block[member] !== 'string');
-  if (missing === undefined) return undefined;
-  return `must have a string "${missing}", this is ${describe(block[missing])}`;
 }

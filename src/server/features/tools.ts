@@ -9,25 +9,39 @@ import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { Tool } from '../definition.ts';
+import type { Registry } from '../registry.ts';
+import { checkOf, jsonSchemaOf } from '../schema.ts';
+import type { Checked, SchemaCheck } from '../schema.ts';
+import { schemaOf } from '../tool.ts';
+import type { Tool } from '../tool.ts';
 import { SchemaCompiler } from '../validation.ts';
-import type { Check } from '../validation.ts';
+import { blocksFor } from './content-revisions.ts';
 import type { Feature, FeatureScope } from './feature.ts';
-import { refuseCursor } from './pagination.ts';
+import { tellChanges } from './list-changed.observable.ts';
+import { pageOf } from './pagination.ts';
 import { readToolOutput, textBlock } from './tool-output.ts';
+import type { CheckedOutput } from './tool-output.ts';
 
 /** The tools of a server, for one session. */
-export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Feature {
+export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Feature {
   const compiler = new SchemaCompiler();
-  const byName = new Map(tools.map((tool) => [tool.name, new CallableTool(tool, compiler, scope)]));
+  /** By the tool itself: one that is replaced has another schema. */
+  const callables = new WeakMap<Tool, CallableTool>();
+  const callableOf = (tool: Tool): CallableTool => {
+    const known = callables.get(tool);
+    if (known) return known;
+    const callable = new CallableTool(tool, compiler, scope);
+    callables.set(tool, callable);
+    return callable;
+  };
 
   const callTool: RequestHandler = (params, call) => {
     const name = params?.['name'];
-    const tool = typeof name === 'string' ? byName.get(name) : undefined;
+    const tool = typeof name === 'string' ? tools.get(name) : undefined;
     if (!tool) {
       throw invalidParams(
         typeof name === 'string'
-          ? `unknown tool ${describe(name)}; this server has ${[...byName.keys()].join(', ')}`
+          ? `unknown tool ${describe(name)}; this server has ${tools.keys().join(', ')}`
           : `"name" must be a string, this is ${describe(name)}`,
       );
     }
@@ -35,18 +49,28 @@ export function toolsFeature(tools: readonly Tool[], scope: FeatureScope): Featu
     if (!isJsonObject(args)) {
       throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);
     }
-    return tool.call(args, call);
+    return callableOf(tool).call(args, call);
   };
 
   return {
-    capabilities: { tools: {} },
+    capabilities: { tools: { listChanged: true } },
     handlers: {
       'tools/list': (params, { scope: { client } }) => {
-        refuseCursor(params);
-        return { tools: tools.map((tool) => describeTool(tool, client.revision)) };
+        const page = pageOf('tools/list', tools.list(), params, scope.limits.pageSize);
+        const { items, ...next } = page;
+        return { tools: items.map((tool) => describeTool(tool, client.revision)), ...next };
       },
-      'tools/call': Object.assign(callTool, { prepare: () => compiler.load() }),
+      'tools/call': Object.assign(callTool, {
+        prepare: () => compiler.load(),
+        recover: toolFailure,
+      }),
     },
+    stop: tellChanges([tools], {
+      clock: scope.clock,
+      quietMs: scope.limits.listChangedQuietMs,
+      whenOperating: scope.whenOperating,
+      tell: () => scope.notify('notifications/tools/list_changed'),
+    }),
   };
 }
 
@@ -56,78 +80,101 @@ function invalidParams(message: string): ProtocolError {
 
 /** A tool as a revision's clients know it. */
 function describeTool(tool: Tool, revision: Revision): JsonObject {
-  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  const { name, title, description, icons, inputSchema, outputSchema, annotations, _meta } = tool;
+  const { taskSupport } = tool;
   return {
     name,
     ...(title !== undefined && revision.structuredOutput ? { title } : {}),
     description,
-    inputSchema,
-    ...(outputSchema && revision.structuredOutput ? { outputSchema } : {}),
+    ...(icons && revision.icons ? { icons } : {}),
+    inputSchema: jsonSchemaOf(inputSchema, 'input', schemaOf(tool, 'input')),
+    ...(outputSchema && revision.structuredOutput
+      ? { outputSchema: jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')) }
+      : {}),
     ...(annotations && revision.toolAnnotations ? { annotations } : {}),
+    ...(taskSupport && revision.tasks ? { execution: { taskSupport } } : {}),
+    ...(_meta && revision.structuredOutput ? { _meta } : {}),
   };
 }
 
 interface Checks {
-  readonly input: Check;
-  readonly output: Check | undefined;
+  readonly input: SchemaCheck;
+  readonly output: SchemaCheck | undefined;
 }
 
+type Result = JsonObject | Promise<JsonObject>;
+
 class CallableTool {
-  readonly #tool: Tool<JsonObject>;
+  readonly #tool: Tool;
   readonly #compiler: SchemaCompiler;
   readonly #scope: FeatureScope;
   #checks: Checks | undefined;
 
   constructor(tool: Tool, compiler: SchemaCompiler, scope: FeatureScope) {
-    // The handler gets only what its own input schema has let through.
-    this.#tool = tool as Tool<JsonObject>;
+    this.#tool = tool;
     this.#compiler = compiler;
     this.#scope = scope;
   }
 
-  call(args: JsonObject, call: Call): JsonObject | Promise<JsonObject> {
-    const checks = (this.#checks ??= this.#compile());
+  call(args: JsonObject, call: Call): Result {
+    const checked = this.#compiled().input(args);
+    if (!isThenable(checked)) return this.#run(checked, call);
+    return checked.then((late) => this.#run(late, call));
+  }
+
+  #run(args: Checked, call: Call): Result {
     const { revision } = call.scope.client;
-    const fault = checks.input(args);
-    if (fault !== undefined) {
-      const message = `${this.#tool.name} was called with invalid arguments: ${fault}`;
+    if (!args.ok) {
+      const message = `${this.#tool.name} was called with invalid arguments: ${args.fault}`;
       if (!revision.invalidArgumentsAreResults) throw invalidParams(message);
       return errorResult(message);
     }
     try {
-      const output = this.#tool.handler(args, this.#scope.contextOf(call));
-      if (!isThenable(output)) return this.#result(output, revision, checks);
+      // The handler gets only what its own input schema has let through.
+      const output = this.#tool.handler(args.value as never, this.#scope.contextOf(call));
+      if (!isThenable(output)) return this.#result(output, revision);
       // A promise of whatever kind becomes one of ours, so that a broken one fails here.
-      return Promise.resolve(output).then(
-        (late) => this.#result(late, revision, checks),
-        toolFailure,
-      );
+      return Promise.resolve(output).then((late) => this.#result(late, revision), toolFailure);
     } catch (error) {
       return toolFailure(error);
     }
   }
 
-  #compile(): Checks {
-    const { inputSchema, outputSchema } = this.#tool;
-    return {
-      input: this.#compiler.compile(inputSchema),
-      output: outputSchema ? this.#compiler.compile(outputSchema) : undefined,
-    };
+  #result(given: unknown, revision: Revision): Result {
+    const output = readToolOutput(given);
+    const check = this.#compiled().output;
+    if (!check || output.isError) return resultOf(output, revision);
+    const checked = check(output.structured);
+    if (!isThenable(checked)) return this.#conforming(output, checked, revision);
+    return checked.then((late) => this.#conforming(output, late, revision));
   }
 
-  #result(output: unknown, revision: Revision, { output: check }: Checks): JsonObject {
-    const { content, structured, isError, _meta } = readToolOutput(output);
-    const fault = check && !isError ? check(structured) : undefined;
-    if (fault !== undefined) {
-      throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${fault}`);
+  #conforming(output: CheckedOutput, checked: Checked, revision: Revision): JsonObject {
+    if (checked.ok) {
+      const structured = checked.value as JsonObject;
+      return resultOf({ ...output, structured }, revision);
     }
-    return {
-      content,
-      ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
-      ...(isError ? { isError } : {}),
-      ...(_meta ? { _meta } : {}),
-    };
+    throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }
+
+  #compiled(): Checks {
+    const { inputSchema, outputSchema } = this.#tool;
+    return (this.#checks ??= {
+      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#compiler),
+      output: outputSchema
+        ? checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output'), this.#compiler)
+        : undefined,
+    });
+  }
+}
+
+function resultOf({ content, structured, isError, _meta }: CheckedOutput, revision: Revision) {
+  return {
+    content: blocksFor(content, revision),
+    ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
+    ...(isError ? { isError } : {}),
+    ...(_meta ? { _meta } : {}),
+  };
 }
 
 /** What the model may recover from is a result; anything else goes on to the router. */

@@ -1,8 +1,8 @@
 /** `find_files`: the files of a root, by glob. */
 import { createHash } from 'node:crypto';
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/definition.ts';
-import type { Tool } from '../../server/definition.ts';
+import { defineTool } from '../../server/tool.ts';
+import type { Tool } from '../../server/tool.ts';
 import { selectFiles } from '../file-selection.ts';
 import { comparePaths } from '../path-order.ts';
 import { ripgrep, ripgrepArguments } from '../ripgrep.ts';

@@ -1,7 +1,7 @@
 /** `read_file`: a text file, or a range of its lines. */
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/definition.ts';
-import type { Tool } from '../../server/definition.ts';
+import { defineTool } from '../../server/tool.ts';
+import type { Tool } from '../../server/tool.ts';
 import { shown } from '../directory-check.ts';
 import { fsFault, systemCode } from '../fs-fault.ts';
 import type { LineRange } from '../line-range.ts';

@@ -1,7 +1,7 @@
 /** `search_text`: lines that contain a text or match a regular expression. */
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/definition.ts';
-import type { Tool } from '../../server/definition.ts';
+import { defineTool } from '../../server/tool.ts';
+import type { Tool } from '../../server/tool.ts';
 import { selectFiles } from '../file-selection.ts';
 import { ripgrepArguments } from '../ripgrep.ts';
 import { maxLineCharacters } from '../search-record.ts';

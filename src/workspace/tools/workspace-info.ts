@@ -1,6 +1,6 @@
 /** `workspace_info`: which project this session works in, and why. */
-import { defineTool } from '../../server/definition.ts';
-import type { Tool } from '../../server/definition.ts';
+import { defineTool } from '../../server/tool.ts';
+import type { Tool } from '../../server/tool.ts';
 import { gatherFacts, workspaceFactsSchema } from '../workspace-facts.ts';
 import type { WorkspaceFacts } from '../workspace-facts.ts';
 import type { Workspace } from '../workspace.ts';

@@ -1,0 +1,105 @@
+/** Tools that show what a result may hold. */
+import { ToolError, defineTool } from 'mcp-actors';
+import type { ContentBlock, Tool } from 'mcp-actors';
+import { redPixelPng, silenceWav } from './media.ts';
+
+const pixel: ContentBlock = { type: 'image', data: redPixelPng, mimeType: 'image/png' };
+
+const simpleText = defineTool({
+  name: 'test_simple_text',
+  description: 'Gives a text',
+  handler: () => 'This is a simple text response for testing.',
+});
+
+const image = defineTool({
+  name: 'test_image_content',
+  description: 'Gives an image',
+  handler: () => [pixel],
+});
+
+const audio = defineTool({
+  name: 'test_audio_content',
+  description: 'Gives a sound',
+  handler: () => [{ type: 'audio', data: silenceWav, mimeType: 'audio/wav' }],
+});
+
+const embeddedResource = defineTool({
+  name: 'test_embedded_resource',
+  description: 'Gives a resource with its contents',
+  handler: () => [
+    {
+      type: 'resource',
+      resource: {
+        uri: 'test://embedded-resource',
+        mimeType: 'text/plain',
+        text: 'This is an embedded resource content.',
+      },
+    },
+  ],
+});
+
+const mixed = defineTool({
+  name: 'test_multiple_content_types',
+  description: 'Gives a text, an image and a resource',
+  handler: () => [
+    { type: 'text', text: 'Multiple content types test:' },
+    pixel,
+    {
+      type: 'resource',
+      resource: {
+        uri: 'test://mixed-content-resource',
+        mimeType: 'application/json',
+        text: JSON.stringify({ test: 'data', value: 123 }),
+      },
+    },
+  ],
+});
+
+const failing = defineTool({
+  name: 'test_error_handling',
+  description: 'Fails, and tells the model why',
+  handler: () => {
+    throw new ToolError('This tool intentionally returns an error for testing');
+  },
+});
+
+/** A schema with words that not every implementation keeps: clients see it as it stands here. */
+const contact = defineTool({
+  name: 'json_schema_2020_12_tool',
+  description: 'Takes what a schema of JSON Schema 2020-12 describes',
+  inputSchema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    $defs: {
+      address: {
+        $anchor: 'addressDef',
+        type: 'object',
+        properties: { street: { type: 'string' }, city: { type: 'string' } },
+      },
+    },
+    properties: {
+      name: { type: 'string' },
+      address: { $ref: '#/$defs/address' },
+      contactMethod: { type: 'string', enum: ['phone', 'email'] },
+      phone: { type: 'string' },
+      email: { type: 'string' },
+    },
+    allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+    if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema's
+    then: { required: ['phone'] },
+    else: { required: ['email'] },
+    additionalProperties: false,
+  },
+  handler: (args) => `Taken: ${JSON.stringify(args)}`,
+});
+
+export const contentTools: readonly Tool[] = [
+  simpleText,
+  image,
+  audio,
+  embeddedResource,
+  mixed,
+  failing,
+  contact,
+];

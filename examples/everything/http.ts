@@ -1,0 +1,22 @@
+/**
+ * The everything server over Streamable HTTP; its URL stands on stderr.
+ *
+ *     npx tsx examples/everything/http.ts --port 3000
+ */
+import { parseArgs } from 'node:util';
+import { everything } from './server.ts';
+import { serveHttp } from './sdk-http.ts';
+
+const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
+const port = Number(values.port);
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.error(`--port is 0 to 65535, this is ${JSON.stringify(values.port)}`);
+  process.exit(2);
+}
+
+const serving = await serveHttp(everything, port);
+console.error(serving.url.href);
+
+const end = () => void serving[Symbol.asyncDispose]().then(() => process.exit(0));
+process.once('SIGINT', end);
+process.once('SIGTERM', end);

@@ -1,0 +1,36 @@
+/** Tools that tell their client how far they are. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { defineTool } from 'mcp-actors';
+import type { Tool } from 'mcp-actors';
+
+/** Long enough for a client to see the steps one by one, and for progress not to be left out as too frequent. */
+const stepMs = 120;
+
+const withLogging = defineTool({
+  name: 'test_tool_with_logging',
+  description: 'Logs three messages to the client',
+  handler: async (_args, { log, signal }) => {
+    log.info('Tool execution started');
+    await delay(stepMs, undefined, { signal });
+    log.info('Tool processing data');
+    await delay(stepMs, undefined, { signal });
+    log.info('Tool execution completed');
+    return 'Logged three messages';
+  },
+});
+
+const withProgress = defineTool({
+  name: 'test_tool_with_progress',
+  description: 'Reports its progress in three steps',
+  handler: async (_args, context) => {
+    const total = 100;
+    context.progress(0, { total, message: 'begun' });
+    await delay(stepMs, undefined, { signal: context.signal });
+    context.progress(50, { total, message: 'half done' });
+    await delay(stepMs, undefined, { signal: context.signal });
+    context.progress(total, { total, message: 'done' });
+    return 'Went through three steps';
+  },
+});
+
+export const reportingTools: readonly Tool[] = [withLogging, withProgress];

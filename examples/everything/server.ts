@@ -1,0 +1,19 @@
+/** A server with everything that the public conformance suite expects of one, transports apart. */
+import { createMcpServer } from 'mcp-actors';
+import { askingTools } from './asking-tools.ts';
+import { contentTools } from './content-tools.ts';
+import { prompts } from './prompts.ts';
+import { reportingTools } from './reporting-tools.ts';
+import { resourceTemplates, resources } from './resources.ts';
+
+export const everything = createMcpServer({
+  name: 'everything',
+  title: 'Everything',
+  version: '1.0.0',
+  instructions: 'Each feature of a server, for trying out clients.',
+  tools: [...contentTools, ...reportingTools, ...askingTools],
+  resources,
+  resourceTemplates,
+  prompts,
+  logging: {},
+});

@@ -1,0 +1,63 @@
+/**
+ * A tool that takes its time. A client of 2025-11-25 may call it as a task: it gets an answer at once, sees how far the work is, and fetches
+ * the result when it is there. To any other client it is an ordinary tool with progress.
+ *
+ *     npx tsx examples/long-task/server.ts
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+
+/** Numbers that are looked at before others have their turn. */
+const slice = 20_000;
+
+// #region tool
+const countPrimes = defineTool({
+  name: 'count_primes',
+  title: 'Count primes',
+  description:
+    'Counts the primes below a number. Takes minutes where it is large: call it as a task.',
+  taskSupport: 'optional',
+  inputSchema: {
+    type: 'object',
+    properties: { below: { type: 'integer', minimum: 2, maximum: 1_000_000_000 } },
+    required: ['below'],
+    additionalProperties: false,
+  },
+  outputSchema: {
+    type: 'object',
+    properties: { count: { type: 'integer' } },
+    required: ['count'],
+  },
+  handler: async ({ below }, context) => {
+    let count = 0;
+    for (let from = 2; from < below; from += slice) {
+      // Cancelling the task fires the signal.
+      context.signal.throwIfAborted();
+      const to = Math.min(from + slice, below);
+      for (let n = from; n < to; n++) if (isPrime(n)) count++;
+      const message = `${count} primes below ${to}`;
+      context.progress(to, { total: below, message });
+      context.task?.describe(message);
+      await nextTurn();
+    }
+    return { structured: { count } };
+  },
+});
+// #endregion
+
+function isPrime(n: number): boolean {
+  for (let divisor = 2; divisor * divisor <= n; divisor++) if (n % divisor === 0) return false;
+  return true;
+}
+
+const session = createMcpServer({
+  name: 'long-task',
+  version: '1.0.0',
+  tools: [countPrimes],
+}).listen(stdio(), { limits: { taskPollIntervalMs: 100, maxTasks: 4 } });
+
+process.once('SIGINT', () => session.shutdown('SIGINT'));
+process.once('SIGTERM', () => session.shutdown('SIGTERM'));
+
+const { kind } = await session.closed;
+process.exit(kind === 'failure' ? 1 : 0);

@@ -1,0 +1,14 @@
+import { ToolError } from 'mcp-actors';
+import type { Middleware } from 'mcp-actors';
+
+/** Lets only these clients call tools that change something. */
+export function writersOnly(
+  writers: ReadonlySet<string>,
+  writing: ReadonlySet<string>,
+): Middleware {
+  return ({ method, params, context }, next) => {
+    const isWriting = method === 'tools/call' && writing.has(String(params?.['name']));
+    if (!isWriting || writers.has(context.client.info.name)) return next();
+    throw new ToolError('This client may look, but not write', { code: 'READ_ONLY' });
+  };
+}

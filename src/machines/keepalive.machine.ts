@@ -1,0 +1,128 @@
+/**
+ * Whether the client is still there: it is asked when nothing was heard of it for a while, and after so many silences in a row the session ends.
+ *
+ * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard, and asks only where that is too long ago.
+ * The state `off` is where a session rests that wants no such care.
+ *
+ * @see MCP 2025-11-25, basic/utilities/ping
+ */
+import { assign, fromPromise, sendTo, setup } from 'xstate';
+import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
+import type { Ref } from './port.ts';
+import type { ClientUnresponsive, CorrelationEvent } from './session-ports.ts';
+
+/** Times and bounds of the keepalive. */
+export interface KeepaliveLimits {
+  /** How long the client may be quiet before it is asked whether it is there, milliseconds; 0 = it is never asked. */
+  readonly keepaliveIntervalMs: number;
+  /** How long its answer may take, milliseconds. */
+  readonly keepaliveTimeoutMs: number;
+  /** How many silences in a row end the session. */
+  readonly keepaliveFailures: number;
+}
+
+export interface ProbeInput extends KeepaliveLimits {
+  /** The correlation actor of the session. */
+  readonly correlation: Ref<CorrelationEvent>;
+}
+
+export interface KeepaliveInput extends ProbeInput {
+  /** Gets `client.unresponsive`. */
+  readonly session: Ref<ClientUnresponsive>;
+}
+
+/** What the machine takes. */
+export type KeepaliveEvent =
+  /** The session is in operation. */
+  | { readonly type: 'keepalive.start' }
+  /** The session ends. */
+  | { readonly type: 'keepalive.stop' };
+
+/** What came of a look at the client. */
+export type ProbeOutcome =
+  /** It was heard so long ago, milliseconds: 0 where it has just answered. */
+  { readonly kind: 'heard'; readonly agoMs: number } | { readonly kind: 'silent' };
+
+export interface KeepaliveContext extends KeepaliveInput {
+  /** Silences since the client was last heard. */
+  readonly failures: number;
+  /** How long to listen before the next look, milliseconds. */
+  readonly listenMs: number;
+}
+
+const unprovided: PromiseActorLogic<ProbeOutcome, ProbeInput> = fromPromise(() =>
+  Promise.reject(
+    new Error(
+      'keepaliveMachine needs a "probe" actor: keepaliveMachine.provide({ actors: { probe } })',
+    ),
+  ),
+);
+
+const outcomeOf = ({ event }: { event: DoneActorEvent<ProbeOutcome> }) => event.output;
+
+/** The keepalive of one session. */
+export const keepaliveMachine = setup({
+  types: {
+    input: {} as KeepaliveInput,
+    context: {} as KeepaliveContext,
+    events: {} as KeepaliveEvent,
+  },
+  actors: { probe: unprovided },
+  guards: {
+    isWanted: ({ context }) => context.keepaliveIntervalMs > 0,
+    isHeard: (_, { kind }: ProbeOutcome) => kind === 'heard',
+    isLastSilence: ({ context }) => context.failures + 1 >= context.keepaliveFailures,
+  },
+  delays: { listenTimeout: ({ context }) => context.listenMs },
+  actions: {
+    rememberHeard: assign(({ context }, outcome: ProbeOutcome) => ({
+      failures: 0,
+      listenMs: Math.max(
+        0,
+        context.keepaliveIntervalMs - (outcome.kind === 'heard' ? outcome.agoMs : 0),
+      ),
+    })),
+    countSilence: assign(({ context }) => ({
+      failures: context.failures + 1,
+      listenMs: context.keepaliveIntervalMs,
+    })),
+    tellSession: sendTo(
+      ({ context }) => context.session,
+      ({ context }): ClientUnresponsive => ({
+        type: 'client.unresponsive',
+        failures: context.failures,
+      }),
+    ),
+  },
+}).createMachine({
+  id: 'keepalive',
+  context: ({ input }) => ({ ...input, failures: 0, listenMs: input.keepaliveIntervalMs }),
+  initial: 'unstarted',
+  on: { 'keepalive.stop': '.off' },
+  states: {
+    unstarted: {
+      description: 'Before the session is in operation nothing may be asked.',
+      on: { 'keepalive.start': [{ guard: 'isWanted', target: 'listening' }, { target: 'off' }] },
+    },
+    off: { description: 'Nobody is asked: by choice, or because the session ends.' },
+    listening: { after: { listenTimeout: 'probing' } },
+    probing: {
+      description: 'One look at the client: where it was quiet, one ping in flight.',
+      invoke: {
+        id: 'probe',
+        src: 'probe',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isHeard', params: outcomeOf },
+            target: 'listening',
+            actions: { type: 'rememberHeard', params: outcomeOf },
+          },
+          { guard: 'isLastSilence', target: 'unresponsive', actions: 'countSilence' },
+          { target: 'listening', actions: 'countSilence' },
+        ],
+      },
+    },
+    unresponsive: { entry: 'tellSession', on: { 'keepalive.stop': {} } },
+  },
+});

@@ -1,0 +1,143 @@
+/**
+ * A span and a duration for each request that runs a handler.
+ *
+ * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)", "Server" (status: development)
+ */
+import {
+  SpanKind,
+  SpanStatusCode,
+  context as contexts,
+  metrics,
+  propagation,
+  trace,
+} from '@opentelemetry/api';
+import type {
+  Attributes,
+  Context,
+  Link,
+  MeterProvider,
+  Span,
+  TextMapPropagator,
+  TracerProvider,
+} from '@opentelemetry/api';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { IncomingCall, Middleware } from '../server/middleware.ts';
+import { carrierOf, metaGetter } from './meta-carrier.ts';
+import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
+import { subjectOf } from './subject.ts';
+
+export interface OpenTelemetryOptions {
+  /** By default the globally registered one. */
+  readonly tracerProvider?: TracerProvider;
+  /** By default the globally registered one. */
+  readonly meterProvider?: MeterProvider;
+  /** Reads the client's trace context from `params._meta`. By default the globally registered one. */
+  readonly propagator?: Pick<TextMapPropagator, 'extract'>;
+  /** On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over stdio. */
+  readonly attributes?: Attributes;
+  /** What `mcp.session.id` is. By default the id that the session has in this process. */
+  readonly sessionId?: (call: IncomingCall) => string;
+}
+
+/** Seconds, as the conventions ask. */
+const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+const scope = 'mcp-actors';
+
+/**
+ * Middleware that makes a server span `{method} {tool or prompt}` of each request that runs a handler, child of the client's span where
+ * the request carries one, and records `mcp.server.operation.duration`. The span is the active one while the handler runs. Arguments and
+ * results are not recorded.
+ *
+ * Put it there first, so that it sees what the other middleware does: `server.use(openTelemetry())`.
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
+  const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
+  const { sessionId: sessionIdOf = ({ context }: IncomingCall) => context.session.id } = options;
+  const tracer = tracerProvider.getTracer(scope);
+  const durations = meterProvider.getMeter(scope).createHistogram('mcp.server.operation.duration', {
+    description: 'How long a request took, from its start to its result',
+    unit: 's',
+    advice: { explicitBucketBoundaries: [...boundaries] },
+  });
+
+  return (call, next) => {
+    const subject = subjectOf(call, options.attributes);
+    const ambient = contexts.active();
+    const parent = propagator.extract(ambient, carrierOf(call.params), metaGetter);
+    const span = tracer.startSpan(
+      subject.spanName,
+      {
+        kind: SpanKind.SERVER,
+        attributes: {
+          ...subject.spanAttributes,
+          'mcp.session.id': sessionIdOf(call),
+        },
+        links: ambientLinks(ambient, parent),
+      },
+      parent,
+    );
+    const startedMs = performance.now();
+    const measured = contexts.with(trace.setSpan(parent, span), next);
+    return ended(call, measured, (outcome) => {
+      durations.record(
+        (performance.now() - startedMs) / 1000,
+        { ...subject.metricAttributes(outcome.statusCode), ...attributesOf(outcome) },
+        parent,
+      );
+      end(span, outcome);
+    });
+  };
+}
+
+/** Tells the outcome once: a call that was aborted has ended, whenever its handler comes back. */
+async function ended(
+  { method, context: { signal } }: IncomingCall,
+  measured: Promise<JsonObject>,
+  tell: (outcome: Outcome) => void,
+): Promise<JsonObject> {
+  let settle = (outcome: Outcome) => {
+    settle = () => {};
+    signal.removeEventListener('abort', abort);
+    tell(outcome);
+  };
+  const abort = () => settle(outcomeOfAbort(signal.reason));
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort);
+  try {
+    const result = await measured;
+    settle(outcomeOfResult(method, result));
+    return result;
+  } catch (error) {
+    settle(outcomeOfError(method, error));
+    throw error;
+  }
+}
+
+function end(span: Span, outcome: Outcome): void {
+  span.setAttributes(attributesOf(outcome));
+  if (outcome.exception) span.recordException(outcome.exception);
+  if (outcome.errorType !== undefined) {
+    const { message } = outcome;
+    span.setStatus({
+      code: SpanStatusCode.ERROR,
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+  span.end();
+}
+
+function attributesOf({ errorType, statusCode }: Outcome): Attributes {
+  return {
+    ...(errorType === undefined ? {} : { 'error.type': errorType }),
+    ...(statusCode === undefined ? {} : { 'rpc.response.status_code': statusCode }),
+  };
+}
+
+/** The context that the transport runs in, such as an HTTP request's span, where the client's own is the parent. */
+function ambientLinks(ambient: Context, parent: Context): Link[] {
+  const around = trace.getSpanContext(ambient);
+  const isParent = around?.spanId === trace.getSpanContext(parent)?.spanId;
+  return around && !isParent ? [{ context: around }] : [];
+}

@@ -1,0 +1,25 @@
+/** What tools, resources and prompts say of themselves. */
+import type { JsonObject } from '../protocol/frames.ts';
+
+/**
+ * A picture for a host to show.
+ *
+ * @see MCP 2025-11-25, basic, "Icons"
+ */
+export interface Icon {
+  /** An `https:` or `data:` URI. */
+  readonly src: string;
+  readonly mimeType?: string;
+  /** Such as `48x48`, or `any`. */
+  readonly sizes?: readonly string[];
+  readonly theme?: 'light' | 'dark';
+}
+
+export interface Described {
+  /** For people. */
+  readonly title?: string;
+  /** For a model. */
+  readonly description?: string;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
+}

@@ -1,0 +1,110 @@
+/**
+ * prompts/list and prompts/get.
+ *
+ * @see MCP 2025-11-25, server/prompts
+ */
+import { isThenable } from '../../actors/call.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import type { Prompt } from '../prompt.ts';
+import type { Registry } from '../registry.ts';
+import { blocksFor } from './content-revisions.ts';
+import { describedBy } from './described-item.ts';
+import type { Feature, FeatureScope } from './feature.ts';
+import { invalidParams, someOf, stringParam } from './invalid-params.ts';
+import { tellChanges } from './list-changed.observable.ts';
+import { pageOf } from './pagination.ts';
+import { readPromptOutput } from './prompt-output.ts';
+
+/** The prompts of a server, for one session. */
+export function promptsFeature(prompts: Registry<Prompt>, scope: FeatureScope): Feature {
+  return {
+    capabilities: { prompts: { listChanged: true } },
+    handlers: {
+      'prompts/list': (params, { scope: { client } }) => {
+        const page = pageOf('prompts/list', prompts.list(), params, scope.limits.pageSize);
+        const { items, ...next } = page;
+        return { prompts: items.map((item) => describePrompt(item, client.revision)), ...next };
+      },
+      'prompts/get': (params, call) => {
+        const prompt = findPrompt(prompts, stringParam(params, 'name'));
+        const values = readArguments(prompt, params?.['arguments'] ?? {});
+        const { revision } = call.scope.client;
+        // The prompt gets only arguments that it has declared.
+        const output: unknown = prompt.get(values as never, scope.contextOf(call));
+        if (!isThenable(output)) return resultOf(prompt, output, revision);
+        return Promise.resolve(output).then((late) => resultOf(prompt, late, revision));
+      },
+    },
+    stop: tellChanges([prompts], {
+      clock: scope.clock,
+      quietMs: scope.limits.listChangedQuietMs,
+      whenOperating: scope.whenOperating,
+      tell: () => scope.notify('notifications/prompts/list_changed'),
+    }),
+  };
+}
+
+/** @throws {ProtocolError} -32602 for a name that no prompt has */
+export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
+  const prompt = prompts.get(name);
+  if (prompt) return prompt;
+  throw invalidParams(
+    `unknown prompt ${describe(name)}; this server has ${someOf(prompts.keys())}`,
+  );
+}
+
+/** @see MCP 2025-11-25, server/prompts, "Error Handling" */
+function readArguments(prompt: Prompt, values: unknown): { readonly [name: string]: string } {
+  if (!isJsonObject(values)) {
+    throw invalidParams(`"arguments" must be an object, this is ${describe(values)}`);
+  }
+  const declared = prompt.arguments ?? {};
+  for (const name of Object.keys(values)) {
+    if (!Object.hasOwn(declared, name)) throw unknownArgument(prompt, name);
+    stringParam(values, name, `arguments.${name}`);
+  }
+  for (const [name, { required }] of Object.entries(declared)) {
+    if (!required || Object.hasOwn(values, name)) continue;
+    throw invalidParams(`the prompt ${describe(prompt.name)} needs the argument ${describe(name)}`);
+  }
+  return values as { readonly [name: string]: string };
+}
+
+/** The error for an argument that a prompt does not have. */
+export function unknownArgument(prompt: Prompt, name: string) {
+  const has = someOf(Object.keys(prompt.arguments ?? {}));
+  return invalidParams(
+    `the prompt ${describe(prompt.name)} has no argument ${describe(name)}; it has ${has}`,
+  );
+}
+
+function resultOf(prompt: Prompt, output: unknown, revision: Revision): JsonObject {
+  const { description = prompt.description, messages, _meta } = readPromptOutput(output);
+  const contents = blocksFor(
+    messages.map(({ content }) => content),
+    revision,
+  );
+  return {
+    ...(description === undefined ? {} : { description }),
+    messages: messages.map(({ role }, at) => ({ role, content: contents[at] })),
+    ...(_meta ? { _meta } : {}),
+  };
+}
+
+function describePrompt(prompt: Prompt, revision: Revision): JsonObject {
+  const declared = Object.entries(prompt.arguments ?? {}).map(
+    ([name, { title, description, required }]) => ({
+      name,
+      ...(title !== undefined && revision.structuredOutput ? { title } : {}),
+      ...(description === undefined ? {} : { description }),
+      ...(required === undefined ? {} : { required }),
+    }),
+  );
+  return {
+    name: prompt.name,
+    ...describedBy(prompt, revision),
+    ...(declared.length > 0 ? { arguments: declared } : {}),
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Tool calls as tasks: the request is answered at once, the tool runs on, and its result is fetched later.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ */
+import { methodNotOffered, tooManyWait } from '../../actors/refusals.ts';
+import type { RequestHandler } from '../../actors/call.ts';
+import { describe } from '../../protocol/classify.ts';
+import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import type { WireError } from '../../protocol/frames.ts';
+import { withMeta } from '../../protocol/meta.ts';
+import { readTaskParams, relatedTask } from '../../protocol/tasks.ts';
+import type { Registry } from '../registry.ts';
+import type { Tool } from '../tool.ts';
+import type { Feature, FeatureScope } from './feature.ts';
+import { pageOf } from './pagination.ts';
+import { TaskBook } from './task-book.ts';
+
+export interface TasksFeature extends Feature {
+  /**
+   * `tools/call`, where a client may ask for a task: then the handler is what the task runs.
+   * It stands around everything else that is around the handler, so that middleware sees the run and its outcome, not the making of the task.
+   */
+  augment(handler: RequestHandler): RequestHandler;
+}
+
+/** True where some tool may be called as a task: then the session declares tasks. */
+export function offersTasks(tools: Registry<Tool>): boolean {
+  return tools
+    .list()
+    .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
+}
+
+/** The tasks of one session. */
+export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksFeature {
+  const book = new TaskBook(scope);
+
+  const callTool = (handler: RequestHandler): RequestHandler => {
+    return (params, call) => {
+      const name = params?.['name'];
+      const tool = typeof name === 'string' ? tools.get(name) : undefined;
+      // A revision without tasks ignores the wish, and what is no tool is refused as ever.
+      if (!tool || !call.scope.client.revision.tasks) return handler(params, call);
+      const { taskSupport = 'forbidden' } = tool;
+      const wish = params?.['task'];
+      if (wish === undefined) {
+        if (taskSupport === 'required') throw mustBeTask(tool);
+        return handler(params, call);
+      }
+      if (taskSupport === 'forbidden') throw mustBeNoTask(tool);
+      const reading = readTaskParams(wish);
+      if (!reading.ok) {
+        throw new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${reading.fault}`);
+      }
+      const task = book.create(call, handler, reading.requestedTtlMs);
+      return withMeta({ task }, relatedTask(task.taskId));
+    };
+  };
+
+  return {
+    capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    handlers: {
+      'tasks/get': whereTasksAre((params) => ({ ...book.find(params).item })),
+      'tasks/list': whereTasksAre((params) => {
+        const page = pageOf('tasks/list', book.list(), params, scope.limits.pageSize);
+        const { items, ...next } = page;
+        return { tasks: items, ...next };
+      }),
+      'tasks/result': whereTasksAre((params, call) => {
+        const task = book.find(params);
+        const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
+        const { maxWaiting } = scope.limits;
+        if (!task.hasEnded && waiting >= maxWaiting) throw protocolError(tooManyWait(maxWaiting));
+        return task.result(call);
+      }),
+      'tasks/cancel': whereTasksAre((params) => ({ ...book.find(params).cancel() })),
+    },
+    augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
+    stop: () => book.stop(),
+  };
+}
+
+/** A handler that is offered to clients of a revision with tasks alone. */
+function whereTasksAre(handler: RequestHandler): RequestHandler {
+  return (params, call) => {
+    if (call.scope.client.revision.tasks) return handler(params, call);
+    throw protocolError(methodNotOffered(call.method));
+  };
+}
+
+function preparationOf({ prepare }: RequestHandler): Pick<RequestHandler, 'prepare'> {
+  return prepare ? { prepare } : {};
+}
+
+/** @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation" */
+function mustBeTask({ name }: Tool): ProtocolError {
+  const message = `The tool ${describe(name)} runs as a task only: call it with "task" in the params`;
+  return new ProtocolError(ErrorCode.methodNotFound, message);
+}
+
+function mustBeNoTask({ name }: Tool): ProtocolError {
+  const message = `The tool ${describe(name)} does not run as a task: call it without "task" in the params`;
+  return new ProtocolError(ErrorCode.methodNotFound, message);
+}
+
+function protocolError({ code, message, data }: WireError): ProtocolError {
+  return new ProtocolError(code, message, data);
+}

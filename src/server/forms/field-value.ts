@@ -1,0 +1,104 @@
+/** Whether a value is one that a form's field takes. */
+import { describe } from '../../protocol/classify.ts';
+import type {
+  ChoiceField,
+  ChoicesField,
+  FormField,
+  NumberField,
+  TextField,
+  TextFormat,
+} from './form-field.ts';
+
+/** What is wrong with a value, as the rest of a sentence that begins with the field's name; undefined where nothing is. */
+export function faultOfValue(field: FormField, value: unknown): string | undefined {
+  switch (field.kind) {
+    case 'text':
+      return faultOfText(field, value);
+    case 'number':
+    case 'integer':
+      return faultOfNumber(field, value);
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : mustBe('true or false', value);
+    case 'choice':
+      return faultOfChoice(field, value);
+    case 'choices':
+      return faultOfChoices(field, value);
+  }
+}
+
+function mustBe(what: string, value: unknown): string {
+  return `must be ${what}, this is ${describe(value)}`;
+}
+
+function faultOfText(
+  { minLength = 0, maxLength = Infinity, pattern, format }: TextField,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== 'string') return mustBe('a string', value);
+  // JSON Schema counts characters, not UTF-16 code units.
+  const { length } = [...value];
+  if (length < minLength) return `must have at least ${minLength} characters, this has ${length}`;
+  if (length > maxLength) return `must have at most ${maxLength} characters, this has ${length}`;
+  if (format !== undefined && !formats[format].matches(value)) {
+    return mustBe(formats[format].what, value);
+  }
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) {
+    return `must match ${pattern}, this is ${describe(value)}`;
+  }
+  return undefined;
+}
+
+const formats: {
+  readonly [format in TextFormat]: { readonly what: string; matches(value: string): boolean };
+} = {
+  email: { what: 'an e-mail address', matches: (value) => /^[^\s@]+@[^\s@]+$/.test(value) },
+  uri: { what: 'an absolute URI', matches: (value) => URL.canParse(value) },
+  date: { what: 'a date such as 2025-11-25', matches: isDate },
+  'date-time': { what: 'a date and time such as 2025-11-25T18:30:00Z', matches: isDateTime },
+};
+
+/** @see RFC 3339, section 5.6, "full-date" */
+function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  // A day that the month does not have becomes one of the next month.
+  const date = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.toISOString().slice(0, 10) === text;
+}
+
+/** @see RFC 3339, section 5.6, "date-time" */
+function isDateTime(text: string): boolean {
+  const shape =
+    /^(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+  const [, date] = shape.exec(text) ?? [];
+  return date !== undefined && isDate(date);
+}
+
+function faultOfNumber(
+  { kind, minimum = -Infinity, maximum = Infinity }: NumberField,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return mustBe('a number', value);
+  if (kind === 'integer' && !Number.isInteger(value)) return mustBe('a whole number', value);
+  if (value < minimum) return mustBe(`at least ${minimum}`, value);
+  return value > maximum ? mustBe(`at most ${maximum}`, value) : undefined;
+}
+
+function faultOfChoice({ options }: ChoiceField | ChoicesField, value: unknown) {
+  if (options.some((option) => option.value === value)) return undefined;
+  return mustBe(`one of ${options.map((option) => describe(option.value)).join(', ')}`, value);
+}
+
+function faultOfChoices(field: ChoicesField, value: unknown): string | undefined {
+  const { minItems = 0, maxItems = Infinity } = field;
+  if (!Array.isArray(value)) return mustBe('a list of values', value);
+  const { length } = value;
+  if (length < minItems) return `must have at least ${minItems} values, this has ${length}`;
+  if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
+  for (const item of value as readonly unknown[]) {
+    const fault = faultOfChoice(field, item);
+    if (fault !== undefined) return `has a value that ${fault}`;
+  }
+  return undefined;
+}

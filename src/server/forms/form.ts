@@ -1,0 +1,193 @@
+/**
+ * Forms that a person is asked to fill in, as their authors write them: a Standard Schema, or a JSON Schema as a value, either within what the
+ * protocol lets a form have.
+ *
+ * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { describe } from '../../protocol/classify.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
+import type { SchemaCheck, StandardSchema } from '../schema.ts';
+import { SchemaCompiler } from '../validation.ts';
+import { faultOfValue } from './field-value.ts';
+import type { TextFormat } from './form-field.ts';
+import { readForm } from './read-form.ts';
+import type { FormDescription } from './read-form.ts';
+import { requestedSchema } from './requested-schema.ts';
+
+interface Labels {
+  readonly title?: string;
+  readonly description?: string;
+}
+
+/** A constant to choose, and what a person reads for it. */
+export interface TitledConstant {
+  readonly const: string;
+  readonly title: string;
+}
+
+/** What a form's property may be. */
+export type FormProperty =
+  | (Labels & {
+      readonly type: 'string';
+      readonly minLength?: number;
+      readonly maxLength?: number;
+      readonly pattern?: string;
+      readonly format?: TextFormat;
+      readonly default?: string;
+    })
+  | (Labels & {
+      readonly type: 'number' | 'integer';
+      readonly minimum?: number;
+      readonly maximum?: number;
+      readonly default?: number;
+    })
+  | (Labels & { readonly type: 'boolean'; readonly default?: boolean })
+  | (Labels & {
+      readonly type: 'string';
+      readonly enum: readonly string[];
+      /** The older way to give titles; new forms use `oneOf`. */
+      readonly enumNames?: readonly string[];
+      readonly default?: string;
+    })
+  | (Labels & {
+      readonly type: 'string';
+      readonly oneOf: readonly TitledConstant[];
+      readonly default?: string;
+    })
+  | (Labels & {
+      readonly type: 'array';
+      readonly items:
+        | { readonly type: 'string'; readonly enum: readonly string[] }
+        | { readonly anyOf: readonly TitledConstant[] };
+      readonly minItems?: number;
+      readonly maxItems?: number;
+      readonly default?: readonly string[];
+    });
+
+/** A form as a JSON Schema: a flat object. */
+export type FormSchema = {
+  readonly type: 'object';
+  readonly properties: { readonly [name: string]: FormProperty };
+  readonly required?: readonly string[];
+};
+
+type ValueOf<TProperty> = TProperty extends { readonly enum: readonly (infer TValue)[] }
+  ? TValue
+  : TProperty extends { readonly oneOf: readonly { readonly const: infer TValue }[] }
+    ? TValue
+    : TProperty extends { readonly items: { readonly enum: readonly (infer TValue)[] } }
+      ? readonly TValue[]
+      : TProperty extends {
+            readonly items: { readonly anyOf: readonly { readonly const: infer TValue }[] };
+          }
+        ? readonly TValue[]
+        : TProperty extends { readonly type: 'boolean' }
+          ? boolean
+          : TProperty extends { readonly type: 'number' | 'integer' }
+            ? number
+            : string;
+
+type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TName)[] }
+  ? TName
+  : never;
+
+type ValuesOf<TSchema extends FormSchema> = {
+  readonly [K in keyof TSchema['properties'] as K extends RequiredOf<TSchema> ? K : never]: ValueOf<
+    TSchema['properties'][K]
+  >;
+} & {
+  readonly [
+    K in keyof TSchema['properties'] as K extends RequiredOf<TSchema> ? never : K
+  ]?: ValueOf<TSchema['properties'][K]>;
+};
+
+/** What a form can be made of. */
+export type FormSource = FormSchema | StandardSchema;
+
+/** What a person has filled in, once it has passed the form. */
+export type ContentOf<TSource> =
+  TSource extends Form<infer TContent>
+    ? TContent
+    : TSource extends StandardSchemaV1
+      ? StandardSchemaV1.InferOutput<TSource>
+      : TSource extends FormSchema
+        ? ValuesOf<TSource>
+        : never;
+
+/** A form that has been checked. Made by {@link defineForm}. */
+export class Form<TContent> {
+  readonly #description: FormDescription;
+  readonly #check: SchemaCheck;
+
+  /** @throws {TypeError} see {@link defineForm} */
+  constructor(source: FormSource) {
+    const schema = isStandardSchema(source) ? jsonSchemaOf(source, 'input', 'A form') : source;
+    const description = readForm(schema);
+    this.#description = description;
+    this.#check = isStandardSchema(source)
+      ? checkOf(source, 'input', 'A form', new SchemaCompiler())
+      : (content) => checkContent(description, content as JsonObject);
+  }
+
+  /**
+   * The form as a revision's clients know it.
+   *
+   * @throws {RuntimeError} CAPABILITY_MISSING for a field that the revision does not know
+   */
+  requestedSchema(revision: Revision): JsonObject {
+    return requestedSchema(this.#description, revision);
+  }
+
+  /**
+   * What a client has sent as the filled-in form.
+   *
+   * @throws {RuntimeError} INVALID_RESPONSE with what is wrong
+   */
+  async read(content: JsonObject): Promise<TContent> {
+    const checked = await this.#check(content);
+    if (checked.ok) return checked.value as TContent;
+    const message = `The client accepted the form, but its content does not conform: ${checked.fault}`;
+    throw new RuntimeError('INVALID_RESPONSE', message);
+  }
+}
+
+/** Checks what the form asks for; what it did not ask for is left out. */
+function checkContent({ fields, required }: FormDescription, content: JsonObject) {
+  const faults: string[] = [];
+  const values: [name: string, value: unknown][] = [];
+  for (const field of fields) {
+    const { name } = field;
+    if (!Object.hasOwn(content, name)) {
+      if (required.includes(name)) faults.push(`${describe(name)} is missing`);
+      continue;
+    }
+    const fault = faultOfValue(field, content[name]);
+    if (fault !== undefined) faults.push(`${describe(name)} ${fault}`);
+    values.push([name, content[name]]);
+  }
+  if (faults.length === 0) return { ok: true, value: Object.fromEntries(values) } as const;
+  return { ok: false, fault: faults.slice(0, 8).join('; ') } as const;
+}
+
+const forms = new WeakMap<FormSource, Form<unknown>>();
+
+/**
+ * Defines a form, once, for any number of `context.elicit({ message, schema: form })`.
+ *
+ * Forms are flat objects of strings (`email`, `uri`, `date`, `date-time`), numbers, integers, booleans, and choices of strings.
+ * They must not ask for secrets: use `context.elicitUrl` for those.
+ *
+ * @throws {TypeError} naming the property that the protocol's forms cannot have, and why
+ * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
+ */
+export function defineForm<const TSource extends FormSource>(
+  source: TSource,
+): Form<ContentOf<TSource>> {
+  const known = forms.get(source) ?? new Form<unknown>(source);
+  forms.set(source, known);
+  return known as Form<ContentOf<TSource>>;
+}

@@ -1,0 +1,239 @@
+/**
+ * Reads a JSON Schema as a form, and refuses what the protocol's forms do not have. Libraries write one thing in several ways
+ * (`const`, `enum` without a type, a union of constants); what means a form's field becomes one.
+ *
+ * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
+ */
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { faultOfValue } from './field-value.ts';
+import type { ChoiceField, ChoicesField, FormField, Option, TextFormat } from './form-field.ts';
+
+/** A form's fields, in order, and the names of those that must be filled in. */
+export interface FormDescription {
+  readonly fields: readonly FormField[];
+  readonly required: readonly string[];
+}
+
+/**
+ * Reads a schema as a form.
+ *
+ * @throws {TypeError} naming the property that no form can have, and why
+ */
+export function readForm(schema: unknown): FormDescription {
+  if (!isJsonObject(schema) || schema['type'] !== 'object') {
+    throw new TypeError(`A form's schema must have "type": "object", this is ${describe(schema)}`);
+  }
+  const { properties, required = [] } = schema;
+  allowKeywords(schema, 'A form', [
+    '$schema',
+    'type',
+    'title',
+    'description',
+    'properties',
+    'required',
+    'additionalProperties',
+  ]);
+  if (!isJsonObject(properties)) {
+    throw new TypeError(`A form's "properties" must be an object, this is ${describe(properties)}`);
+  }
+  const fields = Object.entries(properties).map(([name, field]) => readField(name, field));
+  if (!isListOfStrings(required)) {
+    throw new TypeError('A form\'s "required" must be a list of names');
+  }
+  const unknown = required.find((name) => !Object.hasOwn(properties, name));
+  if (unknown !== undefined) {
+    throw new TypeError(`A form requires ${describe(unknown)}, which is none of its properties`);
+  }
+  return { fields, required };
+}
+
+function readField(name: string, schema: unknown): FormField {
+  const what = `The form's property ${describe(name)}`;
+  if (!isJsonObject(schema)) {
+    throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
+  }
+  const field = readKind(name, what, schema);
+  const { default: given } = schema;
+  if (given === undefined) return field;
+  const fault = faultOfValue(field, given);
+  if (fault !== undefined) throw new TypeError(`${what}: its default ${fault}`);
+  return { ...field, default: given };
+}
+
+const common = ['type', 'title', 'description', 'default'];
+const unionKeywords = ['enum', 'enumNames', 'const', 'oneOf', 'anyOf'];
+
+function readKind(name: string, what: string, schema: JsonObject): FormField {
+  const label = {
+    name,
+    title: text(schema, 'title', what),
+    description: text(schema, 'description', what),
+  };
+  const type = schema['type'];
+  if ((type === 'string' || type === undefined) && unionKeywords.some((key) => key in schema)) {
+    allowKeywords(schema, what, [...common, ...unionKeywords]);
+    return { ...label, kind: 'choice', ...readOptions(schema, what) };
+  }
+  switch (type) {
+    case 'string':
+      return { ...label, kind: 'text', ...readText(schema, what) };
+    case 'number':
+    case 'integer':
+      allowKeywords(schema, what, [...common, 'minimum', 'maximum']);
+      return {
+        ...label,
+        kind: type,
+        ...range(schema, what, 'minimum', 'maximum', Number.isFinite),
+      };
+    case 'boolean':
+      allowKeywords(schema, what, common);
+      return { ...label, kind: 'boolean' };
+    case 'array':
+      return { ...label, kind: 'choices', ...readList(schema, what) };
+    default:
+      throw new TypeError(
+        `${what} must be a string, number, integer, boolean or a choice (forms are flat objects), this is ${JSON.stringify(schema).slice(0, 200)}`,
+      );
+  }
+}
+
+function readText(schema: JsonObject, what: string) {
+  allowKeywords(schema, what, [...common, 'minLength', 'maxLength', 'pattern', 'format']);
+  const pattern = text(schema, 'pattern', what);
+  const format = text(schema, 'format', what);
+  if (format !== undefined && !isTextFormat(format)) {
+    const known = textFormats.join(', ');
+    throw new TypeError(`${what} has the format ${describe(format)}; forms have ${known}`);
+  }
+  if (pattern !== undefined) checkPattern(pattern, what);
+  return { ...range(schema, what, 'minLength', 'maxLength', isCount), pattern, format };
+}
+
+const textFormats: readonly TextFormat[] = ['email', 'uri', 'date', 'date-time'];
+
+function isTextFormat(format: string): format is TextFormat {
+  return (textFormats as readonly string[]).includes(format);
+}
+
+function checkPattern(pattern: string, what: string): void {
+  try {
+    RegExp(pattern, 'u');
+  } catch (cause) {
+    throw new TypeError(`${what} has a pattern that is no regular expression: ${pattern}`, {
+      cause,
+    });
+  }
+}
+
+function readList(schema: JsonObject, what: string): Omit<ChoicesField, 'name' | 'kind'> {
+  allowKeywords(schema, what, [...common, 'items', 'minItems', 'maxItems']);
+  const { items } = schema;
+  if (!isJsonObject(items) || !unionKeywords.some((key) => key in items)) {
+    const message = `${what} is a list, and a form's lists have "items" with "enum" or "anyOf": values to choose from`;
+    throw new TypeError(message);
+  }
+  const { type = 'string' } = items;
+  if (type !== 'string') {
+    throw new TypeError(
+      `${what} has items of type ${describe(type)}; a form's choices are strings`,
+    );
+  }
+  allowKeywords(items, what, ['type', 'enum', 'const', 'oneOf', 'anyOf']);
+  const { options, style } = readOptions(items, what);
+  return {
+    options,
+    style: style === 'legacy' ? 'titled' : style,
+    ...range(schema, what, 'minItems', 'maxItems', isCount),
+  };
+}
+
+function readOptions(schema: JsonObject, what: string): Pick<ChoiceField, 'options' | 'style'> {
+  const { enum: values, enumNames, const: only, oneOf, anyOf } = schema;
+  const members = oneOf ?? anyOf;
+  if (members !== undefined) return readMembers(members, what);
+  const list = values ?? [only];
+  if (!isListOfStrings(list) || list.length === 0) {
+    throw new TypeError(`${what} must have an "enum" that is a list of strings, with one at least`);
+  }
+  refuseRepeated(list, what);
+  if (enumNames === undefined) {
+    return { style: 'untitled', options: list.map((value) => ({ value })) };
+  }
+  if (!isListOfStrings(enumNames) || enumNames.length !== list.length) {
+    throw new TypeError(`${what} must have as many "enumNames" as values: ${list.length} strings`);
+  }
+  const options = list.map((value, at) => ({ value, title: enumNames[at] }));
+  return { style: 'legacy', options };
+}
+
+/** `oneOf` or `anyOf`: each member one constant, with a title or without. */
+function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options' | 'style'> {
+  const options: Option[] = [];
+  for (const member of Array.isArray(members) ? (members as readonly unknown[]) : []) {
+    const { const: value, title, type = 'string' } = isJsonObject(member) ? member : {};
+    const isTitle = title === undefined || typeof title === 'string';
+    if (typeof value !== 'string' || !isTitle || type !== 'string') {
+      throw new TypeError(
+        `${what} must be a choice of strings, each { "const": …, "title": … }; one of them is ${JSON.stringify(member)?.slice(0, 200)}`,
+      );
+    }
+    options.push({ value, title });
+  }
+  if (options.length === 0) throw new TypeError(`${what} must have one value to choose at least`);
+  refuseRepeated(
+    options.map(({ value }) => value),
+    what,
+  );
+  const style = options.some(({ title }) => title !== undefined) ? 'titled' : 'untitled';
+  return { style, options };
+}
+
+function refuseRepeated(values: readonly string[], what: string): void {
+  const repeated = values.find((value, at) => values.indexOf(value) !== at);
+  if (repeated === undefined) return;
+  throw new TypeError(`${what} has the value ${describe(repeated)} twice`);
+}
+
+function allowKeywords(schema: JsonObject, what: string, allowed: readonly string[]): void {
+  const other = Object.keys(schema).find((keyword) => !allowed.includes(keyword));
+  if (other === undefined) return;
+  throw new TypeError(
+    `${what} has ${describe(other)}, which the protocol's forms do not know; here they know ${allowed.join(', ')}`,
+  );
+}
+
+function text(schema: JsonObject, keyword: string, what: string): string | undefined {
+  const value = schema[keyword];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new TypeError(`${what}: "${keyword}" must be a string, this is ${describe(value)}`);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** A lower and an upper bound, each of them optional. */
+function range<TLow extends string, THigh extends string>(
+  schema: JsonObject,
+  what: string,
+  low: TLow,
+  high: THigh,
+  isBound: (value: unknown) => boolean,
+): { readonly [K in TLow | THigh]?: number | undefined } {
+  for (const keyword of [low, high]) {
+    const value = schema[keyword];
+    if (value === undefined || isBound(value)) continue;
+    throw new TypeError(`${what}: "${keyword}" is ${describe(value)}, which is no such bound`);
+  }
+  const bounds = { [low]: schema[low], [high]: schema[high] } as {
+    readonly [K in TLow | THigh]?: number | undefined;
+  };
+  const [least = -Infinity, most = Infinity] = [bounds[low], bounds[high]];
+  if (least > most) throw new TypeError(`${what}: "${low}" is more than "${high}"`);
+  return bounds;
+}
+
+function isListOfStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}

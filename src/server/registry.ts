@@ -1,0 +1,93 @@
+/**
+ * What a server offers of one kind (tools, resources, prompts), changeable while it is being served.
+ * All sessions of a server share it.
+ */
+
+/** An item with its place: later additions have a higher one, and a removed item's is never used again. */
+export interface Placed<T> {
+  readonly place: number;
+  readonly item: T;
+}
+
+interface Entry<T> extends Placed<T> {
+  enabled: boolean;
+}
+
+export class Registry<T> {
+  readonly #kind: string;
+  readonly #keyOf: (item: T) => string;
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #listeners = new Set<() => void>();
+  #nextPlace = 1;
+
+  /**
+   * @param kind what one item is, for messages
+   * @param keyOf what items are told apart by: a name or a URI
+   * @throws {TypeError} two items with the same key
+   */
+  constructor(kind: string, keyOf: (item: T) => string, items: readonly T[] = []) {
+    this.#kind = kind;
+    this.#keyOf = keyOf;
+    for (const item of items) this.add(item);
+  }
+
+  /** @throws {TypeError} there is one with this key already */
+  add(item: T): void {
+    const key = this.#keyOf(item);
+    if (this.#entries.has(key)) throw new TypeError(`There is a ${this.#kind} "${key}" already`);
+    this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
+    this.announce();
+  }
+
+  /** False where there was none. */
+  remove(key: string): boolean {
+    const removed = this.#entries.delete(key);
+    if (removed) this.announce();
+    return removed;
+  }
+
+  /** Shows it again. @throws {TypeError} there is none with this key */
+  enable(key: string): void {
+    this.#enable(key, true);
+  }
+
+  /** Hides it from lists and from use, until {@link enable}. @throws {TypeError} there is none with this key */
+  disable(key: string): void {
+    this.#enable(key, false);
+  }
+
+  /** The item with this key, if it is enabled. */
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.enabled ? entry.item : undefined;
+  }
+
+  /** The enabled items, oldest first. */
+  list(): Placed<T>[] {
+    return [...this.#entries.values()].filter(({ enabled }) => enabled);
+  }
+
+  /** Keys of the enabled items, oldest first. */
+  keys(): string[] {
+    return this.list().map(({ item }) => this.#keyOf(item));
+  }
+
+  /** Calls back after each change, until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Says that the list has changed though none of these items has: what a resource template lists, for example. */
+  announce(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #enable(key: string, enabled: boolean): void {
+    const entry = this.#entries.get(key);
+    if (!entry) throw new TypeError(`There is no ${this.#kind} "${key}"`);
+    if (entry.enabled === enabled) return;
+    entry.enabled = enabled;
+    this.announce();
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Schemas as authors write them: any Standard Schema that can tell its JSON Schema (zod, valibot, arktype), or a JSON Schema as a value.
+ *
+ * @see https://standardschema.dev
+ */
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { isThenable } from '../actors/call.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
+import type { Check, SchemaCompiler } from './validation.ts';
+
+/** A Standard Schema with the converter of its own library. */
+export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
+  StandardJSONSchemaV1<TInput, TOutput>;
+
+/** A schema of objects: what tools take and give. */
+export type Schema = ObjectSchema | StandardSchema;
+
+/** The type of what has passed a schema. */
+export type ParsedBy<TSchema> = TSchema extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<TSchema>
+  : FromSchema<TSchema>;
+
+/** The type of what a schema accepts. */
+export type AcceptedBy<TSchema> = TSchema extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<TSchema>
+  : FromSchema<TSchema, object>;
+
+export type Checked =
+  | { readonly ok: true; readonly value: unknown }
+  /** For a person: what is wrong, where. */
+  | { readonly ok: false; readonly fault: string };
+
+/** A schema's check. A promise only where the author's library gives one. */
+export type SchemaCheck = (value: unknown) => Checked | Promise<Checked>;
+
+export function isStandardSchema(schema: Schema): schema is StandardSchema {
+  return '~standard' in schema;
+}
+
+/** What the libraries' converters have made, so that a list costs no conversion. */
+const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
+
+/**
+ * The JSON Schema that a client sees.
+ * @param what whose schema it is, for messages
+ * @throws {TypeError} a schema whose values are no objects, one whose library cannot convert it, or what is no schema
+ */
+export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
+  // A schema may come from JavaScript.
+  if (!isSchema(schema))
+    throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
+  if (!isStandardSchema(schema)) return objectSchema(schema, what);
+  const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
+  const conversion = known.get(side) ?? objectSchema(convert(schema, side, what), what);
+  conversions.set(schema, known.set(side, conversion));
+  return conversion;
+}
+
+/** An author's own checks have no JSON Schema. zod and arktype leave them out, valibot has to be told. */
+const optionsOf: { readonly [vendor: string]: Partial<StandardJSONSchemaV1.Options> } = {
+  valibot: {
+    libraryOptions: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
+  },
+};
+
+function isSchema(schema: unknown): schema is Schema {
+  return isJsonObject(schema) || typeof schema === 'function';
+}
+
+function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSchema {
+  const { vendor, jsonSchema } = schema['~standard'] as Partial<StandardSchema['~standard']>;
+  if (!jsonSchema) {
+    const hint =
+      vendor === 'valibot' ? ': wrap it in toStandardJsonSchema of @valibot/to-json-schema' : '';
+    throw new TypeError(`${what} is a schema of ${vendor} that cannot tell its JSON Schema${hint}`);
+  }
+  try {
+    const libraryOptions = Object.hasOwn(optionsOf, String(vendor))
+      ? optionsOf[String(vendor)]
+      : {};
+    return jsonSchema[side]({ target: 'draft-2020-12', ...libraryOptions });
+  } catch (cause) {
+    const message = `${what} has no JSON Schema for its ${side}: ${textOfError(cause)}`;
+    throw new TypeError(message, { cause });
+  }
+}
+
+/** @see MCP 2025-11-25, schema, "Tool": the root of both schemas has `type: "object"` */
+function objectSchema(schema: JsonSchema, what: string): ObjectSchema {
+  if (schema['type'] === 'object') return schema as ObjectSchema;
+  if (describesObjects(schema)) return { type: 'object', ...schema };
+  const text = JSON.stringify(schema).slice(0, 200);
+  throw new TypeError(`${what} must describe objects ("type": "object"), this is ${text}`);
+}
+
+/** True also for a union or an intersection of objects, whose root has no type of its own. */
+function describesObjects(schema: unknown): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type, anyOf, oneOf, allOf } = schema;
+  if (type !== undefined) return type === 'object';
+  const isUnion = [anyOf, oneOf].some(
+    (members) => Array.isArray(members) && members.length > 0 && members.every(describesObjects),
+  );
+  return isUnion || (Array.isArray(allOf) && allOf.some(describesObjects));
+}
+
+/**
+ * The check of a schema: its library's own, or ajv's.
+ * @param what whose schema it is, for messages
+ * @throws {TypeError} a JSON Schema that cannot be compiled
+ */
+export function checkOf(
+  schema: Schema,
+  side: SchemaSide,
+  what: string,
+  compiler: SchemaCompiler,
+): SchemaCheck {
+  if (!isStandardSchema(schema)) {
+    const check = compile(schema, side, what, compiler);
+    return (value) => {
+      const fault = check(value);
+      return fault === undefined ? { ok: true, value } : { ok: false, fault };
+    };
+  }
+  return (value) => {
+    const result = schema['~standard'].validate(value);
+    return isThenable(result) ? Promise.resolve(result).then(readResult) : readResult(result);
+  };
+}
+
+function compile(
+  schema: JsonSchema,
+  side: SchemaSide,
+  what: string,
+  compiler: SchemaCompiler,
+): Check {
+  try {
+    return compiler.compile(schema, side);
+  } catch (cause) {
+    throw new TypeError(`${what} cannot be compiled: ${textOfError(cause)}`, { cause });
+  }
+}
+
+function readResult(result: StandardSchemaV1.Result<unknown>): Checked {
+  if (!result.issues) return { ok: true, value: result.value };
+  return { ok: false, fault: result.issues.slice(0, 8).map(explain).join('; ') };
+}
+
+function explain({ path, message }: StandardSchemaV1.Issue): string {
+  const keys = (path ?? []).map((step) => String(isJsonObject(step) ? step['key'] : step));
+  const place = keys.join('.');
+  // Some libraries name the place themselves.
+  return place === '' || message.startsWith(place) ? message : `${place}: ${message}`;
+}

@@ -1,0 +1,123 @@
+/**
+ * Tools, as their authors write them.
+ *
+ * @see MCP 2025-11-25, server/tools
+ */
+import type { ContentBlock, ToolOutput } from './content.ts';
+import type { Described } from './described.ts';
+import type { HandlerContext } from './handler-context.ts';
+import { describe } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { taskSupports } from '../protocol/tasks.ts';
+import type { TaskSupport } from '../protocol/tasks.ts';
+import { jsonSchemaOf } from './schema.ts';
+import type { AcceptedBy, ParsedBy, Schema } from './schema.ts';
+import type { SchemaSide } from './json-schema.ts';
+
+/**
+ * Hints about a tool for a host.
+ *
+ * @see MCP 2025-11-25, schema, "ToolAnnotations"
+ */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+interface ToolDescription extends Described {
+  /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
+  readonly name: string;
+  /** For a model: what it does, when to use it. */
+  readonly description: string;
+  readonly annotations?: ToolAnnotations;
+  /**
+   * Whether a client may call it as a task, and fetch the result later: `optional`, `required`, or `forbidden`, which is the default.
+   * To clients of a revision without tasks it is an ordinary tool.
+   *
+   * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
+   */
+  readonly taskSupport?: TaskSupport;
+}
+
+/** A tool; see {@link defineTool}. */
+export interface Tool extends ToolDescription {
+  readonly inputSchema: Schema;
+  readonly outputSchema?: Schema;
+  /** Runs with arguments that have passed `inputSchema`. */
+  handler(args: never, context: HandlerContext): unknown;
+}
+
+/** What a tool with an `outputSchema` gives: a value that conforms, or an error for the model. */
+export type StructuredOutput<T> =
+  | {
+      readonly structured: T;
+      /** Where absent, the value as JSON text. */
+      readonly content?: readonly ContentBlock[];
+      readonly isError?: false;
+      readonly _meta?: JsonObject;
+    }
+  | {
+      readonly content: readonly ContentBlock[];
+      readonly isError: true;
+      readonly _meta?: JsonObject;
+    };
+
+type OutputOf<TOutput> = TOutput extends Schema
+  ? StructuredOutput<AcceptedBy<TOutput>>
+  : ToolOutput;
+
+export interface ToolSpecification<
+  TInput extends Schema,
+  TOutput extends Schema | undefined,
+> extends ToolDescription {
+  /** Any Standard Schema that can tell its JSON Schema, or a JSON Schema as a value. Without one the tool takes no arguments. */
+  readonly inputSchema?: TInput;
+  /** Where given, every result carries `structured` that conforms to it. */
+  readonly outputSchema?: TOutput;
+  /** Runs with arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`. */
+  readonly handler: NoInfer<Handler<TInput, TOutput>>;
+}
+
+/** Not inferred from: the output's type is that of the schema, so that a literal in it stays one (a handler that names no parameter needs `as const`). */
+type Handler<TInput, TOutput> = (
+  args: ParsedBy<TInput>,
+  context: HandlerContext,
+) => OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+
+/**
+ * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
+ *
+ * @throws {TypeError} a name or a `taskSupport` that the specification does not allow; a schema whose values are no objects, or that its library cannot
+ *   tell as JSON Schema. A JSON Schema that `ajv` cannot compile is found at the first call.
+ * @see MCP 2025-11-25, server/tools, "Tool Names"
+ */
+export function defineTool<
+  const TInput extends Schema = typeof noArguments,
+  const TOutput extends Schema | undefined = undefined,
+>(tool: ToolSpecification<TInput, TOutput>): Tool {
+  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
+    throw new TypeError(
+      `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
+    );
+  }
+  if (tool.taskSupport !== undefined && !taskSupports.includes(tool.taskSupport)) {
+    throw new TypeError(
+      `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
+    );
+  }
+  const defined = { inputSchema: noArguments, ...tool } as Tool;
+  // Converted now and not when a client lists the tools: an author sees the mistake where it was made.
+  jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
+  if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
+  return defined;
+}
+
+/** A schema of a tool's, for messages. */
+export function schemaOf({ name }: { readonly name: string }, side: SchemaSide): string {
+  return `The ${side}Schema of the tool "${name}"`;
+}
+
+const noArguments = { type: 'object', properties: {}, additionalProperties: false } as const;

@@ -1,0 +1,267 @@
+/**
+ * URI templates, matched: which values of its variables make a template the URI that a client sent.
+ *
+ * A library parses; the matching is ours, because those that exist misread query parameters, or take exponential time
+ * (docs/decisions/0010-matching-uri-templates.md). This one takes a time that grows with template × URI, whatever either of them is.
+ *
+ * @see RFC 6570, "URI Template"
+ */
+import { parse } from 'uri-template';
+import { textOfError } from '../protocol/errors.ts';
+
+/** What a URI says of a template's variables. One that may be absent and is has no entry; one with `*` has a list. */
+export type Variables = { readonly [name: string]: string | readonly string[] };
+
+export interface UriTemplate {
+  /** Names of the variables, in order. */
+  readonly variables: readonly string[];
+  /** The variables' values, decoded; undefined for a URI that the template cannot become. */
+  match(uri: string): Variables | undefined;
+}
+
+/**
+ * No template matches a longer URI, characters.
+ *
+ * @see RFC 9110, section 4.1: at least 8000 octets should be supported
+ */
+export const longestUri = 8192;
+
+type Expression = Exclude<
+  ReturnType<typeof parse>['ast']['parts'][number],
+  { readonly type: 'literal' }
+>;
+
+interface Variable {
+  readonly name: string;
+  readonly isList: boolean;
+}
+
+/** How an operator's values are written. */
+interface Style {
+  /** Before the first value. With one, nothing has to be there at all. */
+  readonly first: string;
+  readonly separator: string;
+  /** `name=` stands before each value. */
+  readonly isNamed: boolean;
+  /** Ends a value. */
+  readonly ends: string;
+}
+
+/** @see RFC 6570, appendix A */
+const styles: { readonly [operator in Expression['operator']]: Style } = {
+  '': { first: '', separator: ',', isNamed: false, ends: '/?#' },
+  '+': { first: '', separator: ',', isNamed: false, ends: '' },
+  '#': { first: '#', separator: ',', isNamed: false, ends: '' },
+  '.': { first: '.', separator: '.', isNamed: false, ends: '/?#' },
+  '/': { first: '/', separator: '/', isNamed: false, ends: '/?#' },
+  ';': { first: ';', separator: ';', isNamed: true, ends: '/?#;' },
+  '?': { first: '?', separator: '&', isNamed: true, ends: '#&' },
+  '&': { first: '&', separator: '&', isNamed: true, ends: '#&' },
+};
+
+/** One step of the matching; its number tells it from all others of its template. */
+type Step = { readonly number: number } & (
+  | { readonly kind: 'end' }
+  | { readonly kind: 'text'; readonly text: string; readonly next: Step }
+  /** The first character of a value. */
+  | {
+      readonly kind: 'value';
+      readonly variable: Variable;
+      readonly ends: string;
+      readonly next: Step;
+    }
+  /** The rest of a value: as little of it as will do. */
+  | { readonly kind: 'rest'; readonly ends: string; readonly next: Step }
+  /** The value is the empty text. */
+  | { readonly kind: 'empty'; readonly variable: Variable; readonly next: Step }
+  /** The best first. */
+  | { readonly kind: 'fork'; readonly choices: readonly Step[] }
+);
+
+type Unnumbered = Step extends infer TStep
+  ? TStep extends Step
+    ? Omit<TStep, 'number'>
+    : never
+  : never;
+
+/** A value that was found, and those before it. */
+interface Found {
+  readonly variable: Variable;
+  readonly from: number;
+  /** Unknown until the step after it begins. */
+  readonly to: number | undefined;
+  readonly before: Found | undefined;
+}
+
+/**
+ * Parses a template.
+ *
+ * @throws {TypeError} what is no template, or one that cannot be matched: with a prefix (`{name:3}`) or the same variable twice
+ */
+export function uriTemplate(template: string): UriTemplate {
+  const { parts } = read(template);
+  const variables = parts.flatMap((part) =>
+    part.type === 'literal' ? [] : part.variables.map(({ name }) => name),
+  );
+  const twice = variables.find((name, at) => variables.indexOf(name) !== at);
+  if (twice !== undefined) throw unmatchable(template, `it has the variable "${twice}" twice`);
+
+  let count = 0;
+  const step = (unnumbered: Unnumbered): Step => ({ ...unnumbered, number: count++ });
+  let start = step({ kind: 'end' });
+  for (const part of parts.toReversed()) {
+    start =
+      part.type === 'literal'
+        ? step({ kind: 'text', text: part.value, next: start })
+        : stepsOf(part, start, step);
+  }
+  return {
+    variables,
+    match: (uri) => (uri.length > longestUri ? undefined : valuesOf(uri, search(uri, start))),
+  };
+}
+
+function read(template: string): ReturnType<typeof parse>['ast'] {
+  let ast: ReturnType<typeof parse>['ast'];
+  try {
+    ({ ast } = parse(template));
+  } catch (error) {
+    throw unmatchable(template, textOfError(error));
+  }
+  for (const part of ast.parts) {
+    if (part.type === 'literal') {
+      // The library's grammar lets these through.
+      const stray = /[{}\s"<>\\^`]/u.exec(part.value)?.[0];
+      if (stray !== undefined) throw unmatchable(template, `it has ${JSON.stringify(stray)}`);
+      continue;
+    }
+    const cut = part.variables.find(({ modifier }) => modifier?.type === 'substr');
+    if (cut) throw unmatchable(template, `of "${cut.name}" it gives only the beginning`);
+  }
+  return ast;
+}
+
+function unmatchable(template: string, why: string): TypeError {
+  return new TypeError(
+    `${JSON.stringify(template)} is no URI template that can be matched: ${why}`,
+  );
+}
+
+/** The steps of one expression, which lead on to `next`. */
+function stepsOf(part: Expression, next: Step, step: (unnumbered: Unnumbered) => Step): Step {
+  const style = styles[part.operator];
+  const variables = part.variables.map(({ name, modifier }) => ({
+    name,
+    isList: modifier?.type === 'explode',
+  }));
+  const isShared = variables.length > 1 || variables.some(({ isList }) => isList);
+  const ends = style.ends + (isShared ? style.separator : '');
+
+  const text = (value: string, then: Step) =>
+    value === '' ? then : step({ kind: 'text', text: value, next: then });
+  const valueOf = (variable: Variable, then: Step) =>
+    step({ kind: 'value', variable, ends, next: step({ kind: 'rest', ends, next: then }) });
+  const namedOf = (variable: Variable, then: Step) => {
+    const empty = step({ kind: 'empty', variable, next: then });
+    const value = step({ kind: 'fork', choices: [valueOf(variable, then), empty] });
+    // An empty value of this operator has no equals sign.
+    const choices = style.first === ';' ? [text('=', value), empty] : [text('=', value)];
+    return text(variable.name, step({ kind: 'fork', choices }));
+  };
+  const itemOf = style.isNamed ? namedOf : valueOf;
+
+  /** A variable's one value, or as many as there are. */
+  const occurrences = (variable: Variable, then: Step): Step => {
+    if (!variable.isList) return itemOf(variable, then);
+    const choices: Step[] = [];
+    const more = step({ kind: 'fork', choices });
+    const item = itemOf(variable, more);
+    choices.push(text(style.separator, item), then);
+    return item;
+  };
+
+  if (style.first === '') {
+    return variables.reduceRight(
+      (then, variable, at) => text(at === 0 ? '' : style.separator, occurrences(variable, then)),
+      next,
+    );
+  }
+  // Any of them may be absent, and the first that is there has the operator's sign before it.
+  let afterNone = next;
+  let afterSome = next;
+  for (const variable of variables.toReversed()) {
+    const present = occurrences(variable, afterSome);
+    afterNone = step({ kind: 'fork', choices: [text(style.first, present), afterNone] });
+    afterSome = step({ kind: 'fork', choices: [text(style.separator, present), afterSome] });
+  }
+  return afterNone;
+}
+
+/** Depth first, the best choice first. A step that has failed at a place once is not tried there again, so the time is bounded. */
+function search(uri: string, start: Step): { readonly found: Found | undefined } | undefined {
+  const tried = new Set<number>();
+  const open: { readonly step: Step; readonly at: number; readonly found: Found | undefined }[] = [
+    { step: start, at: 0, found: undefined },
+  ];
+  for (let state = open.pop(); state; state = open.pop()) {
+    const { step, at, found } = state;
+    const place = step.number * (longestUri + 1) + at;
+    if (tried.has(place)) continue;
+    tried.add(place);
+    switch (step.kind) {
+      case 'end':
+        if (at === uri.length) return { found };
+        break;
+      case 'text':
+        if (uri.startsWith(step.text, at)) {
+          open.push({ step: step.next, at: at + step.text.length, found });
+        }
+        break;
+      case 'value': {
+        const value: Found = { variable: step.variable, from: at, to: undefined, before: found };
+        if (goesOn(uri, at, step.ends)) open.push({ step: step.next, at: at + 1, found: value });
+        break;
+      }
+      case 'rest':
+        if (goesOn(uri, at, step.ends)) open.push({ step, at: at + 1, found });
+        open.push({ step: step.next, at, found: found && { ...found, to: at } });
+        break;
+      case 'empty': {
+        const value: Found = { variable: step.variable, from: at, to: at, before: found };
+        open.push({ step: step.next, at, found: value });
+        break;
+      }
+      case 'fork':
+        for (const choice of step.choices.toReversed()) open.push({ step: choice, at, found });
+        break;
+    }
+  }
+  return undefined;
+}
+
+function goesOn(uri: string, at: number, ends: string): boolean {
+  return at < uri.length && !ends.includes(uri.charAt(at));
+}
+
+function valuesOf(uri: string, matched: ReturnType<typeof search>): Variables | undefined {
+  if (!matched) return undefined;
+  const values = new Map<string, string | string[]>();
+  for (let { found } = matched; found; found = found.before) {
+    const { variable, from, to } = found;
+    const value = decode(uri.slice(from, to));
+    if (value === undefined) return undefined;
+    const others = values.get(variable.name);
+    if (!variable.isList) values.set(variable.name, value);
+    else values.set(variable.name, Array.isArray(others) ? [value, ...others] : [value]);
+  }
+  return Object.fromEntries([...values].toReversed());
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A stray "%", or bytes that are no UTF-8: no template becomes such a URI.
+    return undefined;
+  }
+}

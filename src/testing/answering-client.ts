@@ -1,0 +1,107 @@
+/** Answers what a session asks its client: roots, sampling, elicitation, and whatever a test knows the answer to. */
+import { isJsonObject } from '../protocol/classify.ts';
+import { ErrorCode, textOfError, toWireError } from '../protocol/errors.ts';
+import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
+import { isNotificationFrame, isRequestFrame } from './messages.ts';
+import type { NotificationFrame, RequestFrame } from './messages.ts';
+import type { ScriptedPeer, Wire } from './peer.ts';
+
+/**
+ * An answer to a request of the session's: its result. What it throws is the answer as well: a `ProtocolError` as it is (a user's refusal
+ * has the code -1), anything else as an internal error.
+ * @param signal aborted when the session cancels its request
+ */
+export type ClientAnswer = (
+  params: JsonObject,
+  signal: AbortSignal,
+) => JsonObject | Promise<JsonObject>;
+
+/** What a client answers, and thereby declares. */
+export interface ClientAnswers {
+  /** The client's roots: URIs, or roots with a name. Declares `roots`, with `listChanged`. */
+  readonly roots?: readonly (string | { readonly uri: string; readonly name?: string })[];
+  /** Answers `sampling/createMessage`. Declares `sampling`; for tools, add `capabilities: { sampling: { tools: {} } }`. */
+  readonly sample?: ClientAnswer;
+  /** Answers `elicitation/create`. Declares `elicitation`, which means forms; for URLs, add `capabilities: { elicitation: { form: {}, url: {} } }`. */
+  readonly elicit?: ClientAnswer;
+  /** Answers to other requests, by method. */
+  readonly answers?: { readonly [method: string]: ClientAnswer };
+}
+
+export class AnsweringClient {
+  /** What a client with these answers declares. */
+  readonly capabilities: JsonObject;
+  roots: NonNullable<ClientAnswers['roots']>;
+  readonly #peer: ScriptedPeer;
+  readonly #answers: ReadonlyMap<string, ClientAnswer>;
+  readonly #answering = new Map<RequestId, AbortController>();
+  readonly #progress = new Map<unknown, (progress: JsonObject) => void>();
+
+  constructor(peer: ScriptedPeer, wire: Wire, { roots, sample, elicit, answers }: ClientAnswers) {
+    this.#peer = peer;
+    this.roots = roots ?? [];
+    this.capabilities = {
+      ...(roots ? { roots: { listChanged: true } } : {}),
+      ...(sample ? { sampling: {} } : {}),
+      ...(elicit ? { elicitation: {} } : {}),
+    };
+    this.#answers = new Map([
+      ['ping', () => ({})],
+      ...(roots ? [['roots/list', () => ({ roots: this.roots.map(rootOf) })] as const] : []),
+      ...(sample ? [['sampling/createMessage', sample] as const] : []),
+      ...(elicit ? [['elicitation/create', elicit] as const] : []),
+      ...Object.entries(answers ?? {}),
+    ]);
+    wire.received$.subscribe((frame) => {
+      if (isRequestFrame(frame)) void this.#answer(frame);
+      else if (isNotificationFrame(frame)) this.#hear(frame);
+    });
+  }
+
+  onProgress(token: RequestId, listener: (progress: JsonObject) => void): void {
+    this.#progress.set(token, listener);
+  }
+
+  forgetProgress(token: RequestId): void {
+    this.#progress.delete(token);
+  }
+
+  async #answer(request: RequestFrame): Promise<void> {
+    const { id, method, params = {} } = request;
+    const answer = this.#answers.get(method);
+    if (!answer) return this.#peer.refuse(request, unanswered(method));
+    const controller = new AbortController();
+    this.#answering.set(id, controller);
+    try {
+      const result = await answer(params, controller.signal);
+      // Who has cancelled waits for no answer.
+      if (!controller.signal.aborted) this.#peer.answer(request, result);
+    } catch (error) {
+      if (!controller.signal.aborted) this.#peer.refuse(request, refusal(error));
+    } finally {
+      this.#answering.delete(id);
+    }
+  }
+
+  #hear({ method, params }: NotificationFrame): void {
+    if (method === Method.cancelled) {
+      this.#answering.get(params?.['requestId'] as RequestId)?.abort(params?.['reason']);
+    } else if (method === Method.progress && params) {
+      this.#progress.get(params['progressToken'])?.(params);
+    }
+  }
+}
+
+function rootOf(root: string | { readonly uri: string; readonly name?: string }) {
+  return isJsonObject(root) ? root : { uri: root };
+}
+
+function unanswered(method: string): WireError {
+  const message = `The test client has no answer to ${method}: give connect() one`;
+  return { code: ErrorCode.methodNotFound, message };
+}
+
+function refusal(error: unknown): WireError {
+  return toWireError(error) ?? { code: ErrorCode.internalError, message: textOfError(error) };
+}

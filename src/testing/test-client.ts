@@ -1,0 +1,242 @@
+/** A client in the test's own process: typed calls, and answers to what the server asks. */
+import type { ListenOptions, McpServer, McpSession } from '../server/create-server.ts';
+import type { MemoryPeer } from '../server/memory.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import { AnsweringClient } from './answering-client.ts';
+import type { ClientAnswers } from './answering-client.ts';
+import {
+  readCallResult,
+  readCompletion,
+  readPromptResult,
+  readResourceResult,
+} from './call-results.ts';
+import type {
+  CallResult,
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+  PromptResult,
+  ResourceResult,
+} from './call-results.ts';
+import { converse } from './conversation.ts';
+import type { Connection, Conversation } from './conversation.ts';
+import type { RecordedFacts } from './facts.ts';
+import { cancelled, notification, request, rootsChanged } from './messages.ts';
+import type { Introduction } from './messages.ts';
+import { ErrorAnswer } from './peer.ts';
+import type { FrameCheck, ScriptedPeer, Wire } from './peer.ts';
+
+export interface ConnectOptions extends Omit<ListenOptions, 'report'>, ClientAnswers, Introduction {
+  /** Checks every frame that the session sends; see {@link ScriptedPeer.violations}. */
+  readonly check?: FrameCheck;
+  /** The connection to use instead of `memory()`. */
+  readonly connection?: Connection;
+}
+
+export interface CallOptions {
+  /** Becomes `params._meta`. */
+  readonly meta?: JsonObject;
+  /** Cancels the request: the session is told, and the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Asks for progress, and hears it. */
+  readonly onProgress?: (progress: JsonObject) => void;
+}
+
+/**
+ * Serves a session of this server in memory and shakes hands with it. What the options answer is declared as the client's capabilities.
+ *
+ * ```ts
+ * await using client = await connect(server);
+ * expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('3');
+ * ```
+ *
+ * @throws {ErrorAnswer} the session refuses the handshake
+ */
+export async function connect(
+  server: McpServer,
+  options: ConnectOptions = {},
+): Promise<TestClient> {
+  const { connection } = options;
+  const conversation = connection
+    ? converse(server, options, connection)
+    : converse(server, options);
+  const answering = new AnsweringClient(conversation.peer, conversation.wire, options);
+  const { capabilities, ...introduction } = options;
+  const hello = await conversation.peer.handshake({
+    ...introduction,
+    capabilities: { ...answering.capabilities, ...capabilities },
+  });
+  return new TestClient(conversation, answering, hello);
+}
+
+/** See {@link connect}. Every call rejects with an {@link ErrorAnswer} where the session answers with an error. */
+export class TestClient implements AsyncDisposable {
+  /** The scripted peer beneath: for messages that no client sends, and for what has been received. */
+  readonly peer: ScriptedPeer;
+  readonly session: McpSession;
+  readonly facts: RecordedFacts;
+  /** The result of `initialize`: `serverInfo`, `capabilities`, `protocolVersion`, `instructions`. */
+  readonly hello: JsonObject;
+  readonly #answering: AnsweringClient;
+  #count = 0;
+
+  constructor(
+    { peer, session, facts }: Conversation<Wire | MemoryPeer>,
+    answering: AnsweringClient,
+    hello: JsonObject,
+  ) {
+    this.peer = peer;
+    this.session = session;
+    this.facts = facts;
+    this.hello = hello;
+    this.#answering = answering;
+  }
+
+  /** Every tool, from all pages. */
+  listTools(): Promise<readonly ListedTool[]> {
+    return this.#all<ListedTool>('tools/list', 'tools');
+  }
+
+  async callTool(name: string, args?: JsonObject, options?: CallOptions): Promise<CallResult> {
+    const params = { name, ...(args ? { arguments: args } : {}) };
+    return readCallResult(await this.request('tools/call', params, options));
+  }
+
+  /** Every resource, from all pages. */
+  listResources(): Promise<readonly ListedResource[]> {
+    return this.#all<ListedResource>('resources/list', 'resources');
+  }
+
+  /** Every resource template, from all pages. */
+  listResourceTemplates(): Promise<readonly ListedResourceTemplate[]> {
+    return this.#all<ListedResourceTemplate>('resources/templates/list', 'resourceTemplates');
+  }
+
+  async readResource(uri: string, options?: CallOptions): Promise<ResourceResult> {
+    return readResourceResult(await this.request('resources/read', { uri }, options));
+  }
+
+  /** From now on `nextNotification('notifications/resources/updated')` hears of this resource. */
+  async subscribe(uri: string): Promise<void> {
+    await this.request('resources/subscribe', { uri });
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    await this.request('resources/unsubscribe', { uri });
+  }
+
+  /** Every prompt, from all pages. */
+  listPrompts(): Promise<readonly ListedPrompt[]> {
+    return this.#all<ListedPrompt>('prompts/list', 'prompts');
+  }
+
+  async getPrompt(
+    name: string,
+    args?: { readonly [name: string]: string },
+    options?: CallOptions,
+  ): Promise<PromptResult> {
+    const params = { name, ...(args ? { arguments: args } : {}) };
+    return readPromptResult(await this.request('prompts/get', params, options));
+  }
+
+  /**
+   * Completes an argument of a prompt, or a variable of a resource template.
+   * @param of whose
+   * @param filled what is filled in already
+   */
+  async complete(
+    of: { readonly prompt: string } | { readonly uriTemplate: string },
+    argument: { readonly name: string; readonly value: string },
+    filled?: { readonly [name: string]: string },
+  ): Promise<Completion> {
+    const ref =
+      'prompt' in of
+        ? { type: 'ref/prompt', name: of.prompt }
+        : { type: 'ref/resource', uri: of.uriTemplate };
+    const context = filled ? { context: { arguments: filled } } : {};
+    return readCompletion(await this.request('completion/complete', { ref, argument, ...context }));
+  }
+
+  /** From now on the session sends log messages of this level and above. */
+  async setLogLevel(level: string): Promise<void> {
+    await this.request('logging/setLevel', { level });
+  }
+
+  /** Lists other roots from now on, and says that they have changed. */
+  changeRoots(roots: NonNullable<ClientAnswers['roots']>): void {
+    this.#answering.roots = roots;
+    this.peer.send(rootsChanged);
+  }
+
+  /** Any request, for what has no method of its own here. */
+  async request(
+    method: string,
+    params: JsonObject = {},
+    { meta, signal, onProgress }: CallOptions = {},
+  ): Promise<JsonObject> {
+    signal?.throwIfAborted();
+    const id = `client-${++this.#count}`;
+    const token = onProgress ? { progressToken: id } : {};
+    const _meta = { ...meta, ...token };
+    const hasMeta = Object.keys(_meta).length > 0;
+    if (onProgress) this.#answering.onProgress(id, onProgress);
+    this.peer.send(request(id, method, hasMeta ? { ...params, _meta } : params));
+    try {
+      return await this.#answerOf(id, signal);
+    } finally {
+      this.#answering.forgetProgress(id);
+    }
+  }
+
+  /** Any notification. */
+  notify(method: string, params?: JsonObject): void {
+    this.peer.send(notification(method, params));
+  }
+
+  /** The params of the next notification of this method that has not been taken yet; waits for it. */
+  async nextNotification(method: string): Promise<JsonObject> {
+    return (await this.peer.notification(method)).params ?? {};
+  }
+
+  /** Ends the session, and waits until it has ended. */
+  async close(): Promise<void> {
+    this.peer.end();
+    await this.session.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #answerOf(id: RequestId, signal: AbortSignal | undefined): Promise<JsonObject> {
+    const { result, error } = await this.#response(id, signal);
+    if (error) throw new ErrorAnswer(error);
+    return result ?? {};
+  }
+
+  #response(id: RequestId, signal: AbortSignal | undefined): ReturnType<ScriptedPeer['response']> {
+    const response = this.peer.response(id);
+    if (!signal) return response;
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        this.peer.send(cancelled(id, String(signal.reason)));
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', abort);
+      response.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    });
+  }
+
+  async #all<T>(method: string, member: string): Promise<readonly T[]> {
+    const items: T[] = [];
+    let cursor: unknown;
+    do {
+      const page = await this.request(method, cursor === undefined ? {} : { cursor });
+      items.push(...((page[member] ?? []) as readonly T[]));
+      cursor = page['nextCursor'];
+    } while (cursor !== undefined);
+    return items;
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { Call } from '../../src/actors/call.ts';
+import type { RequestHandler } from '../../src/actors/call.ts';
+import type { OutboundResponse } from '../../src/protocol/frames.ts';
+import { request, startRouter } from './start-router.ts';
+import { settled } from './stand-ins.ts';
+
+describe('a call that outlives its request', () => {
+  /** Answers at once and goes on with what `work` does, in a call of its own. */
+  function outliving(work: RequestHandler) {
+    const responses: OutboundResponse[] = [];
+    const runs: Call[] = [];
+    const cancels: ((reason: Error) => void)[] = [];
+    const handler: RequestHandler = (_, call) => {
+      const replies = { add: (response: OutboundResponse) => responses.push(response), drop() {} };
+      const run = new Call(call, work, call.scope, replies);
+      runs.push(run);
+      cancels.push(call.scope.detach(run));
+      return { accepted: true };
+    };
+    return { handler, responses, runs, cancels };
+  }
+  const accepted = (id: number) => ({ jsonrpc: '2.0', id, result: { accepted: true } });
+  const pending = () => new Promise(() => {});
+
+  test('begins once its request is answered, and gives its answer to its own replies', () => {
+    const before: number[] = [];
+    const { handler, responses } = outliving(() => {
+      before.push(router.sent().length);
+      return { done: true };
+    });
+    const router = startRouter({ m: handler });
+    router.receive(request(1));
+    expect(router.sent()).toEqual([accepted(1)]);
+    expect(before).toEqual([1]);
+    expect(responses).toEqual([{ jsonrpc: '2.0', id: 1, result: { done: true } }]);
+  });
+
+  test('is none of those that may run at once, and leaves its id free', () => {
+    const { handler, runs } = outliving(pending);
+    const { receive, sent } = startRouter({ m: handler });
+    for (let i = 0; i < 10; i++) receive(request(1));
+    expect(sent()).toEqual(Array.from({ length: 10 }, () => accepted(1)));
+    expect(runs.map(({ state }) => state)).toEqual(Array.from({ length: 10 }, () => 'running'));
+  });
+
+  test('is not cancelled with its request, but by who has begun it: no answer then', () => {
+    const { handler, responses, runs, cancels } = outliving(pending);
+    const { receive } = startRouter({ m: handler });
+    receive(request(1));
+    receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+    expect(runs[0]?.state).toBe('running');
+    const { signal } = runs[0] as Call;
+    cancels[0]?.(new Error('enough'));
+    cancels[0]?.(new Error('again'));
+    expect([signal.aborted, String(signal.reason), responses]).toEqual([true, 'Error: enough', []]);
+  });
+
+  test('that is cancelled before it begins never runs', () => {
+    let ran = 0;
+    const handler: RequestHandler = (_, call) => {
+      const replies = { add: () => {}, drop: () => {} };
+      const run = new Call(call, () => ({ ran: ++ran }), call.scope, replies);
+      call.scope.detach(run)(new Error('at once'));
+      return {};
+    };
+    startRouter({ m: handler }).receive(request(1));
+    expect(ran).toBe(0);
+  });
+
+  test('holds the end until it has settled, also where it was cancelled', async () => {
+    let finish = () => {};
+    const { handler, cancels } = outliving(
+      () => new Promise((resolve) => (finish = () => resolve({}))),
+    );
+    const { receive, tell, told } = startRouter({ m: handler });
+    receive(request(1));
+    tell({ type: 'gate.closed' });
+    cancels[0]?.(new Error('enough'));
+    await settled();
+    expect(told()).toEqual([]);
+    finish();
+    await settled();
+    expect(told()).toEqual(['calls.drained']);
+  });
+
+  test('is abandoned at the end, with an answer', () => {
+    const { handler, responses, runs } = outliving(pending);
+    const { receive, tell } = startRouter({ m: handler });
+    receive(request(1));
+    const { signal } = runs[0] as Call;
+    tell({ type: 'calls.abandon' });
+    expect(signal.aborted).toBe(true);
+    expect(responses).toMatchObject([{ id: 1, error: { code: -32000 } }]);
+  });
+
+  test('may be ended by who takes its answer, which ends nobody else', () => {
+    const { handler, cancels, responses } = outliving(() => ({}));
+    const add = responses.push.bind(responses);
+    responses.push = (response) => {
+      cancels.at(-1)?.(new Error('done with it'));
+      return add(response);
+    };
+    const { receive, sent } = startRouter({ m: handler });
+    receive(request(1), request(2), request(3));
+    receive(request(4));
+    expect(sent()).toEqual([1, 2, 3, 4].map(accepted));
+  });
+});

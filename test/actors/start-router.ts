@@ -1,0 +1,48 @@
+/** A router alone: what it is told, what it sends. */
+import { routerActor } from '../../src/actors/router.actor.ts';
+import type { RequestHandler } from '../../src/actors/call.ts';
+import type {
+  CorrelationEvent,
+  RouterEvent,
+  SessionFact,
+  WriterEvent,
+} from '../../src/machines/session-ports.ts';
+import { classify } from '../../src/protocol/classify.ts';
+import type { OutboundFrame } from '../../src/protocol/frames.ts';
+import { readInitialize } from '../../src/protocol/initialize.ts';
+import { facts, listener, startPort } from './stand-ins.ts';
+
+/** A router with these handlers, whose gate is open for a client of that revision, if any. */
+export function startRouter(
+  handlers: { readonly [method: string]: RequestHandler } = {},
+  revision = '2025-11-25',
+) {
+  const session = listener<SessionFact>();
+  const writer = listener<WriterEvent>();
+  const correlation = listener<CorrelationEvent>();
+  const { heard, report } = facts();
+  const handlerOf = (method: string) => handlers[method];
+  const logic = routerActor({ handlerOf, maxRunning: 4, maxWaiting: 4, report });
+  const { actor, errors } = startPort(logic, {
+    session: session.ref,
+    writer: writer.ref,
+    correlation: correlation.ref,
+    roots: {} as never,
+  });
+  const reading = readInitialize({
+    protocolVersion: revision,
+    capabilities: {},
+    clientInfo: { name: 'host', version: '1' },
+  });
+  if (reading.ok && revision !== 'none')
+    actor.send({ type: 'gate.opened', client: reading.client });
+  const receive = (...messages: readonly unknown[]) =>
+    actor.send({ type: 'frames.received', frames: messages.map(classify) });
+  const sent = (): readonly OutboundFrame[] =>
+    writer.events.flatMap((event) => (event.type === 'frames.send' ? event.frames : []));
+  const told = () => session.events.map(({ type }) => type);
+  const tell = (event: RouterEvent) => actor.send(event);
+  return { errors, heard, receive, sent, told, tell, correlation };
+}
+
+export const request = (id: number, method = 'm') => ({ jsonrpc: '2.0', id, method });

@@ -1,0 +1,108 @@
+import { createActor } from 'xstate';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Call } from '../../src/actors/call.ts';
+import { TaskRun } from '../../src/actors/task-run.ts';
+import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import type { OutboundResponse, RequestId } from '../../src/protocol/frames.ts';
+import { startCorrelation } from './client-requests.ts';
+import { settled } from './stand-ins.ts';
+
+const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
+const meta = { 'io.modelcontextprotocol/related-task': { taskId: 't' } };
+
+/** The run of a task, begun by the request 1. */
+function startRun(waiting: () => RequestId | undefined = () => undefined) {
+  const all = startCorrelation();
+  all.open();
+  const actor = createActor(taskMachine, {
+    input: { taskId: 't', ttlMs: 60_000, pollIntervalMs: 1, timeOfDay: () => '' },
+  });
+  actor.start();
+  onTestFinished(() => void actor.stop());
+  const scope = {
+    client: {} as never,
+    roots: {} as never,
+    writer: all.writer.ref,
+    correlation: all.ref,
+    detach: () => () => {},
+    park: () => {},
+    resume: () => {},
+  };
+  const replies = { add: () => {}, drop: () => {} };
+  const params = { name: 'tool', task: {} };
+  const call = new Call({ id: 1, method: 'tools/call', params }, () => ({}), scope, replies);
+  const responses: OutboundResponse[] = [];
+  const answered = (response: OutboundResponse) => void responses.push(response);
+  const run = new TaskRun(call, () => ({}), { taskId: 't', actor, answered, waiting });
+  run.state = 'running';
+  const status = () => taskIn(actor.getSnapshot())?.status;
+  const sends = () =>
+    all.writer.events.map((event) => (event.type === 'frames.send' ? event : undefined));
+  return { ...all, actor, call, run, responses, status, sends };
+}
+
+describe("a task's run", () => {
+  test('is the call that it was made of, with an end of its own', () => {
+    const { call, run } = startRun();
+    expect([run.id, run.method, run.params]).toEqual([call.id, call.method, call.params]);
+    const { signal } = run;
+    call.end();
+    expect([run.state, signal.aborted]).toEqual(['running', false]);
+    run.abort(new RuntimeError('CANCELLED', 'enough'));
+    expect(signal.aborted).toBe(true);
+  });
+
+  test('gives its answer to the task', () => {
+    const { run, responses } = startRun();
+    const response = { jsonrpc: '2.0', id: 1, result: {} } as const;
+    run.replies.add(response);
+    run.replies.drop();
+    expect(responses).toEqual([response]);
+  });
+
+  test.each([undefined, 7])(
+    'sends on the stream of who waits for the result, not on its request’s, which is over: %j',
+    (waiter) => {
+      const { run, sends } = startRun(() => waiter);
+      run.notify('notifications/message', { level: 'info', _meta: { 'x/y': 1 } });
+      void run.ask(spec);
+      expect(sends()).toMatchObject([
+        {
+          relatedTo: waiter,
+          frames: [{ params: { level: 'info', _meta: { 'x/y': 1, ...meta } } }],
+        },
+        { relatedTo: waiter, frames: [{ method: spec.method, params: { _meta: meta } }] },
+      ]);
+    },
+  );
+
+  test('makes the task input_required for as long as it has asked', async () => {
+    const { run, status, frames, answer } = startRun();
+    const answered = run.ask(spec);
+    expect(status()).toBe('input_required');
+    const [frame] = frames();
+    answer(frame && 'id' in frame ? frame.id : undefined, { action: 'accept' });
+    await expect(answered).resolves.toEqual({ action: 'accept' });
+    expect(status()).toBe('working');
+  });
+
+  test('asks nothing and changes nothing where it has ended, or the request is aborted already', async () => {
+    const { run, status, frames } = startRun();
+    await expect(run.ask({ ...spec, signal: AbortSignal.abort() })).rejects.toThrow();
+    run.end();
+    await expect(run.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+    run.task.describe('too late');
+    expect([status(), frames()]).toEqual(['working', []]);
+  });
+
+  test('says nothing to a task that has ended before its questions were taken back', async () => {
+    const { run, actor, status } = startRun();
+    const asked = run.ask(spec);
+    actor.send({ type: 'task.cancel', reason: 'enough' });
+    run.abort(new RuntimeError('CANCELLED', 'enough'));
+    await expect(asked).rejects.toMatchObject({ code: 'CANCELLED' });
+    await settled();
+    expect(status()).toBe('cancelled');
+  });
+});

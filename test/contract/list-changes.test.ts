@@ -1,0 +1,183 @@
+import { createMcpServer, definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors';
+import type { McpServer } from 'mcp-actors';
+import { converse, initialize, initialized } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { combinations, echo, operate, serve, tool } from './serving.ts';
+import { TestClock } from './test-clock.ts';
+
+const read = () => '';
+const template = defineResourceTemplate({ uriTemplate: 'many://{n}', name: 'many', read });
+const fixed = defineResource({ uri: 'one://1', name: 'one', read });
+const prompt = definePrompt({ name: 'ask', get: () => '' });
+const features = { tools: [echo], prompts: [], resources: [], resourceTemplates: [] };
+
+interface Kind {
+  readonly kind: string;
+  readonly method: string;
+  /** Each changes the list. */
+  readonly changes: readonly ((server: McpServer) => void)[];
+}
+
+const kinds: readonly Kind[] = [
+  {
+    kind: 'tools',
+    method: 'notifications/tools/list_changed',
+    changes: [
+      ({ tools }) => tools.add(tool('late', () => '')),
+      ({ tools }) => tools.disable('late'),
+      ({ tools }) => tools.enable('late'),
+      ({ tools }) => tools.remove('late'),
+    ],
+  },
+  {
+    kind: 'prompts',
+    method: 'notifications/prompts/list_changed',
+    changes: [
+      ({ prompts }) => prompts.add(prompt),
+      ({ prompts }) => prompts.disable('ask'),
+      ({ prompts }) => prompts.enable('ask'),
+      ({ prompts }) => prompts.remove('ask'),
+    ],
+  },
+  {
+    kind: 'resources',
+    method: 'notifications/resources/list_changed',
+    changes: [
+      ({ resources }) => resources.add(fixed),
+      ({ resources }) => resources.disable(fixed.uri),
+      ({ resources }) => resources.enable(fixed.uri),
+      ({ resources }) => resources.remove(fixed.uri),
+    ],
+  },
+  {
+    kind: 'resource templates',
+    method: 'notifications/resources/list_changed',
+    changes: [
+      ({ resourceTemplates }) => resourceTemplates.add(template),
+      ({ resourceTemplates }) => resourceTemplates.announce(),
+      ({ resourceTemplates }) => resourceTemplates.remove(template.uriTemplate),
+    ],
+  },
+];
+
+const everywhere = combinations.flatMap((combination) =>
+  kinds.map((kind) => ({ ...combination, ...kind })),
+);
+
+/** Longer than a list must be quiet. */
+const quietMs = 60;
+
+describe.each(everywhere)(
+  'a change of $kind in $revision over $transport',
+  ({ method, changes, revision, transport }) => {
+    test('is told once it is over, whatever the change [LIST-01]', async () => {
+      const { peer, server, clock } = await operate(features, { revision, transport });
+      for (const [at, change] of changes.entries()) {
+        change(server);
+        await peer.quiet();
+        expect(peer.count(method)).toBe(at);
+        clock.increment(quietMs);
+        expect(await peer.notification(method)).not.toHaveProperty('params');
+      }
+    });
+
+    test('is told once with all that follow at once, and as no other kind [LIST-02]', async () => {
+      const { peer, server, clock } = await operate(features, { revision, transport });
+      for (const change of changes) {
+        change(server);
+        clock.increment(10);
+      }
+      clock.increment(1000);
+      await peer.notification(method);
+      await peer.quiet();
+      const told = kinds.map((each) => peer.count(each.method));
+      expect(told).toEqual(kinds.map((each) => (each.method === method ? 1 : 0)));
+    });
+
+    test('before the client is ready is told once it is [LIST-03]', async () => {
+      const { peer, server, clock } = serve(features, { transport });
+      peer.send(initialize(1, { protocolVersion: revision }));
+      await peer.response(1);
+      for (const change of changes) change(server);
+      clock.increment(1000);
+      await peer.quiet();
+      expect(peer.count(method)).toBe(0);
+      peer.send(initialized);
+      await peer.quiet();
+      clock.increment(quietMs);
+      await peer.notification(method);
+      await peer.quiet();
+      expect(peer.count(method)).toBe(1);
+    });
+  },
+);
+
+describe('a list', () => {
+  const [tools] = kinds as readonly [Kind];
+
+  test('that never stops changing is told of nevertheless, but not each time [LIST-02]', async () => {
+    const { peer, server, clock } = await operate(features);
+    for (let n = 0; n < 100; n++) {
+      server.tools.add(tool(`tool-${n}`, () => ''));
+      clock.increment(40);
+    }
+    await peer.quiet();
+    const told = peer.count(tools.method);
+    expect(told).toBeGreaterThanOrEqual(2);
+    expect(told).toBeLessThanOrEqual(5);
+  });
+
+  test('that does not change is not told of: enabling what is enabled [LIST-01]', async () => {
+    const { peer, server, clock } = await operate(features);
+    server.tools.enable('echo');
+    server.tools.remove('nothing');
+    expect(() => server.tools.add(echo)).toThrow('"echo"');
+    expect(() => server.tools.disable('nothing')).toThrow('"nothing"');
+    clock.increment(1000);
+    await peer.quiet();
+    expect(peer.count(tools.method)).toBe(0);
+  });
+
+  test('shows what is enabled, and only that can be used [LIST-01]', async () => {
+    const { peer, server } = await operate(features);
+    server.tools.disable('echo');
+    expect(await peer.ask('tools/list')).toEqual({ tools: [] });
+    await expect(peer.call('echo')).rejects.toMatchObject({ error: { code: -32602 } });
+    server.tools.enable('echo');
+    expect(await peer.ask('tools/list')).toHaveProperty('tools.length', 1);
+    expect(await peer.call('echo')).toHaveProperty('content');
+  });
+
+  test('that changes twice is told of twice, where there is time between [LIST-02]', async () => {
+    const { peer, server, clock } = await operate(features);
+    for (const change of tools.changes.slice(0, 2)) {
+      change(server);
+      clock.increment(quietMs);
+    }
+    await peer.quiet();
+    expect(peer.count(tools.method)).toBe(2);
+  });
+
+  test('is told of in each session, until that session ends [LIST-04]', async () => {
+    const clock = new TestClock();
+    const server = createMcpServer({ name: 'shared', version: '1', ...features });
+    const [one, other] = [converse(server, { clock }), converse(server, { clock })];
+    await one.peer.handshake();
+    await other.peer.handshake();
+    tools.changes[0]?.(server);
+    clock.increment(quietMs);
+    await one.peer.notification(tools.method);
+    await other.peer.notification(tools.method);
+
+    // A change that has not been told of when a session ends holds no timer.
+    tools.changes[1]?.(server);
+    await one.session[Symbol.asyncDispose]();
+    clock.increment(quietMs);
+    await other.peer.notification(tools.method);
+    expect(one.peer.count(tools.method)).toBe(1);
+    tools.changes[2]?.(server);
+    await other.session[Symbol.asyncDispose]();
+    expect(clock.liveTimers).toBe(0);
+    expect(other.peer.count(tools.method)).toBe(2);
+  });
+});

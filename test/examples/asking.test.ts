@@ -1,0 +1,82 @@
+import { fileURLToPath } from 'node:url';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { ElicitResult } from '@modelcontextprotocol/sdk/types.js';
+import { afterEach, describe, expect, test } from 'vitest';
+import { closeClients, connect, textOf } from '../e2e/sdk-client.ts';
+
+afterEach(closeClients);
+
+const example = (name: string) => [
+  '--import',
+  'tsx',
+  fileURLToPath(new URL(`../../examples/${name}/server.ts`, import.meta.url)),
+];
+
+describe('the sampling example, with the official client', () => {
+  test('gives what the client’s model has written', async () => {
+    const sdk = await connect(example('sampling'), { capabilities: { sampling: {} } });
+    sdk.client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
+      const [message] = params.messages;
+      expect(message?.content).toEqual({
+        type: 'text',
+        text: 'In at most 3 words:\n\nA long text',
+      });
+      return { role: 'assistant', model: 'a-model', content: { type: 'text', text: 'Short.' } };
+    });
+    const result = await sdk.callRaw('summarize', { text: 'A long text', words: 3 });
+    expect(textOf(result)).toBe('Short.');
+  });
+
+  test('says what a client without a model lacks', async () => {
+    const sdk = await connect(example('sampling'));
+    const result = await sdk.callRaw('summarize', { text: 'A long text' });
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toContain('CAPABILITY_MISSING');
+  });
+});
+
+describe('the elicitation example, with the official client', () => {
+  const accepted = { people: 4, seating: 'terrace', email: 'ada@example.org' };
+  const answers: readonly { readonly answer: ElicitResult; readonly text: string }[] = [
+    {
+      answer: { action: 'accept', content: accepted },
+      text: 'Booked for 4, terrace, on Friday, confirmed to ada@example.org',
+    },
+    {
+      answer: { action: 'accept', content: { people: 2, seating: 'inside' } },
+      text: 'Booked for 2, inside, on Friday',
+    },
+    { answer: { action: 'decline' }, text: 'Nothing is booked: the user chose to decline' },
+    { answer: { action: 'cancel' }, text: 'Nothing is booked: the user chose to cancel' },
+  ];
+
+  test('does what the user answers', async () => {
+    const sdk = await connect(example('elicitation'), { capabilities: { elicitation: {} } });
+    for (const { answer, text } of answers) {
+      sdk.client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        expect(params.message).toBe('A table for Friday');
+        return answer;
+      });
+      expect(textOf(await sdk.callRaw('book_table', { day: 'Friday' }))).toBe(text);
+    }
+  });
+});
+
+describe('the OpenTelemetry example, with the official client', () => {
+  test('serves also where no SDK is registered [OTEL-01]', async () => {
+    const sdk = await connect(example('opentelemetry'));
+    expect(Date.parse(textOf(await sdk.callRaw('now')))).not.toBeNaN();
+  });
+});
+
+describe('the quickstart, with the official client', () => {
+  const main = fileURLToPath(new URL('../../examples/quickstart/main.ts', import.meta.url));
+
+  test('greets from the client’s root', async () => {
+    const sdk = await connect(['--import', 'tsx', main], { roots: ['/tmp'] });
+    expect(textOf(await sdk.callRaw('greet', { who: 'Ada' }))).toBe('Hello Ada, from file:///tmp');
+  });
+});

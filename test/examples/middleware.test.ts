@@ -1,0 +1,43 @@
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { connect } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { writersOnly } from '../../examples/middleware/authorization.ts';
+import { rateLimit } from '../../examples/middleware/rate-limit.ts';
+
+const named = (name: string) =>
+  defineTool({ name, description: name, handler: () => `${name} done` });
+const serve = () =>
+  createMcpServer({ name: 'm', version: '1', tools: [named('look'), named('write')] });
+
+describe('the authorization example', () => {
+  test('lets a reader look and a writer write [MIDDLE-02]', async () => {
+    const server = serve();
+    server.use(writersOnly(new Set(['editor']), new Set(['write'])));
+    await using reader = await connect(server);
+    await using writer = await connect(server, { clientInfo: { name: 'editor', version: '1' } });
+    expect((await reader.callTool('look')).text).toBe('look done');
+    expect(await reader.callTool('write')).toMatchObject({
+      isError: true,
+      text: 'READ_ONLY: This client may look, but not write',
+    });
+    expect((await writer.callTool('write')).text).toBe('write done');
+  });
+});
+
+describe('the rate limit example', () => {
+  test('refuses what comes too fast, in whatever session, and serves again later [MIDDLE-02]', async () => {
+    let nowMs = 0;
+    const server = serve();
+    server.use(rateLimit(2, () => nowMs));
+    await using client = await connect(server);
+    await using other = await connect(server);
+    await client.callTool('look');
+    await other.listTools();
+    await expect(client.callTool('look')).rejects.toMatchObject({
+      error: { code: -32000, data: { reason: 'rate-limit', retryable: true } },
+    });
+    nowMs = 500;
+    expect((await client.callTool('look')).text).toBe('look done');
+    await expect(client.callTool('look')).rejects.toThrow('slow down');
+  });
+});

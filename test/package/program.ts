@@ -1,0 +1,125 @@
+/** What a user writes with the published package. It is compiled and run in an empty folder by published.test.ts. */
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  ToolError,
+  createMcpServer,
+  defaultLimits,
+  defineForm,
+  definePrompt,
+  defineResource,
+  defineResourceTemplate,
+  defineTool,
+  memory,
+  rootsMachine,
+  sessionMachine,
+  stdio,
+} from 'mcp-actors';
+import type { HandlerContext, Limits, McpSession, Middleware, Tool } from 'mcp-actors';
+import { openTelemetry } from 'mcp-actors/opentelemetry';
+import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
+import { connect, gate, serverContract } from 'mcp-actors/testing';
+import type { CallResult, TestClient } from 'mcp-actors/testing';
+
+const add: Tool = defineTool({
+  name: 'add',
+  description: 'Adds',
+  inputSchema: {
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { type: 'number', default: 1 } },
+    required: ['a'],
+  },
+  outputSchema: {
+    type: 'object',
+    properties: { sum: { type: 'number' }, kind: { enum: ['small', 'large'] } },
+    required: ['sum', 'kind'],
+  },
+  handler: ({ a, b = 0 }, context: HandlerContext) => {
+    if (a < 0) throw new ToolError('No debts', { code: 'NEGATIVE' });
+    context.progress(1);
+    return { structured: { sum: a + b, kind: a + b < 10 ? 'small' : 'large' } };
+  },
+});
+
+const book = defineTool({
+  name: 'book',
+  description: 'Asks',
+  handler: async (_args, context) => {
+    const schema = defineForm({ type: 'object', properties: { people: { type: 'integer' } } });
+    const answer = await context.elicit({ message: 'How many?', schema });
+    return answer.action === 'accept' ? `For ${answer.content.people}` : answer.action;
+  },
+});
+
+const server = createMcpServer({
+  name: 'program',
+  version: '1.0.0',
+  tools: [add, book],
+  resources: [defineResource({ uri: 'a:b', name: 'ab', read: () => 'the text' })],
+  resourceTemplates: [
+    defineResourceTemplate({
+      uriTemplate: 'note:{id}',
+      name: 'note',
+      read: (_uri, { id }) => String(id),
+    }),
+  ],
+  prompts: [
+    definePrompt({
+      name: 'greet',
+      arguments: { who: { required: true } },
+      get: ({ who }) => `Hi ${who}`,
+    }),
+  ],
+});
+
+const options: OpenTelemetryOptions = { attributes: { 'network.transport': 'pipe' } };
+server.use(openTelemetry(options));
+const methods: string[] = [];
+const note: Middleware = ({ method }, next) => {
+  methods.push(method);
+  return next();
+};
+server.use(note);
+
+const client: TestClient = await connect(server, {
+  elicit: () => ({ action: 'accept', content: { people: 3 } }),
+});
+const session: McpSession = client.session;
+const sum: CallResult = await client.callTool('add', { a: 41 });
+const outcomes = {
+  sum: sum.structured,
+  refused: (await client.callTool('add', { a: -1 })).text,
+  booked: (await client.callTool('book')).text,
+  read: (await client.readResource('a:b')).text,
+  note: (await client.readResource('note:7')).text,
+  prompt: (await client.getPrompt('greet', { who: 'Ada' })).messages[0]?.content,
+  missing: await client.callTool('none').then(
+    () => 'found',
+    (error: { readonly error: { readonly code: number } }) => error.error.code,
+  ),
+};
+await client.close();
+const { kind } = await session.closed;
+
+for (const { check } of serverContract) await check(server);
+
+const limits: Limits = defaultLimits;
+const door = gate();
+door.release();
+await door.pass();
+
+console.log(
+  JSON.stringify({
+    ...outcomes,
+    kind,
+    methods: methods.slice(0, 4),
+    page: limits.pageSize,
+    machines: [sessionMachine.id, rootsMachine.id].length,
+    transports: [typeof memory().transport, typeof stdio()],
+    errors: [
+      new ProtocolError(ErrorCode.invalidParams, 'bad').code,
+      new RuntimeError('CANCELLED', 'enough').code,
+    ],
+  }),
+);

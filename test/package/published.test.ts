@@ -1,0 +1,163 @@
+/** The package as a user gets it: packed, installed in an empty folder with its peers, compiled against, run. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestContext } from 'vitest';
+import { entries } from '../tooling/entries.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+const run = promisify(execFile);
+const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T;
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly peerDependencies: { readonly [name: string]: string };
+  readonly devDependencies: { readonly [name: string]: string };
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** Codes of npm's for a registry that cannot be reached and a cache that has not everything. */
+const outOfReach =
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTCACHED|ENETUNREACH)\b/;
+
+describe('the published package', { timeout: 180_000 }, () => {
+  let folder: string;
+  let app: string;
+  let packed: Packed;
+  /** Why nothing could be installed, where that is not the package's fault. */
+  let unreachable: string | undefined;
+
+  const npm = (args: readonly string[], cwd: string) =>
+    run('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], { cwd });
+
+  /** Staged, so that the repository's own `dist/` is read only: other tests run from it. */
+  async function pack(manifest: Manifest): Promise<Packed> {
+    const stage = join(folder, 'stage');
+    await mkdir(stage);
+    for (const path of ['package.json', 'README.md', 'LICENSE', ...manifest.files]) {
+      const isStale = (from: string) => from.startsWith(join(root, 'dist', 'types'));
+      await cp(join(root, path), join(stage, path), {
+        recursive: true,
+        filter: (from) => !isStale(from),
+      });
+    }
+    const outDir = join(stage, 'dist', 'types');
+    await run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', outDir]);
+    const { stdout } = await npm(['pack', '--json', '--pack-destination', folder], stage);
+    const [first] = JSON.parse(stdout) as [Packed];
+    return first;
+  }
+
+  async function install({ peerDependencies, devDependencies }: Manifest): Promise<void> {
+    app = join(folder, 'app');
+    await mkdir(app);
+    await writeFile(join(app, 'package.json'), '{"private":true,"type":"module"}');
+    // The versions that are in npm's cache already.
+    const beside = [...Object.keys(peerDependencies), '@types/node'];
+    const wanted = beside.map((name) => `${name}@${devDependencies[name]}`);
+    try {
+      await npm(['install', '--prefer-offline', join(folder, packed.filename), ...wanted], app);
+    } catch (error) {
+      if (!outOfReach.test(String(error))) throw error;
+      unreachable = String(error);
+    }
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'published-'));
+    const manifest = await json<Manifest>(join(root, 'package.json'));
+    packed = await pack(manifest);
+    await install(manifest);
+  }, 180_000);
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const needsInstall = (context: TestContext) =>
+    context.skip(unreachable !== undefined, 'The registry is out of reach');
+
+  it('contains what is built and its papers, and nothing else', () => {
+    const others = packed.files
+      .map(({ path }) => path)
+      .filter((path) => !/^dist\/.+\.(js|js\.map|d\.ts)$/.test(path))
+      .sort();
+    expect(others).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist/THIRD-PARTY-NOTICES.txt',
+      'package.json',
+    ]);
+  });
+
+  it('compiles without a fault, every name of it and the declarations of what it needs, and runs', async (context) => {
+    needsInstall(context);
+    const names = entries.flatMap(({ specifier, values, types }, at) => [
+      ...values.map((name) => `export { ${name} as v${at}_${name} } from '${specifier}';`),
+      ...types.map((name) => `export type { ${name} as T${at}_${name} } from '${specifier}';`),
+    ]);
+    await writeFile(join(app, 'names.ts'), names.join('\n'));
+    await cp(new URL('program.ts', import.meta.url), join(app, 'program.ts'));
+    const compilerOptions = {
+      target: 'es2023',
+      lib: ['es2023'],
+      types: ['node'],
+      module: 'nodenext',
+      strict: true,
+      skipLibCheck: false,
+      noUncheckedIndexedAccess: true,
+      verbatimModuleSyntax: true,
+      outDir: 'out',
+    };
+    const config = { compilerOptions, files: ['program.ts', 'names.ts'] };
+    await writeFile(join(app, 'tsconfig.json'), JSON.stringify(config));
+    const compiled = await run(process.execPath, [tsc, '-p', app]).catch(
+      (failure: { readonly stdout: string }) => failure,
+    );
+    expect(compiled.stdout).toBe('');
+
+    const { stdout } = await run(process.execPath, [join(app, 'out', 'program.js')], { cwd: app });
+    expect(JSON.parse(stdout)).toEqual({
+      sum: { sum: 42, kind: 'large' },
+      refused: 'NEGATIVE: No debts',
+      booked: 'For 3',
+      read: 'the text',
+      note: '7',
+      prompt: { type: 'text', text: 'Hi Ada' },
+      missing: -32602,
+      kind: 'input-ended',
+      methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
+      page: 100,
+      machines: 2,
+      transports: ['function', 'function'],
+      errors: [-32602, 'CANCELLED'],
+    });
+  });
+
+  it('has a command that runs', async (context) => {
+    needsInstall(context);
+    const command = join(app, 'node_modules', '.bin', 'mcp-actors');
+    const { stdout } = await run(process.execPath, [command, '--version'], { cwd: app });
+    expect(stdout).toMatch(/^(mcp-actors )?\d+\.\d+\.\d+/);
+  });
+
+  it('works without the optional peer, and says which one its entry needs', async (context) => {
+    needsInstall(context);
+    await rm(join(app, 'node_modules', '@opentelemetry'), { recursive: true });
+    const load = (specifier: string) =>
+      run(process.execPath, ['--input-type=module', '--eval', `await import('${specifier}')`], {
+        cwd: app,
+      });
+    await load('mcp-actors');
+    await load('mcp-actors/testing');
+    await expect(load('mcp-actors/opentelemetry')).rejects.toThrow('@opentelemetry/api');
+  });
+});

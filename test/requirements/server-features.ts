@@ -1,0 +1,154 @@
+/** What the server offers: tools, resources, prompts, completion, lists, logging, and what is around handlers. */
+import type { Demands } from './demands.ts';
+
+export const serverFeatures: Demands = {
+  'MCP 2025-11-25, server/utilities/logging': {
+    'LOG-01': 'A server that logs declares logging; one that does not declare it sends nothing.',
+    'LOG-02': 'Messages below the level that the client set are not sent; each level can be set.',
+    'LOG-03': 'A level that is none is -32602, and the level before stands.',
+    'LOG-04':
+      'A message has its level, its logger where it has one, and any data that JSON can hold.',
+    'LOG-05': 'Messages are rate-limited in a session; one message sums up what was left out.',
+  },
+  'ours, logging': {
+    'LOG-06': 'What JSON cannot hold, and what comes after the end of its request, harms nothing.',
+  },
+  'MCP 2025-11-25, server/tools, "Error Handling"': {
+    'TOOLS-01': 'An unknown tool or a malformed call is -32602.',
+    'TOOLS-02':
+      'Arguments that fail the schema are a result with isError since 2025-11-25, -32602 before.',
+    'TOOLS-03': 'A failure that a model may recover from is a result with isError.',
+  },
+  'MCP 2025-11-25, server/tools, "Structured Content"': {
+    'TOOLS-04':
+      'structuredContent conforms to outputSchema and its text is sent too; older revisions get the text alone.',
+  },
+  'MCP 2025-11-25, server/tools, "Tool"': {
+    'TOOLS-05': 'A listed tool has only what its revision knows.',
+  },
+  'MCP 2025-11-25, schema, "Tool"': {
+    'SCHEMA-01':
+      'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
+  },
+  'OpenTelemetry semantic conventions for MCP, "Server"': {
+    'OTEL-01':
+      'Each request that runs a handler is a server span "{method} {tool or prompt}" with the attributes of the conventions.',
+    'OTEL-03':
+      'error.type is the code of the error that the client gets, tool_error for a result with isError, and the status is an error then.',
+  },
+  'OpenTelemetry semantic conventions for MCP, "Context propagation"': {
+    'OTEL-02':
+      'The trace context in params._meta is the parent; the context around it is linked then; the span is active while the handler runs.',
+  },
+  'OpenTelemetry semantic conventions for MCP, "Metrics"': {
+    'OTEL-04':
+      'mcp.server.operation.duration is recorded in seconds, with attributes of low cardinality.',
+  },
+  'ours, middleware': {
+    'MIDDLE-01':
+      'Middleware runs around every request that runs a handler, the first that was put there outermost.',
+    'MIDDLE-02': 'Middleware may answer itself, change the result, or fail as the handler would.',
+    'MIDDLE-03':
+      'Middleware sees the context of the call: its client, its signal, what it may ask.',
+    'MIDDLE-04': 'A handler runs at most once for a request, however often next() is called.',
+    'MIDDLE-05': 'Without middleware nothing stands between router and handler.',
+  },
+  'ours, schemas': {
+    'SCHEMA-02':
+      'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',
+    'SCHEMA-03': 'What a schema refuses is said with its path, whichever library found it.',
+    'SCHEMA-04': 'A schema that checks asynchronously is awaited, for arguments and for results.',
+    'SCHEMA-05': 'The types of a schema flow into the handler and its output without a cast.',
+    'SCHEMA-06':
+      'A JSON Schema that cannot be compiled fails the tool at its first call, by name, and nothing else.',
+  },
+  'MCP 2025-11-25, server/tools, "Tool Names"': {
+    'TOOLS-06': 'A tool’s name has 1 to 128 characters of A-Z a-z 0-9 _ - .',
+  },
+  'MCP 2025-11-25, server/utilities/pagination': {
+    'TOOLS-07': 'A cursor that the server never gave is -32602.',
+  },
+  'MCP 2025-11-25, server/resources, "Reading Resources"': {
+    'RES-01': 'A resource is read as text or base64, with its mimeType.',
+  },
+  'MCP 2025-11-25, server/resources, "Error Handling"': {
+    'RES-02': 'A resource that is not there is -32002 with its URI.',
+  },
+  'MCP 2025-11-25, server/resources, "Subscriptions"': {
+    'RES-03': 'updated goes to subscribers only, and not after unsubscribe.',
+  },
+  'MCP 2025-11-25, server/resources, "Capabilities"': {
+    'RES-04': 'resources is declared with subscribe and listChanged.',
+  },
+  'MCP 2025-11-25, server/resources, "Resource Templates"': {
+    'RES-05':
+      'A URI is read through the template that it follows, with the variables decoded; a fixed resource wins.',
+  },
+  'MCP 2025-11-25, server/resources, "Security Considerations"': {
+    'RES-06': 'What is no URI is -32602, and cannot be defined.',
+  },
+  'MCP 2025-11-25, server/resources, "Listing Resources"': {
+    'RES-07': 'Resources and templates are listed with what the revision knows, each once.',
+  },
+  'MCP 2025-11-25, server/resources, "List Changed Notification"': {
+    'RES-08': 'The client is told when what a template lists has changed.',
+  },
+  'MCP 2025-11-25, server/tools, "Capabilities"': {
+    'TOOLS-08': 'tools is declared with listChanged, where the server has tools and only there.',
+  },
+  'MCP 2025-11-25, server/tools, "Calling Tools"': {
+    'TOOLS-09': 'A tool is called with its arguments, and its result has content.',
+  },
+  'MCP 2025-11-25, server/tools, "Tool Result"': {
+    'TOOLS-10':
+      'Content is text, images, audio, resource links and embedded resources; what its revision does not know a client is told in words.',
+  },
+  'MCP 2025-11-25, server/prompts, "Capabilities"': {
+    'PROMPT-01': 'prompts is declared with listChanged.',
+  },
+  'MCP 2025-11-25, server/prompts, "Listing Prompts"': {
+    'PROMPT-02': 'Prompts are listed with their arguments and what the revision knows.',
+  },
+  'MCP 2025-11-25, server/prompts, "Getting a Prompt"': {
+    'PROMPT-03': 'A prompt is got as messages of either role with any content.',
+  },
+  'MCP 2025-11-25, server/prompts, "Error Handling"': {
+    'PROMPT-04':
+      'An unknown name, and an argument that is missing, unknown or no string, are -32602 and named.',
+  },
+  'MCP 2025-11-25, server/prompts, "Security"': {
+    'PROMPT-05': 'What a prompt gives is checked before it is sent.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Capabilities"': {
+    'COMPL-01':
+      'completions is declared where something completes, from 2025-03-26 on; where nothing does, completion is -32601.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Completion Results"': {
+    'COMPL-02':
+      'At most 100 values are sent, best first, with how many there are and whether there are more.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Error Handling"': {
+    'COMPL-03': 'An unknown reference or argument, and a malformed request, are -32602.',
+  },
+  'MCP 2025-11-25, server/utilities/completion, "Requesting Completions"': {
+    'COMPL-04': 'What has been filled in already is context, from 2025-06-18 on.',
+  },
+  'MCP 2025-11-25, server/utilities/pagination, "Response Format"': {
+    'PAGE-01':
+      'A list longer than a page has a cursor for the next one, and the last page has none.',
+  },
+  'MCP 2025-11-25, server/utilities/pagination, "Implementation Guidelines"': {
+    'PAGE-02':
+      'Cursors are stable: what stays while pages are asked for is neither skipped nor repeated.',
+  },
+  'MCP 2025-11-25, server/tools, "List Changed Notification"': {
+    'LIST-01': 'Adding, removing, enabling and disabling is told with list_changed of its kind.',
+  },
+  'ours, lists': {
+    'LIST-02':
+      'Changes in a row are told once; a list that never stops changing is told of nevertheless.',
+    'LIST-03':
+      'No change is told before the client is ready; what changed until then is told after.',
+    'LIST-04': 'Each session is told until it ends, and holds no timer after.',
+  },
+};

@@ -1,0 +1,328 @@
+import { createMcpServer, defaultLimits, fromSdkTransport } from 'mcp-actors';
+import type { ListenOptions, Tool } from 'mcp-actors';
+import {
+  RecordedFacts,
+  cancelled,
+  gate,
+  initialize,
+  initialized,
+  request,
+  toolCall,
+  turn,
+} from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { echo, tool } from '../contract/serving.ts';
+import { TestClock } from '../contract/test-clock.ts';
+import { HandMadeTransport } from './hand-made-transport.ts';
+
+/** A session over a hand-made transport. */
+function serve(tools: readonly Tool[] = [echo], options: ListenOptions = {}) {
+  const transport = new HandMadeTransport();
+  const facts = new RecordedFacts();
+  const server = createMcpServer({ name: 'under-test', version: '1', tools });
+  const start = () => {
+    const session = server.listen(fromSdkTransport(transport), {
+      report: facts.report,
+      ...options,
+    });
+    onTestFinished(async () => {
+      if (session.actor.getSnapshot().status === 'active') session.shutdown('the test has ended');
+      await session.closed;
+    });
+    return session;
+  };
+  return { transport, facts, start };
+}
+
+/** A session in operation; its first call, which waits for the validator to be loaded, is over. */
+async function operate(
+  tools: readonly Tool[] = [],
+  options: ListenOptions & { revision?: string } = {},
+) {
+  const { revision = '2025-11-25', ...listenOptions } = options;
+  const serving = serve([echo, ...tools], listenOptions);
+  const session = serving.start();
+  const capabilities = { roots: {}, sampling: {} };
+  serving.transport.receive(initialize('hello', { protocolVersion: revision, capabilities }));
+  await turn();
+  serving.transport.receive(initialized, toolCall('warm', 'echo'));
+  await serving.transport.answered('warm');
+  await turn();
+  serving.transport.forgetResponses();
+  return { ...serving, session };
+}
+
+const ask = tool('ask', async (_args, context) => {
+  const { content } = await context.request('sampling/createMessage', { messages: [] });
+  return JSON.stringify(content);
+});
+
+describe('a transport of the SDK’s shape under a session', () => {
+  test('is started once the listeners stand, and closed at the session’s end', async () => {
+    const { transport, start } = serve();
+    transport.starting = () => {
+      expect(transport.onmessage).toBeDefined();
+      return Promise.resolve();
+    };
+    const session = start();
+    expect(transport.calls).toEqual(['start']);
+    await session[Symbol.asyncDispose]();
+    expect(transport.calls).toEqual(['start', 'close']);
+    expect(transport.onmessage).toBeUndefined();
+  });
+
+  test('learns the revision before the client does, once', async () => {
+    const { transport } = await operate([], { revision: '2025-06-18' });
+    expect(transport.calls).toEqual(['start', 'revision 2025-06-18 after 0 messages']);
+  });
+
+  test('keeps the listeners that stand on it, and calls them first', async () => {
+    const { transport, facts, start } = serve();
+    const heard: string[] = [];
+    transport.onmessage = () => heard.push(`message, ${transport.sent.length} sent`);
+    transport.onerror = ({ message }) => heard.push(message);
+    transport.onclose = () => heard.push('close');
+    const session = start();
+    transport.receive(request(1, 'ping'));
+    transport.onerror?.(new Error('a hiccup'));
+    await turn();
+    transport.onclose?.();
+    await session.closed;
+    expect(heard).toEqual(['message, 0 sent', 'a hiccup', 'close']);
+    expect(facts.of('transport.failed')).toMatchObject([
+      { message: expect.stringContaining('a hiccup') as string },
+    ]);
+  });
+
+  test('ends the session when it closes, and aborts what runs, because no answer can leave', async () => {
+    const hold = tool('hold', (_args, { signal }) => gate().pass(signal));
+    const { transport, session } = await operate([hold]);
+    transport.receive(toolCall(1, 'hold'));
+    await turn();
+    transport.onclose?.();
+    expect(await session.closed).toEqual({ kind: 'input-ended' });
+    expect(transport.calls).not.toContain('close');
+  });
+
+  test('that does not start ends the session, and says why', async () => {
+    const { transport, facts, start } = serve();
+    transport.starting = () => Promise.reject(new Error('no such port'));
+    expect((await start().closed).kind).toBe('input-ended');
+    expect(facts.of('transport.failed')[0]?.message).toContain('no such port');
+  });
+
+  test('that does not close is reported, and the session has ended', async () => {
+    const { transport, facts, start } = serve();
+    transport.closing = () => Promise.reject(new Error('stuck'));
+    await start()[Symbol.asyncDispose]();
+    await turn();
+    expect(facts.of('transport.failed')[0]?.message).toContain('stuck');
+  });
+
+  test('gives what is no message, and what nests too deep, an answer', async () => {
+    const { transport } = await operate([], { limits: { maxDepth: 8 } });
+    let deep: object = {};
+    for (let level = 0; level < 8; level++) deep = { deep };
+    transport.receive({ jsonrpc: '1.0', id: 1, method: 'ping' }, toolCall(2, 'echo', { deep }));
+    await turn();
+    expect(transport.responses).toMatchObject([
+      { id: 1, error: { code: -32600 } },
+      { error: { code: -32600, message: expect.stringContaining('8 levels') as string } },
+    ]);
+  });
+});
+
+describe('what belongs to a request', () => {
+  test('goes out with its id: progress, what the handler asks, the cancellation of that [STREAM-01]', async () => {
+    const { transport } = await operate([
+      tool('all', async (_args, context) => {
+        context.progress(1);
+        await context.request('sampling/createMessage', { messages: [] });
+        return '';
+      }),
+    ]);
+    transport.receive(toolCall('call-7', 'all', {}, { progressToken: 'p' }));
+    await turn();
+    transport.receive(cancelled('call-7'));
+    await turn();
+    expect(transport.relatedTo('notifications/progress')).toEqual(['call-7']);
+    expect(transport.relatedTo('sampling/createMessage')).toEqual(['call-7']);
+    expect(transport.relatedTo('notifications/cancelled')).toEqual(['call-7']);
+  });
+
+  test('is told from the session’s own, which has none: it asks for the roots for itself [STREAM-02]', async () => {
+    const { transport } = await operate();
+    expect(transport.relatedTo('roots/list')).toEqual([undefined]);
+  });
+
+  test('is told from another’s, though both run at once [STREAM-01]', async () => {
+    const { transport } = await operate([ask]);
+    transport.receive(toolCall(1, 'ask'), toolCall('1', 'ask'), toolCall(0, 'ask'));
+    await turn();
+    expect(transport.relatedTo('sampling/createMessage')).toEqual([1, '1', 0]);
+  });
+});
+
+describe('a send', () => {
+  test('is one at a time, in the session’s order, whatever the transport does', async () => {
+    const { transport } = await operate();
+    const door = gate();
+    transport.taking = () => door.pass();
+    transport.receive(request(1, 'ping'), request(2, 'ping'), request(3, 'ping'));
+    await turn();
+    expect(transport.responses).toMatchObject([{ id: 1 }]);
+    door.release();
+    await turn();
+    expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+
+  test('gives a copy: what a handler changes afterwards, or JSON does not know, is not in it', async () => {
+    const content = [{ type: 'text', text: 'said', extra: undefined }];
+    const { transport } = await operate([tool('share', () => ({ content }))]);
+    transport.receive(toolCall(1, 'share'));
+    await turn();
+    await turn();
+    if (content[0]) content[0].text = 'changed';
+    const { result } = transport.responses[0] ?? {};
+    expect(result).toStrictEqual({ content: [{ type: 'text', text: 'said' }] });
+  });
+
+  test('that is slow holds up new calls past the limit, and lets them go when it is through', async () => {
+    let runs = 0;
+    const write = tool('write', () => `${++runs}`.padEnd(500));
+    const { transport, facts } = await operate([write], { limits: { maxOutboundBytes: 600 } });
+    const door = gate();
+    transport.taking = () => door.pass();
+    transport.receive(toolCall(1, 'write'));
+    await turn();
+    transport.receive(toolCall(2, 'write'), toolCall(3, 'write'));
+    await turn();
+    expect(facts.of('output.blocked')).toHaveLength(1);
+    const before = runs;
+    transport.receive(toolCall(4, 'write'), request('control', 'ping'));
+    await turn();
+    expect(runs).toBe(before);
+    door.release();
+    await turn();
+    await turn();
+    expect(facts.of('output.flowing')).toHaveLength(1);
+    expect(runs).toBe(before + 1);
+    expect(transport.responses.map(({ id }) => id)).toEqual([1, 2, 3, 'control', 4]);
+  });
+
+  test('that fails ends the session, where the transport is one connection', async () => {
+    const { transport, session } = await operate();
+    const gone = new Error('gone');
+    transport.taking = () => Promise.reject(gone);
+    transport.receive(request(1, 'ping'));
+    expect(await session.closed).toEqual({ kind: 'output-broken', error: gone });
+  });
+
+  test('that throws is one that fails', async () => {
+    const { transport, session } = await operate();
+    transport.taking = () => {
+      throw new Error('gone');
+    };
+    transport.receive(request(1, 'ping'));
+    expect((await session.closed).kind).toBe('output-broken');
+  });
+
+  test('that fails loses its message alone, where a session has streams that come and go', async () => {
+    const { transport, facts } = await operate();
+    transport.sessionId = 'a-session';
+    transport.taking = (message) =>
+      'id' in message && message.id === 1
+        ? Promise.reject(new Error('no stream'))
+        : Promise.resolve();
+    transport.receive(request(1, 'ping'), request(2, 'ping'));
+    await turn();
+    expect(facts.of('output.lost')).toMatchObject([
+      { message: 'The response to 1 was not sent: Error: no stream' },
+    ]);
+    expect(transport.responses.at(-1)).toMatchObject({ id: 2, result: {} });
+  });
+
+  test('that loses a request tells the handler at once', async () => {
+    const outcomes: unknown[] = [];
+    const { transport } = await operate([
+      tool('ask', async (_args, context) => {
+        await context
+          .request('sampling/createMessage', {})
+          .catch((error: unknown) => outcomes.push(error));
+        return '';
+      }),
+    ]);
+    transport.sessionId = 'a-session';
+    transport.taking = (message) =>
+      'method' in message ? Promise.reject(new Error('no stream')) : Promise.resolve();
+    transport.receive(toolCall(1, 'ask'));
+    await turn();
+    await turn();
+    expect(outcomes).toMatchObject([
+      {
+        code: 'TRANSPORT_CLOSED',
+        message: 'sampling/createMessage was not sent: Error: no stream',
+      },
+    ]);
+  });
+
+  test('that never ends is given up at the drain deadline', async () => {
+    const clock = new TestClock();
+    const { transport, session } = await operate([], { clock });
+    transport.taking = () => new Promise(() => {});
+    transport.receive(request(1, 'ping'));
+    await turn();
+    session.shutdown('now');
+    await turn();
+    clock.increment(defaultLimits.drainTimeoutMs);
+    expect((await session.closed).kind).toBe('shutdown');
+    expect(transport.calls.at(-1)).toBe('close');
+  });
+
+  test('of the last answers is waited for at the end', async () => {
+    const { transport, session } = await operate();
+    const door = gate();
+    transport.taking = () => door.pass();
+    transport.receive(request(1, 'ping'), request(2, 'ping'));
+    session.shutdown('now');
+    await turn();
+    expect(session.actor.getSnapshot().status).toBe('active');
+    door.release();
+    await session.closed;
+    expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }]);
+  });
+
+  test('of what JSON cannot hold harms its own message alone', async () => {
+    const { transport, facts } = await operate([
+      tool('cycle', () => {
+        const _meta: { self?: object } = {};
+        _meta.self = _meta;
+        return { content: [], _meta };
+      }),
+    ]);
+    transport.receive(toolCall(1, 'cycle'), request(2, 'ping'));
+    await turn();
+    await turn();
+    expect(transport.responses.find(({ id }) => id === 1)).toMatchObject({
+      error: { code: -32603 },
+    });
+    expect(transport.responses.find(({ id }) => id === 2)).toMatchObject({ result: {} });
+    expect(facts.of('response.unserializable')).toHaveLength(1);
+  });
+});
+
+describe('a batch', () => {
+  test('that comes as an array is answered with one, in the revision that has batches', async () => {
+    const { transport } = await operate([], { revision: '2025-03-26' });
+    transport.receive([request(1, 'ping'), request(2, 'ping')]);
+    await turn();
+    expect(transport.responses.at(-1)).toMatchObject([{ id: 1 }, { id: 2 }]);
+  });
+
+  test('that the transport has taken apart is answered message by message', async () => {
+    const { transport } = await operate([], { revision: '2025-03-26' });
+    transport.receive(request(1, 'ping'), request(2, 'ping'));
+    await turn();
+    expect(transport.responses).toMatchObject([{ id: 1 }, { id: 2 }]);
+  });
+});

@@ -1,0 +1,308 @@
+import { ProtocolError, ToolError, createMcpServer, defineTool } from 'mcp-actors';
+import type { HandlerContext, IncomingCall, McpServer, Middleware } from 'mcp-actors';
+import { converse, gate, toolCall } from 'mcp-actors/testing';
+import type { Conversation } from 'mcp-actors/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { officialSchemas } from '../contract/official-schemas.ts';
+import { echo, textOf, tool } from '../contract/serving.ts';
+import { withMiddleware } from '../../src/server/middleware.ts';
+
+/** A server with these layers, in operation. */
+async function operate(
+  layers: readonly Middleware[],
+  definition: Partial<Parameters<typeof createMcpServer>[0]> = {},
+): Promise<Conversation & { readonly server: McpServer }> {
+  const server = createMcpServer({ name: 'm', version: '1', tools: [echo], ...definition });
+  for (const layer of layers) server.use(layer);
+  return { ...(await begin(server)), server };
+}
+
+async function begin(server: McpServer): Promise<Conversation> {
+  const conversation = converse(server, { check: officialSchemas });
+  onTestFinished(async () => {
+    await conversation.session[Symbol.asyncDispose]();
+    expect(conversation.peer.violations).toEqual([]);
+  });
+  await conversation.peer.handshake();
+  return conversation;
+}
+
+const answer = (text: string) => ({ content: [{ type: 'text', text }] });
+
+describe('middleware', () => {
+  test('runs in the order in which it was put there, outermost first [MIDDLE-01]', async () => {
+    const order: string[] = [];
+    const layer =
+      (name: string): Middleware =>
+      async (_call, next) => {
+        order.push(`${name} in`);
+        const result = await next();
+        order.push(`${name} out`);
+        return result;
+      };
+    const handler = tool('work', () => {
+      order.push('handler');
+      return '';
+    });
+    const { peer } = await operate([layer('a'), layer('b')], { tools: [handler] });
+    await peer.call('work');
+    expect(order).toEqual(['a in', 'b in', 'handler', 'b out', 'a out']);
+  });
+
+  test('sees every method that runs a handler, and ping never [MIDDLE-01]', async () => {
+    const seen: string[] = [];
+    const { peer } = await operate(
+      [
+        ({ method }, next) => {
+          seen.push(method);
+          return next();
+        },
+      ],
+      {
+        resources: [{ uri: 'a:b', name: 'ab', read: () => 'ab' }],
+        resourceTemplates: [],
+        logging: {},
+        prompts: [{ name: 'p', arguments: { a: { complete: () => ['a'] } }, get: () => 'p' }],
+      },
+    );
+    const uri = { uri: 'a:b' };
+    const requests = [
+      ['tools/list', {}],
+      ['tools/call', { name: 'echo' }],
+      ['resources/list', {}],
+      ['resources/templates/list', {}],
+      ['resources/read', uri],
+      ['resources/subscribe', uri],
+      ['resources/unsubscribe', uri],
+      ['prompts/list', {}],
+      ['prompts/get', { name: 'p' }],
+      [
+        'completion/complete',
+        { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } },
+      ],
+      ['logging/setLevel', { level: 'error' }],
+    ] as const;
+    for (const [method, params] of requests) await peer.ask(method, params);
+    await peer.ask('ping');
+    expect(seen).toEqual(requests.map(([method]) => method));
+  });
+
+  test('may answer itself: neither the layers inside nor the handler run [MIDDLE-02]', async () => {
+    let ran = 0;
+    const handler = tool('work', () => String(ran++));
+    const { peer } = await operate(
+      [
+        ({ params }, next) => (params?.['name'] === 'work' ? answer('no need') : next()),
+        (_call, next) => {
+          ran++;
+          return next();
+        },
+      ],
+      { tools: [handler] },
+    );
+    expect(await peer.call('work')).toEqual(answer('no need'));
+    expect(ran).toBe(0);
+  });
+
+  test('may change the result [MIDDLE-02]', async () => {
+    const { peer } = await operate([
+      async (_call, next) => ({ ...(await next()), _meta: { 'example.org/seen': true } }),
+    ]);
+    expect(await peer.call('echo', { a: 1 })).toEqual({
+      ...answer('{"a":1}'),
+      _meta: { 'example.org/seen': true },
+    });
+  });
+
+  test('is awaited, and holds up nobody else [MIDDLE-02]', async () => {
+    const door = gate();
+    const { peer } = await operate(
+      [
+        async ({ params }, next) => {
+          if (params?.['name'] === 'held') await door.pass();
+          return next();
+        },
+      ],
+      { tools: [echo, tool('held', () => 'held')] },
+    );
+    peer.send(toolCall(1, 'held'), toolCall(2, 'echo'));
+    expect(textOf((await peer.response(2)).result)).toBe('{}');
+    expect(peer.received.some((frame) => (frame as { id?: unknown }).id === 1)).toBe(false);
+    door.release();
+    expect(textOf((await peer.response(1)).result)).toBe('held');
+  });
+
+  test.each([
+    [
+      'at once',
+      () => {
+        throw new ProtocolError(-32001, 'Who are you?', { need: 'a name' });
+      },
+    ],
+    ['later', () => Promise.reject(new ProtocolError(-32001, 'Who are you?', { need: 'a name' }))],
+  ] as const)(
+    'that throws a ProtocolError %s answers with it, for any method [MIDDLE-02]',
+    async (_, refuse) => {
+      const { peer } = await operate([refuse]);
+      const error = { code: -32001, message: 'Who are you?', data: { need: 'a name' } };
+      for (const method of ['tools/list', 'tools/call']) {
+        await expect(peer.ask(method, { name: 'echo' })).rejects.toMatchObject({ error });
+      }
+    },
+  );
+
+  test('that throws a ToolError around a tool answers as the tool would [MIDDLE-02] [TOOLS-03]', async () => {
+    const { peer } = await operate([
+      () => Promise.reject(new ToolError('Come back tomorrow', { code: 'QUOTA' })),
+    ]);
+    expect(await peer.call('echo')).toEqual({
+      ...answer('QUOTA: Come back tomorrow'),
+      isError: true,
+    });
+  });
+
+  test('that throws anything else is a bug, told nowhere but in the log [MIDDLE-02] [BASE-06]', async () => {
+    const { peer, facts } = await operate([() => Promise.reject(new Error('secret'))]);
+    await expect(peer.call('echo')).rejects.toMatchObject({
+      error: { code: -32603, message: 'Internal error' },
+    });
+    expect((await facts.next('handler.failed')).message).toContain('secret');
+  });
+
+  test('sees a tool’s failure as the result that it becomes, and what a handler throws as thrown [MIDDLE-02]', async () => {
+    const seen: unknown[] = [];
+    const failing = tool('failing', () => {
+      throw new ToolError('try again');
+    });
+    const broken = tool('broken', () => {
+      throw new TypeError('a bug');
+    });
+    const watch: Middleware = async (_call, next) => {
+      try {
+        const result = await next();
+        seen.push(result['isError']);
+        return result;
+      } catch (error) {
+        seen.push(error);
+        throw error;
+      }
+    };
+    const { peer } = await operate([watch], { tools: [failing, broken] });
+    await peer.call('failing');
+    await expect(peer.call('broken')).rejects.toMatchObject({ error: { code: -32603 } });
+    await expect(peer.call('missing')).rejects.toMatchObject({ error: { code: -32602 } });
+    expect(seen).toEqual([true, expect.any(TypeError), expect.any(ProtocolError)]);
+  });
+
+  test('may turn a failure into an answer [MIDDLE-02]', async () => {
+    const broken = tool('broken', () => {
+      throw new TypeError('a bug');
+    });
+    const { peer } = await operate([(_call, next) => next().catch(() => answer('never mind'))], {
+      tools: [broken],
+    });
+    expect(await peer.call('broken')).toEqual(answer('never mind'));
+  });
+
+  test.each([undefined, null, 'text', [], 7])(
+    'that gives %j has failed, and is blamed itself [MIDDLE-02]',
+    async (given) => {
+      const { peer, facts } = await operate([() => given as never]);
+      await expect(peer.ask('tools/list')).rejects.toMatchObject({ error: { code: -32603 } });
+      expect((await facts.next('handler.failed')).message).toContain(
+        'middleware must give a result',
+      );
+    },
+  );
+
+  test('runs the handler once, though it calls next twice [MIDDLE-04]', async () => {
+    let ran = 0;
+    const work = tool('work', () => String(++ran));
+    const twice: Middleware = async (_call, next) => {
+      await next();
+      return next();
+    };
+    const { peer, facts } = await operate([twice], { tools: [work] });
+    await expect(peer.call('work')).rejects.toMatchObject({ error: { code: -32603 } });
+    expect((await facts.next('handler.failed')).message).toContain('next() twice');
+    expect(ran).toBe(1);
+  });
+
+  test('sees the call’s context: who asks, with which id, and its signal [MIDDLE-03]', async () => {
+    const seen: IncomingCall[] = [];
+    const { peer } = await operate([
+      (call, next) => {
+        seen.push(call);
+        return next();
+      },
+    ]);
+    peer.send(toolCall(7, 'echo', { a: 1 }, { 'example.org/x': 1 }));
+    await peer.response(7);
+    const [{ method, params, context }] = seen as [IncomingCall];
+    expect({ method, params }).toEqual({
+      method: 'tools/call',
+      params: { name: 'echo', arguments: { a: 1 }, _meta: { 'example.org/x': 1 } },
+    });
+    expect(context.requestId).toBe(7);
+    expect(context.client.info.name).toBe('scripted-peer');
+    expect(context.signal.aborted).toBe(false);
+  });
+
+  test('learns by the signal that the client has cancelled, and what it gives then goes nowhere [MIDDLE-03]', async () => {
+    const door = gate();
+    const reasons: unknown[] = [];
+    const { peer } = await operate([
+      async ({ context, params }, next) => {
+        if (params?.['name'] !== 'echo') return next();
+        await door.pass(context.signal).catch((reason: unknown) => reasons.push(reason));
+        return next();
+      },
+    ]);
+    peer.send(toolCall(1, 'echo'));
+    await door.arrived();
+    peer.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+    await peer.quiet();
+    expect(reasons).toEqual([expect.objectContaining({ code: 'CANCELLED' })]);
+    expect(peer.received.some((frame) => (frame as { id?: unknown }).id === 1)).toBe(false);
+  });
+
+  test('may ask the client on the call’s behalf [MIDDLE-03]', async () => {
+    const { peer } = await operate([
+      async ({ context }, next) => {
+        await context.request('custom/question');
+        return next();
+      },
+    ]);
+    const result = peer.call('echo');
+    peer.answer(await peer.request('custom/question'), {});
+    expect(textOf(await result)).toBe('{}');
+  });
+
+  test('that is put there later serves the sessions that begin later [MIDDLE-01]', async () => {
+    const { peer, server } = await operate([]);
+    server.use(() => answer('replaced'));
+    const later = await begin(server);
+    expect(textOf(await peer.call('echo'))).toBe('{}');
+    expect(textOf(await later.peer.call('echo'))).toBe('replaced');
+  });
+
+  test('finds the validator loaded, as the handler does [MIDDLE-01]', async () => {
+    const strict = defineTool({
+      name: 'strict',
+      description: 'Has a schema',
+      inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
+      handler: ({ n }) => String(n),
+    });
+    const { peer } = await operate([(_call, next) => next()], { tools: [strict] });
+    expect(textOf(await peer.call('strict', { n: 1 }))).toBe('1');
+    expect(await peer.call('strict', { n: '' })).toHaveProperty('isError', true);
+  });
+
+  test('that is not there costs nothing: the handler is called as it is [MIDDLE-05]', () => {
+    const handler = () => ({});
+    const contextOf = (): HandlerContext => {
+      throw new Error('nobody needs a context');
+    };
+    expect(withMiddleware(handler, [], contextOf)).toBe(handler);
+  });
+});

@@ -1,0 +1,209 @@
+import { initialize, initialized, request, toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { asking } from '../contract/asking.ts';
+import { combinations, operate, operateWarm, serve, echo } from '../contract/serving.ts';
+import type { OperationOptions, Serving } from '../contract/serving.ts';
+
+const limits = { keepaliveIntervalMs: 30_000, keepaliveTimeoutMs: 10_000, keepaliveFailures: 3 };
+
+/** Lets time pass step by step, as a real clock would. */
+async function wait({ clock, peer }: Pick<Serving, 'clock' | 'peer'>, ms: number) {
+  const before = peer.received.length;
+  clock.increment(ms);
+  await settled();
+  return peer.received.slice(before);
+}
+
+/** Every promise that was ready has run; unlike `peer.quiet`, nothing is sent, so the session hears nothing. */
+async function settled() {
+  for (let n = 0; n < 50; n++) await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe.each(combinations)('ping in $revision over $transport', (combination) => {
+  test('is answered in every state [PING-01]', async () => {
+    const { peer } = serve({ tools: [echo] }, combination);
+    const pinged = async () => expect(await peer.ask('ping')).toEqual({});
+    await pinged();
+    peer.send(initialize(1, { protocolVersion: combination.revision }));
+    await pinged();
+    peer.send(initialized);
+    await pinged();
+    peer.send(request('a', 'ping'), request(2, 'ping', {}), request('', 'ping', { _meta: {} }));
+    for (const id of ['a', 2, '']) expect((await peer.response(id)).result).toEqual({});
+  });
+
+  test('asks the client, and takes any answer [PING-02]', async () => {
+    const { peer, session, clock } = await operate({}, combination);
+    const first = session.ping();
+    const asked = await peer.request('ping');
+    expect(asked).not.toHaveProperty('params');
+    clock.increment(7);
+    peer.answer(asked, {});
+    expect(await first).toBe(7);
+    const second = session.ping();
+    peer.refuse(await peer.request('ping'), { code: -32601, message: 'Method not found' });
+    expect(await second).toBe(0);
+  });
+
+  test('without an answer fails, and is reported [PING-03]', async () => {
+    const { peer, session, clock, facts } = await operate({}, combination);
+    const pinged = session.ping({ timeoutMs: 50 }).catch((error: unknown) => error);
+    const { id } = await peer.request('ping');
+    clock.increment(50);
+    expect(await pinged).toMatchObject({ code: 'REQUEST_TIMEOUT' });
+    expect((await peer.notification('notifications/cancelled')).params?.['requestId']).toBe(id);
+    expect(await facts.next('request.timedOut')).toMatchObject({ level: 'warning' });
+  });
+
+  test('that nobody answers ends a session that wants a keepalive [PING-05]', async () => {
+    const serving = await operate({}, { ...combination, limits });
+    const { peer, session } = serving;
+    for (let n = 1; n <= 3; n++) {
+      await wait(serving, 30_000);
+      expect(peer.count('ping')).toBe(n);
+      await wait(serving, 10_000);
+    }
+    expect(await session.closed).toEqual({ kind: 'unresponsive', failures: 3 });
+  });
+});
+
+describe('a session’s ping', () => {
+  test('waits until the client may be asked [LIFE-06]', async () => {
+    const { peer, session } = serve({});
+    const pinged = session.ping();
+    peer.send(initialize(1));
+    await peer.response(1);
+    expect(peer.count('ping')).toBe(0);
+    peer.send(initialized);
+    peer.answer(await peer.request('ping'), {});
+    await pinged;
+  });
+
+  test('fails once the session has ended, and where it is cancelled [PING-03]', async () => {
+    const { peer, session } = await operate({});
+    const abort = new AbortController();
+    const pinged = session.ping({ signal: abort.signal }).catch((error: unknown) => error);
+    await peer.request('ping');
+    abort.abort(new Error('enough'));
+    expect(await pinged).toMatchObject({ code: 'CANCELLED' });
+    await session[Symbol.asyncDispose]();
+    await expect(session.ping()).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
+  });
+
+  test('passes the cap of pending requests [PING-04]', async () => {
+    const { ask, errors } = asking();
+    const { peer, session } = await operateWarm({ tools: [ask] }, { limits: { maxPending: 1 } });
+    peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
+    const asked = await peer.request('custom/question');
+    const pinged = session.ping();
+    peer.answer(await peer.request('ping'), {});
+    await pinged;
+    peer.answer(asked, {});
+    await peer.response(1);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('a keepalive', () => {
+  const start = (options: OperationOptions = {}) =>
+    operate({ tools: [echo] }, { limits, ...options });
+
+  test('is off where nobody asked for one [PING-06]', async () => {
+    const serving = await operate({});
+    await wait(serving, 24 * 3_600_000);
+    expect(serving.peer.count('ping')).toBe(0);
+    const { keepalive } = serving.session.actor.getSnapshot().context;
+    expect(keepalive.getSnapshot().value).toBe('off');
+  });
+
+  test('pings a quiet client, again and again while it answers [PING-05]', async () => {
+    const serving = await start();
+    const { peer, session } = serving;
+    for (let n = 1; n <= 20; n++) {
+      await wait(serving, 29_999);
+      expect(peer.count('ping')).toBe(n - 1);
+      await wait(serving, 1);
+      peer.answer(await peer.request('ping'), {});
+      await settled();
+    }
+    expect(session.state).toBe('rootsKnown');
+  });
+
+  test('is no burden to a client that talks: the time runs from its last word [PING-06]', async () => {
+    const serving = await start();
+    const { peer } = serving;
+    for (let n = 0; n < 100; n++) {
+      await wait(serving, 20_000);
+      await peer.call('echo');
+    }
+    expect(peer.count('ping')).toBe(0);
+    await wait(serving, 29_999);
+    expect(peer.count('ping')).toBe(0);
+    await wait(serving, 1);
+    expect(peer.count('ping')).toBe(1);
+  });
+
+  test('begins to count anew with any sign of life [PING-05]', async () => {
+    const serving = await start();
+    const { peer, session } = serving;
+    const silence = async () => {
+      await wait(serving, 30_000);
+      await wait(serving, 10_000);
+    };
+    await silence();
+    await silence();
+    await wait(serving, 30_000);
+    peer.refuse(
+      await peer
+        .request('ping')
+        .then(() => peer.request('ping'))
+        .then(() => peer.request('ping')),
+      {
+        code: -32601,
+        message: 'Method not found',
+      },
+    );
+    await settled();
+    await silence();
+    await silence();
+    expect(session.state).toBe('rootsKnown');
+    await silence();
+    expect(await session.closed).toEqual({ kind: 'unresponsive', failures: 3 });
+  });
+
+  test('does not end a client that says anything while it owes an answer to a ping [PING-05]', async () => {
+    const serving = await start({ limits: { ...limits, keepaliveFailures: 1 } });
+    const { peer, session } = serving;
+    await wait(serving, 30_000);
+    await peer.request('ping');
+    await wait(serving, 5000);
+    await peer.call('echo');
+    await wait(serving, 5000);
+    expect(session.state).toBe('rootsKnown');
+    // It was last heard five seconds ago, so it may be quiet for twenty-five more.
+    await wait(serving, 24_999);
+    expect(peer.count('ping')).toBe(1);
+    await wait(serving, 1);
+    expect(peer.count('ping')).toBe(2);
+    await wait(serving, 10_000);
+    expect((await session.closed).kind).toBe('unresponsive');
+  });
+
+  test('ends with the session, its ping too [PING-05]', async () => {
+    const serving = await start();
+    await wait(serving, 30_000);
+    expect(serving.peer.count('ping')).toBe(1);
+    await serving.session[Symbol.asyncDispose]();
+    expect(serving.clock.liveTimers).toBe(0);
+    expect((await serving.session.closed).kind).toBe('shutdown');
+  });
+
+  test('begins when the session is in operation [PING-06] [LIFE-06]', async () => {
+    const serving = serve({}, { limits });
+    serving.peer.send(initialize(1));
+    await wait(serving, 3_600_000);
+    expect(serving.peer.count('ping')).toBe(0);
+    expect(serving.session.state).toBe('negotiated');
+  });
+});

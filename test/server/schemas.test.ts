@@ -1,0 +1,324 @@
+import { defineTool } from 'mcp-actors';
+import type { Schema, Tool } from 'mcp-actors';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { operate, textOf } from '../contract/serving.ts';
+
+/** One tool, written with each library: a required integer, a default, a transform; a default in its output. */
+const libraries: { readonly [library: string]: Tool } = {
+  zod: defineTool({
+    name: 'sum',
+    description: 'Adds',
+    inputSchema: z.object({
+      count: z.int().min(1),
+      unit: z.string().default('mm'),
+      offset: z.string().transform(Number).optional(),
+    }),
+    outputSchema: z.object({ total: z.number(), unit: z.string().default('none') }),
+    handler: ({ count, unit, offset = 0 }) => ({
+      structured: { total: count + offset, ...(unit === 'none' ? {} : { unit }) },
+    }),
+  }),
+  valibot: defineTool({
+    name: 'sum',
+    description: 'Adds',
+    inputSchema: toStandardJsonSchema(
+      v.object({
+        count: v.pipe(v.number(), v.integer(), v.minValue(1)),
+        unit: v.optional(v.string(), 'mm'),
+        offset: v.optional(v.pipe(v.string(), v.transform(Number))),
+      }),
+    ),
+    outputSchema: toStandardJsonSchema(
+      v.object({ total: v.number(), unit: v.optional(v.string(), 'none') }),
+    ),
+    handler: ({ count, unit, offset = 0 }) => ({
+      structured: { total: count + offset, ...(unit === 'none' ? {} : { unit }) },
+    }),
+  }),
+  arktype: defineTool({
+    name: 'sum',
+    description: 'Adds',
+    inputSchema: type({
+      count: 'number.integer >= 1',
+      unit: "string = 'mm'",
+      'offset?': 'string.numeric.parse',
+    }),
+    outputSchema: type({ total: 'number', unit: "string = 'none'" }),
+    handler: ({ count, unit, offset = 0 }) => ({
+      structured: { total: count + offset, ...(unit === 'none' ? {} : { unit }) },
+    }),
+  }),
+};
+
+describe.each(Object.entries(libraries))('a tool whose schemas are %s', (_, sum) => {
+  test('is listed with both as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
+    const { peer } = await operate({ tools: [sum] });
+    const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
+    expect(tools).toEqual([
+      expect.objectContaining({
+        inputSchema: expect.objectContaining({
+          type: 'object',
+          properties: {
+            count: expect.objectContaining({ type: 'integer' }),
+            // Where another property transforms, arktype leaves the default out.
+            unit: expect.objectContaining({ type: 'string' }),
+            offset: expect.objectContaining({ type: 'string' }),
+          },
+          required: ['count'],
+        }),
+        outputSchema: expect.objectContaining({
+          type: 'object',
+          properties: expect.objectContaining({ total: { type: 'number' } }),
+        }),
+      }),
+    ]);
+  });
+
+  test('gets what its schema makes of the arguments, and gives what it makes of the result [SCHEMA-02]', async () => {
+    const { peer } = await operate({ tools: [sum] });
+    const cases = [
+      { args: { count: 2 }, gives: { total: 2, unit: 'mm' } },
+      { args: { count: 2, unit: 'cm', offset: '40' }, gives: { total: 42, unit: 'cm' } },
+      { args: { count: 2, unit: 'none' }, gives: { total: 2, unit: 'none' } },
+    ];
+    for (const { args, gives } of cases) {
+      expect((await peer.call('sum', args))['structuredContent']).toEqual(gives);
+    }
+  });
+
+  test('says where the arguments are wrong [SCHEMA-03] [TOOLS-02]', async () => {
+    const { peer } = await operate({ tools: [sum] });
+    const text = textOf(await peer.call('sum', { count: 'two', unit: 1 }));
+    expect(text).toMatch(/^sum was called with invalid arguments: /);
+    expect(text).toMatch(/\bcount\b.*; .*\bunit\b/);
+    expect(text).not.toMatch(/count.*count/);
+  });
+});
+
+describe('a Standard Schema', () => {
+  const slow = z.object({
+    name: z.string().refine((name) => Promise.resolve(name !== 'taken'), 'is taken'),
+  });
+
+  test('that checks asynchronously is awaited [SCHEMA-04]', async () => {
+    const claim = defineTool({
+      name: 'claim',
+      description: 'Claims a name',
+      inputSchema: slow,
+      outputSchema: slow,
+      handler: ({ name }) => ({ structured: { name: name === 'a' ? 'taken' : name } }),
+    });
+    const { peer, facts } = await operate({ tools: [claim] });
+    expect((await peer.call('claim', { name: 'free' }))['structuredContent']).toEqual({
+      name: 'free',
+    });
+    expect(textOf(await peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
+    await expect(peer.call('claim', { name: 'a' })).rejects.toMatchObject({
+      error: { code: -32603 },
+    });
+    expect((await facts.next('handler.failed')).message).toContain('name: is taken');
+  });
+
+  test('of valibot may check what no JSON Schema can say [SCHEMA-02]', async () => {
+    const name = v.pipe(
+      v.string(),
+      v.check((text) => text !== 'taken', 'is taken'),
+    );
+    const claim = defineTool({
+      name: 'claim',
+      description: 'Claims a name',
+      inputSchema: toStandardJsonSchema(v.object({ name })),
+      handler: (args) => args.name,
+    });
+    const { peer } = await operate({ tools: [claim] });
+    expect(textOf(await peer.call('claim', { name: 'free' }))).toBe('free');
+    expect(textOf(await peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
+  });
+
+  test('names the path of what lies deep [SCHEMA-03]', async () => {
+    const deep = {
+      zod: z.object({ list: z.array(z.object({ at: z.number() })) }),
+      valibot: toStandardJsonSchema(v.object({ list: v.array(v.object({ at: v.number() })) })),
+      arktype: type({ list: type({ at: 'number' }).array() }),
+      json: {
+        type: 'object',
+        properties: { list: { items: { properties: { at: { type: 'number' } } } } },
+      } as const,
+    };
+    const tools = Object.entries(deep).map(([name, inputSchema]) =>
+      defineTool<Schema>({ name, description: 'Deep', inputSchema, handler: () => 'never' }),
+    );
+    const { peer } = await operate({ tools });
+    for (const name of Object.keys(deep)) {
+      const text = textOf(await peer.call(name, { list: [{ at: 1 }, { at: 'x' }] }));
+      expect(text).toMatch(/list(\.1|\[1\])\.at/);
+    }
+  });
+
+  test('whose own code throws is a bug of the tool [BASE-06]', async () => {
+    const bad = defineTool({
+      name: 'bad',
+      description: 'Throws',
+      inputSchema: z.object({}).refine(() => {
+        throw new Error('no luck');
+      }),
+      handler: () => 'never',
+    });
+    const { peer, facts } = await operate({ tools: [bad] });
+    await expect(peer.call('bad')).rejects.toMatchObject({ error: { code: -32603 } });
+    expect((await facts.next('handler.failed')).message).toContain('no luck');
+  });
+
+  test('whose transform has no side effect on the list is converted once [SCHEMA-02]', async () => {
+    const schema = z.object({ n: z.number() });
+    const standard = schema['~standard'];
+    let conversions = 0;
+    const counting = {
+      '~standard': {
+        ...standard,
+        jsonSchema: {
+          ...standard.jsonSchema,
+          input: (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
+            conversions++;
+            return standard.jsonSchema.input(options);
+          },
+        },
+      },
+    } as typeof schema;
+    const counted = defineTool({
+      name: 'n',
+      description: 'N',
+      inputSchema: counting,
+      handler: () => '',
+    });
+    const { peer } = await operate({ tools: [counted] });
+    await peer.ask('tools/list');
+    await peer.ask('tools/list');
+    expect(conversions).toBe(1);
+  });
+
+  test.each([
+    ['zod', z.union([z.object({ a: z.string() }), z.object({ b: z.string() })])],
+    ['zod intersection', z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() }))],
+    [
+      'valibot',
+      toStandardJsonSchema(v.union([v.object({ a: v.string() }), v.object({ b: v.string() })])),
+    ],
+    ['arktype', type({ a: 'string' }).or({ b: 'string' })],
+    ['zod record', z.record(z.string(), z.number())],
+  ] as const)('that is a union of objects describes objects: %s [SCHEMA-01]', async (_, schema) => {
+    const union = defineTool<Schema>({
+      name: 'u',
+      description: 'U',
+      inputSchema: schema,
+      handler: () => '',
+    });
+    const { peer } = await operate({ tools: [union] });
+    expect(await peer.ask('tools/list')).toHaveProperty('tools.0.inputSchema.type', 'object');
+  });
+});
+
+describe('a definition is refused at once', () => {
+  const define = (schemas: { inputSchema?: unknown; outputSchema?: unknown }) => () =>
+    defineTool({
+      name: 'odd',
+      description: 'Odd',
+      ...(schemas as { inputSchema?: Schema }),
+      handler: () => '',
+    });
+
+  test.each([
+    ['zod', z.string()],
+    ['zod', z.union([z.object({}), z.string()])],
+    ['zod', z.array(z.object({}))],
+    ['valibot', toStandardJsonSchema(v.number())],
+    ['arktype', type('string')],
+    ['arktype', type({ a: 'string' }).or('string')],
+    ['JSON Schema', { type: 'array' }],
+    ['JSON Schema', {}],
+    ['JSON Schema', { type: ['object', 'null'] }],
+    ['JSON Schema', { anyOf: [] }],
+  ])('where a schema of %s describes no objects [SCHEMA-01]', (_, schema) => {
+    for (const name of ['inputSchema', 'outputSchema']) {
+      const fault = `The ${name} of the tool "odd" must describe objects`;
+      expect(define({ [name]: schema })).toThrow(TypeError);
+      expect(define({ [name]: schema })).toThrow(fault);
+    }
+  });
+
+  test('where a library cannot convert its schema [SCHEMA-01]', () => {
+    const transforms = z.object({ n: z.string().transform(Number) });
+    expect(define({ outputSchema: transforms })).toThrow(
+      'The outputSchema of the tool "odd" has no JSON Schema for its output: Error: Transforms',
+    );
+    expect(define({ inputSchema: z.object({ at: z.date() }) })).toThrow(
+      'inputSchema of the tool "odd"',
+    );
+    const transform = v.object({ n: v.pipe(v.string(), v.transform(Number)) });
+    expect(define({ outputSchema: toStandardJsonSchema(transform) })).toThrow('"transform" action');
+  });
+
+  test('where a schema cannot tell its JSON Schema at all [SCHEMA-01]', () => {
+    expect(define({ inputSchema: v.object({}) })).toThrow('toStandardJsonSchema');
+    const foreign = {
+      '~standard': { version: 1, vendor: 'other', validate: () => ({ value: {} }) },
+    };
+    expect(define({ inputSchema: foreign })).toThrow('is a schema of other that cannot tell');
+  });
+
+  test.each([null, 'object', 1, []])('where %j stands for a schema [SCHEMA-01]', (schema) => {
+    expect(define({ inputSchema: schema })).toThrow('must be a schema');
+  });
+});
+
+describe('a JSON Schema', () => {
+  test('that cannot be compiled is named at the first call, before the handler runs [SCHEMA-06]', async () => {
+    let ran = false;
+    const broken = defineTool({
+      name: 'broken',
+      description: 'Broken',
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
+      handler: () => {
+        ran = true;
+        return { structured: {} };
+      },
+    });
+    const { peer, facts } = await operate({ tools: [broken] });
+    await expect(peer.call('broken')).rejects.toMatchObject({ error: { code: -32603 } });
+    const { message } = await facts.next('handler.failed');
+    expect(message).toContain('The outputSchema of the tool "broken" cannot be compiled');
+    expect(message).toContain('#/nowhere');
+    expect(ran).toBe(false);
+  });
+
+  test('of a result adds nothing to it, and a frozen one is fine [SCHEMA-02]', async () => {
+    const structured = Object.freeze({ a: 1 });
+    const frozen = defineTool({
+      name: 'frozen',
+      description: 'Gives a constant',
+      outputSchema: {
+        type: 'object',
+        properties: { a: { type: 'integer' }, b: { type: 'integer', default: 2 } },
+      },
+      handler: () => ({ structured }),
+    });
+    const { peer } = await operate({ tools: [frozen] });
+    expect((await peer.call('frozen'))['structuredContent']).toEqual({ a: 1 });
+  });
+
+  test('whose property has a slash in its name is shown as it is [SCHEMA-03]', async () => {
+    const slash = defineTool({
+      name: 'slash',
+      description: 'Has an odd name',
+      inputSchema: { type: 'object', properties: { 'a/b~c': { type: 'string' } } },
+      handler: () => '',
+    });
+    const { peer } = await operate({ tools: [slash] });
+    expect(textOf(await peer.call('slash', { 'a/b~c': 1 }))).toContain('a/b~c must be string');
+  });
+});

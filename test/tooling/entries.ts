@@ -1,0 +1,36 @@
+/** The package's entries and the names that they export, read from their sources. */
+import { readFileSync } from 'node:fs';
+
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+const manifest = JSON.parse(read('package.json')) as {
+  readonly exports: { readonly [entry: string]: string | { readonly default: string } };
+};
+
+export interface Entry {
+  /** What is imported: `mcp-actors/testing`. */
+  readonly specifier: string;
+  readonly values: readonly string[];
+  readonly types: readonly string[];
+}
+
+/** An entry has nothing but `export { … } from` and `export type { … } from`. */
+function entryOf(name: string, target: string): Entry {
+  const source = read(target.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts'));
+  const values: string[] = [];
+  const types: string[] = [];
+  for (const [, isType, names = ''] of source.matchAll(/^export (type )?\{([^}]*)\} from /gm)) {
+    const list = isType === undefined ? values : types;
+    list.push(...names.split(',').flatMap((each) => each.trim().split(' as ').at(-1) || []));
+  }
+  return {
+    specifier: name.replace(/^\./, 'mcp-actors'),
+    values: values.sort(),
+    types: types.sort(),
+  };
+}
+
+export const entries: readonly Entry[] = Object.entries(manifest.exports).flatMap(
+  ([name, target]) => (typeof target === 'string' ? [] : [entryOf(name, target.default)]),
+);

@@ -1,0 +1,204 @@
+/** The public names, pinned: one that comes or goes is seen here, on purpose. `npx vitest run test/tooling/exports.test.ts -u` writes them anew. */
+import { describe, expect, it } from 'vitest';
+import { entries } from './entries.ts';
+
+describe('the public names', () => {
+  it.each(entries)(
+    'of $specifier are those that its source says',
+    async ({ specifier, values }) => {
+      const module = (await import(specifier)) as object;
+      expect(Object.keys(module).sort()).toEqual(values);
+    },
+  );
+
+  it('are these', () => {
+    const lines = entries.flatMap(({ specifier, values, types }) => [
+      `${specifier}`,
+      ...values.map((name) => `  ${name}`),
+      ...types.map((name) => `  type ${name}`),
+    ]);
+    expect(lines.join('\n')).toMatchInlineSnapshot(`
+      "mcp-actors
+        ErrorCode
+        ProtocolError
+        RuntimeError
+        ToolError
+        UrlElicitationRequired
+        createMcpServer
+        defaultLimits
+        defineForm
+        definePrompt
+        defineResource
+        defineResourceTemplate
+        defineTool
+        fromSdkTransport
+        keepaliveMachine
+        logLevels
+        memory
+        rootsMachine
+        sessionMachine
+        stdio
+        toSdkTransport
+        type AcceptedBy
+        type Annotations
+        type ClientDescription
+        type ClientStreams
+        type Clock
+        type CloseCause
+        type Complete
+        type ContentBlock
+        type ContentOf
+        type Described
+        type Fact
+        type FactLevel
+        type FactName
+        type Filled
+        type Form
+        type FormAnswer
+        type FormProperty
+        type FormSchema
+        type FormSource
+        type FromSchema
+        type HandlerContext
+        type HandlerLog
+        type Icon
+        type Implementation
+        type IncomingCall
+        type JsonObject
+        type JsonSchema
+        type Limits
+        type ListenOptions
+        type LogLevel
+        type LogMethod
+        type LoggingOptions
+        type McpServer
+        type McpSession
+        type MemoryPeer
+        type Middleware
+        type ModelPreferences
+        type ObjectSchema
+        type ParsedBy
+        type Placed
+        type ProgressReport
+        type Prompt
+        type PromptArgument
+        type PromptArguments
+        type PromptMessage
+        type PromptOutput
+        type PromptSpecification
+        type ReadResult
+        type Registry
+        type Report
+        type RequestId
+        type RequestOptions
+        type Resource
+        type ResourceContents
+        type ResourceDescription
+        type ResourceTemplate
+        type ResourceTemplateSpecification
+        type Root
+        type RootProblem
+        type RootProblemCode
+        type RootsReport
+        type RootsResolver
+        type RootsStatus
+        type RuntimeErrorCode
+        type Sample
+        type SamplingBlock
+        type SamplingMessage
+        type SamplingRequest
+        type SamplingTool
+        type Schema
+        type SdkSendOptions
+        type SdkTransport
+        type ServerDefinition
+        type SessionEmitted
+        type SessionEvent
+        type SessionHandle
+        type SessionInput
+        type SessionOutput
+        type SessionState
+        type SessionView
+        type StandardSchema
+        type StdioStreams
+        type StructuredOutput
+        type Task
+        type TaskHandle
+        type TaskStatus
+        type TaskSupport
+        type TitledConstant
+        type Tool
+        type ToolAnnotations
+        type ToolOutput
+        type ToolResult
+        type ToolSpecification
+        type ToolUse
+        type ToolUseResult
+        type Transport
+        type TransportActors
+        type UriTemplate
+        type UrlAnswer
+        type UrlElicitation
+        type UrlRequest
+        type Variables
+        type VariablesOf
+        type WireError
+      mcp-actors/opentelemetry
+        openTelemetry
+        type OpenTelemetryOptions
+      mcp-actors/testing
+        ErrorAnswer
+        RecordedFacts
+        ScriptedPeer
+        TestClient
+        TestClock
+        cancelled
+        connect
+        converse
+        endOfInputContract
+        failure
+        gate
+        initialize
+        initialized
+        isBatchFrame
+        isNotificationFrame
+        isRequestFrame
+        isResponseFrame
+        notification
+        progressed
+        request
+        result
+        rootsChanged
+        serverContract
+        toolCall
+        transportContract
+        turn
+        type CallOptions
+        type CallResult
+        type ClientAnswer
+        type ClientAnswers
+        type Completion
+        type Connect
+        type ConnectOptions
+        type Connection
+        type ContractCase
+        type Conversation
+        type ConversationOptions
+        type FrameCheck
+        type Gate
+        type Introduction
+        type ListedPrompt
+        type ListedResource
+        type ListedResourceTemplate
+        type ListedTool
+        type Message
+        type NotificationFrame
+        type PeerOptions
+        type PromptResult
+        type RequestFrame
+        type ResourceResult
+        type ResponseFrame
+        type Wire"
+    `);
+  });
+});

@@ -1,0 +1,287 @@
+/** What the compiler proves: types flow from schemas into handlers without a cast. Run by `tsc`; the test run only shows that nothing throws. */
+import { defineTool, definePrompt } from 'mcp-actors';
+import type {
+  AcceptedBy,
+  FromSchema,
+  ParsedBy,
+  PromptOutput,
+  StructuredOutput,
+  ToolOutput,
+} from 'mcp-actors';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+
+const described = { name: 'typed', description: 'Typed' } as const;
+
+const zodSchema = z.object({ n: z.string().transform(Number), unit: z.string().default('mm') });
+const valibotSchema = toStandardJsonSchema(
+  v.object({ n: v.pipe(v.string(), v.transform(Number)), unit: v.optional(v.string(), 'mm') }),
+);
+const arktypeSchema = type({ n: 'string.numeric.parse', unit: "string = 'mm'" });
+
+interface Parsed {
+  n: number;
+  unit: string;
+}
+
+describe('the arguments of a handler have the type of what has passed the schema [SCHEMA-05]', () => {
+  test('zod', () => {
+    defineTool({
+      ...described,
+      inputSchema: zodSchema,
+      handler: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Parsed>();
+        return args.unit;
+      },
+    });
+  });
+
+  test('valibot', () => {
+    defineTool({
+      ...described,
+      inputSchema: valibotSchema,
+      handler: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Parsed>();
+        return args.unit;
+      },
+    });
+  });
+
+  test('arktype', () => {
+    defineTool({
+      ...described,
+      inputSchema: arktypeSchema,
+      handler: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Parsed>();
+        return args.unit;
+      },
+    });
+  });
+
+  test('a JSON Schema', () => {
+    defineTool({
+      ...described,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          text: { type: 'string' },
+          kind: { enum: ['a', 'b'] },
+          points: {
+            type: 'array',
+            items: { type: 'object', properties: { x: { type: 'number' } } },
+          },
+          only: { const: 7 },
+        },
+        required: ['text', 'kind'],
+      },
+      handler: (args) => {
+        expectTypeOf(args.text).toEqualTypeOf<string>();
+        expectTypeOf(args.kind).toEqualTypeOf<'a' | 'b'>();
+        expectTypeOf(args.points).toEqualTypeOf<
+          readonly { readonly x?: number | undefined }[] | undefined
+        >();
+        expectTypeOf(args.only).toEqualTypeOf<7 | undefined>();
+        // @ts-expect-error the schema has no such property
+        return args.other;
+      },
+    });
+  });
+
+  test('no schema: no arguments', () => {
+    defineTool({
+      ...described,
+      handler: (args) => {
+        // @ts-expect-error a tool without a schema has no arguments
+        return args.text;
+      },
+    });
+  });
+
+  test('a schema without a converter is refused', () => {
+    // @ts-expect-error valibot's own schema cannot tell its JSON Schema
+    const define = () => defineTool({ ...described, inputSchema: v.object({}), handler: () => '' });
+    expect(define).toThrow('toStandardJsonSchema');
+  });
+});
+
+describe('the structured output has the type that the schema accepts [SCHEMA-05]', () => {
+  const outputSchema = z.object({ total: z.number(), unit: z.string().default('mm') });
+
+  test('what has a default may be left out', () => {
+    defineTool({ ...described, outputSchema, handler: () => ({ structured: { total: 1 } }) });
+    defineTool({
+      ...described,
+      outputSchema,
+      handler: () => Promise.resolve({ structured: { total: 1, unit: 'cm' } }),
+    });
+  });
+
+  test('a literal stays one, in every form of handler', () => {
+    const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
+    const json = {
+      type: 'object',
+      properties: { unit: { enum: ['mm', 'cm'] } },
+      required: ['unit'],
+    } as const;
+    const list: string[] = [];
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      handler: (args) => ({ structured: { unit: 'n' in args ? 'mm' : 'cm', list: ['a'] } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      handler: async (_args, { client }) => {
+        await Promise.resolve();
+        return { structured: { unit: client.revision.batches ? 'mm' : 'cm', list } };
+      },
+    });
+    defineTool({
+      ...described,
+      inputSchema: schema,
+      outputSchema: json,
+      handler({ unit }) {
+        return { structured: { unit: unit === 'mm' ? 'cm' : 'mm' } };
+      },
+    });
+    defineTool({
+      ...described,
+      outputSchema: json,
+      // @ts-expect-error no unit of the schema's
+      handler: (_args) => ({ structured: { unit: 'inch' } }),
+    });
+  });
+
+  test('an error for the model needs no structure', () => {
+    defineTool({ ...described, outputSchema, handler: () => ({ isError: true, content: [] }) });
+  });
+
+  test('anything else is refused', () => {
+    // @ts-expect-error text alone is no structured output
+    defineTool({ ...described, outputSchema, handler: () => 'text' });
+    // @ts-expect-error a property is missing
+    defineTool({ ...described, outputSchema, handler: () => ({ structured: {} }) });
+    // @ts-expect-error a property is of another type
+    defineTool({ ...described, outputSchema, handler: () => ({ structured: { total: '1' } }) });
+    // @ts-expect-error a promise of the same is no better
+    defineTool({ ...described, outputSchema, handler: () => Promise.resolve('text') });
+  });
+
+  test('valibot, arktype and JSON Schema alike', () => {
+    const valibotOutput = toStandardJsonSchema(v.object({ n: v.number() }));
+    defineTool({
+      ...described,
+      outputSchema: valibotOutput,
+      handler: () => ({ structured: { n: 1 } }),
+    });
+    const arktypeOutput = type({ n: 'number' });
+    defineTool({
+      ...described,
+      outputSchema: arktypeOutput,
+      handler: () => ({ structured: { n: 1 } }),
+    });
+    const jsonOutput = {
+      type: 'object',
+      properties: { n: { type: 'number' } },
+      required: ['n'],
+    } as const;
+    defineTool({
+      ...described,
+      outputSchema: jsonOutput,
+      handler: () => ({ structured: { n: 1 } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: valibotOutput,
+      // @ts-expect-error valibot
+      handler: () => ({ structured: { n: '' } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: arktypeOutput,
+      // @ts-expect-error arktype
+      handler: () => ({ structured: { n: '' } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: jsonOutput,
+      // @ts-expect-error JSON Schema
+      handler: () => ({ structured: { n: '' } }),
+    });
+  });
+
+  test('without a schema any tool output is fine', () => {
+    expectTypeOf<string>().toExtend<ToolOutput>();
+    expectTypeOf<StructuredOutput<{ n: number }>>().toExtend<ToolOutput>();
+  });
+});
+
+describe('the helper types', () => {
+  test('tell both sides of a schema', () => {
+    expectTypeOf<ParsedBy<typeof zodSchema>>().toEqualTypeOf<Parsed>();
+    expectTypeOf<AcceptedBy<typeof zodSchema>>().toEqualTypeOf<{
+      n: string;
+      unit?: string | undefined;
+    }>();
+  });
+
+  test('read a JSON Schema, and know what they do not know', () => {
+    expectTypeOf<FromSchema<{ type: 'object' }>>().toEqualTypeOf<{
+      readonly [key: string]: unknown;
+    }>();
+    expectTypeOf<FromSchema<{ anyOf: [] }>>().toBeUnknown();
+    expectTypeOf<FromSchema<{ type: 'null' }>>().toBeNull();
+  });
+});
+
+describe('the values of a prompt have the types of its arguments', () => {
+  test('required ones are strings, others may be missing', () => {
+    definePrompt({
+      name: 'review',
+      arguments: {
+        code: { required: true },
+        style: { description: 'How' },
+        no: { required: false },
+      },
+      get: (args): PromptOutput => {
+        expectTypeOf(args.code).toEqualTypeOf<string>();
+        expectTypeOf(args.style).toEqualTypeOf<string | undefined>();
+        expectTypeOf(args.no).toEqualTypeOf<string | undefined>();
+        // @ts-expect-error the prompt has no such argument
+        return String(args.other);
+      },
+    });
+  });
+
+  test('a completion knows what it completes', () => {
+    definePrompt({
+      name: 'review',
+      arguments: {
+        code: {
+          required: true,
+          complete: (value, filled) => {
+            expectTypeOf(value).toEqualTypeOf<string>();
+            expectTypeOf(filled['style']).toEqualTypeOf<string | undefined>();
+            return [value];
+          },
+        },
+      },
+      get: ({ code }) => code,
+    });
+  });
+
+  test('what a prompt gives is checked', () => {
+    definePrompt({ name: 'p', get: () => ({ messages: [] }) });
+    // @ts-expect-error a number is no prompt
+    definePrompt({ name: 'p', get: () => 7 });
+    definePrompt({
+      name: 'p',
+      // @ts-expect-error a system does not speak in a prompt
+      get: () => [{ role: 'system', content: { type: 'text', text: '' } }],
+    });
+  });
+});
