@@ -212,6 +212,29 @@ export class CallContext implements HandlerContext {
   }
 }
 
+/**
+ * Handlers take their context apart: `({ text }, { progress, signal }) => …`. So a method is bound to its context when it is read; one that is not
+ * read costs nothing, as it would if each context had functions of its own.
+ */
+const methods = [
+  'roots',
+  'progress',
+  'sample',
+  'elicit',
+  'elicitUrl',
+  'urlElicitationRequired',
+  'request',
+] as const;
+
+for (const name of methods) {
+  const method = CallContext.prototype[name] as (...args: unknown[]) => unknown;
+  Object.defineProperty(CallContext.prototype, name, {
+    get(this: CallContext) {
+      return method.bind(this);
+    },
+  });
+}
+
 /** Options have no member of either name. */
 function isSchema(given: Schema | RequestOptions): given is Schema {
   return '~standard' in given || 'type' in given;
