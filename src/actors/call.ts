@@ -71,6 +71,8 @@ export class Call {
   readonly scope: CallScope;
   readonly replies: Replies;
   state: CallState = 'waiting';
+  /** The handler's context, kept here by whoever makes it: one for all that stands around a handler. */
+  context: object | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the client and has no answer to yet. */

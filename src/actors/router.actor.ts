@@ -63,6 +63,8 @@ class Router implements Behaviour<RouterEvent> {
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
   #gate: (request: InboundRequest, replies: Replies) => void;
+  /** What is done when a handler settles outside of a turn: the first one begins a turn, which ends when all that are due have settled. */
+  #late: () => void = this.#beginLateTurn;
   /** What is done when nothing runs any more. */
   #onIdle: () => void = () => {};
   #acceptsBatches = false;
@@ -73,7 +75,7 @@ class Router implements Behaviour<RouterEvent> {
     this.#self = self;
     this.#gate = this.#refuseBeforeInitialize;
     this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
-    this.#calls = new CallsInFlight(options, () => this.#endTurn());
+    this.#calls = new CallsInFlight(options, () => this.#late());
   }
 
   get view(): ReadonlyMap<RequestId, Call> {
@@ -274,6 +276,14 @@ class Router implements Behaviour<RouterEvent> {
       else if (frame.method !== Method.initialize) this.#request(frame, replies);
       else replies.add(errorResponse(frame.id, initializeInBatch));
     }
+  }
+
+  #beginLateTurn(): void {
+    this.#late = () => {};
+    queueMicrotask(() => {
+      this.#late = this.#beginLateTurn;
+      this.#endTurn();
+    });
   }
 
   /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */

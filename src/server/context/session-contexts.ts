@@ -65,14 +65,9 @@ export function sessionContexts(options: {
     elicitations,
     results: new ResultChecks(),
   };
-  /** One context a call: middleware and handler report one progress. A call that has ended is forgotten. */
-  const contexts = new WeakMap<Call, HandlerContext>();
   return {
-    contextOf: (call) => {
-      const known = contexts.get(call) ?? new CallContext(call, scope);
-      contexts.set(call, known);
-      return known;
-    },
+    // One context a call: middleware and handler report one progress.
+    contextOf: (call) => (call.context ??= new CallContext(call, scope)) as HandlerContext,
     session,
     logging: log && loggingFeature(log),
   };
