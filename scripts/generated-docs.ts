@@ -1,17 +1,15 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
 import { readFileSync } from 'node:fs';
 import { optionsTable } from '../src/cli/help.ts';
-import { mermaidDiagram } from '../src/inspect/diagram.ts';
-import { keepaliveMachine } from '../src/machines/keepalive.machine.ts';
-import { rootsMachine } from '../src/machines/roots.machine.ts';
-import { sessionMachine } from '../src/machines/session.machine.ts';
-import { taskMachine } from '../src/machines/task.machine.ts';
+import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
 
 const parts: { readonly [name: string]: () => string } = {
-  'session chart': () => `\`\`\`mermaid\n${mermaidDiagram(sessionMachine)}\`\`\``,
-  'roots chart': () => `\`\`\`mermaid\n${mermaidDiagram(rootsMachine)}\`\`\``,
-  'keepalive chart': () => `\`\`\`mermaid\n${mermaidDiagram(keepaliveMachine)}\`\`\``,
-  'task chart': () => `\`\`\`mermaid\n${mermaidDiagram(taskMachine)}\`\`\``,
+  ...Object.fromEntries(
+    Object.entries(charts).map(([name, machine]) => [
+      `${name} chart`,
+      () => `\`\`\`mermaid\n${mermaidDiagram(machine)}\`\`\``,
+    ]),
+  ),
   options: () => optionsTable().trim(),
 };
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The `mcp-actors` command. */
 import { readArguments } from './cli/arguments.ts';
+import { commands } from './cli/commands.ts';
+import { print } from './cli/print.ts';
 import { serve } from './cli/serve.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { packageVersion } from './cli/version.ts';
@@ -11,29 +13,26 @@ async function run(): Promise<number> {
   switch (invocation.kind) {
     case 'help': {
       const { helpText } = await import('./cli/help.ts');
-      return print(process.stdout, helpText(), 0);
+      await print(process.stdout, helpText());
+      return 0;
     }
     case 'version':
-      return print(process.stdout, `${packageVersion()}\n`, 0);
+      await print(process.stdout, `${packageVersion()}\n`);
+      return 0;
     case 'serve':
       return serve(invocation, import.meta.url);
+    case 'command': {
+      const { command } = await commands[invocation.name].load();
+      return command.run(invocation.args);
+    }
   }
 }
 
-function fail(error: unknown): Promise<number> {
-  if (error instanceof UsageError) {
-    return print(process.stderr, `mcp-actors: ${error.message}\n`, 2);
-  }
+async function fail(error: unknown): Promise<number> {
+  const isUsage = error instanceof UsageError;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return print(process.stderr, `mcp-actors: ${text}\n`, 1);
-}
-
-/** Resolves once the text is out, or nobody is there to read it. */
-function print(stream: NodeJS.WriteStream, text: string, code: number): Promise<number> {
-  return new Promise((resolve) => {
-    stream.on('error', () => resolve(code));
-    stream.write(text, () => resolve(code));
-  });
+  await print(process.stderr, `mcp-actors: ${isUsage ? error.message : text}\n`);
+  return isUsage ? 2 : 1;
 }
 
 // A handler of a tool's may hold the event loop open: the process ends when the session has, whatever is left.

@@ -1,17 +1,16 @@
-/** The help text and the documentation's table of options. */
-import { defaultOf, options } from './options.ts';
-import type { Option } from './options.ts';
+/** The help texts and the documentation's tables. */
+import { commands } from './commands.ts';
+import { defaultOf, usageOf } from './option.ts';
+import type { Option, OptionTable } from './option.ts';
+import { options } from './options.ts';
 
 const width = 80;
 const indent = ' '.repeat(6);
 
 /** What `mcp-actors --help` prints. */
 export function helpText(): string {
-  const rows = entries().map(([name, option]) => {
-    const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
-    return `  ${short}${usageOf(name, option)}\n${wrap(description(option))}`;
-  });
   return `Usage: mcp-actors [serve] [options] [directories...]
+       mcp-actors COMMAND [options]
 
 Serves a workspace to an MCP client over stdin and stdout: find files, search text,
 read files, inside the client's roots. Meant to be launched by an MCP host; run it
@@ -24,8 +23,11 @@ that it is started in.
 Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB; plain numbers are
 milliseconds and bytes.
 
+Commands; each has a --help of its own:
+${commandRows()}
+
 Options:
-${rows.join('\n')}
+${optionsText(options)}
 
 Environment:
   MCP_PROJECT_PATH       The project's directory, where neither a directory is given
@@ -37,34 +39,29 @@ failure; 2 where the command was called wrongly.
 `;
 }
 
-/** The same options as a Markdown table, for the documentation. */
-export function optionsTable(): string {
-  const rows = entries().map(
+/** A table of options as a help text has it. */
+export function optionsText(table: OptionTable): string {
+  const rows = Object.entries(table).map(([name, option]) => {
+    const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
+    return `  ${short}${usageOf(name, option)}\n${wrap(description(option))}`;
+  });
+  return rows.join('\n');
+}
+
+/** A table of options in Markdown, for the documentation. */
+export function optionsTable(table: OptionTable = options): string {
+  const rows = Object.entries(table).map(
     ([name, option]) =>
       `| \`${usageOf(name, option).replaceAll('|', '\\|')}\` | ${defaultOf(option) ?? ''} | ${option.help} |`,
   );
   return `| option | default | what it does |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
-function entries(): readonly (readonly [string, Option])[] {
-  return Object.entries<Option>(options);
-}
-
-function usageOf(name: string, option: Option): string {
-  switch (option.kind) {
-    case 'switch':
-      return `--${name}`;
-    case 'choice':
-      return `--${name} ${option.choices.join('|')}`;
-    case 'file':
-      return `--${name} FILE`;
-    case 'duration':
-      return `--${name} TIME`;
-    case 'size':
-      return `--${name} SIZE`;
-    case 'count':
-      return `--${name} N`;
-  }
+function commandRows(): string {
+  const rows = Object.entries(commands).map(
+    ([name, { usage, summary }]) => `  ${name} ${usage}\n${wrap(summary)}`,
+  );
+  return rows.join('\n');
 }
 
 function description(option: Option): string {

@@ -1,44 +1,14 @@
-/**
- * The command's options, in one table: the parser, the help text and the documentation are made from it.
- */
+/** The options of `mcp-actors serve`. */
 import { defaultLimits } from '../server/limits.ts';
 import type { Limits } from '../server/limits.ts';
 import { logLevels } from './log-level.ts';
-import { formatQuantity } from './units.ts';
-import type { Bounds, Quantity } from './units.ts';
+import type { Measured, OptionTable } from './option.ts';
+import type { Bounds } from './units.ts';
 
-interface Described {
-  /** One or two sentences, for the help text. */
-  readonly help: string;
-}
-
-interface Switch extends Described {
-  readonly kind: 'switch';
-  /** One letter. */
-  readonly short?: string;
-}
-
-interface Choice extends Described {
-  readonly kind: 'choice';
-  readonly choices: readonly string[];
-  readonly default: string;
-  /** The environment variable that gives the value where the option is absent. */
-  readonly environment: string;
-}
-
-interface File extends Described {
-  readonly kind: 'file';
-}
-
-interface Limit extends Described {
-  readonly kind: Quantity;
-  readonly bounds: Bounds;
-  /** Which limit it sets; the default is that limit's. */
+/** An option that sets a limit; its default is that limit's. */
+export interface LimitOption extends Measured {
   readonly limit: keyof Limits;
 }
-
-/** One option of the command. */
-export type Option = Switch | Choice | File | Limit;
 
 /** `setTimeout` takes no more; past it, it fires at once. */
 const longestTimeMs = 2 ** 31 - 1;
@@ -55,7 +25,7 @@ const from = <const T extends { readonly bounds: Bounds }>(base: T, min: number)
 
 /** One option for every limit: a limit without one is a type error. */
 const limitOptions: {
-  readonly [K in keyof Limits]: Omit<Limit, 'limit'> & { readonly name: string };
+  readonly [K in keyof Limits]: Omit<LimitOption, 'limit' | 'default'> & { readonly name: string };
 } = {
   rootsTimeoutMs: {
     ...duration,
@@ -190,7 +160,6 @@ const limitOptions: {
   },
 };
 
-/** Every option, by its name without the dashes, in the order of the help text. */
 export const options = {
   'log-level': {
     kind: 'choice',
@@ -200,7 +169,8 @@ export const options = {
     help: 'How much is logged on stderr. Some clients show every line as an error.',
   },
   'log-file': {
-    kind: 'file',
+    kind: 'text',
+    placeholder: 'FILE',
     help: 'Append the log to this file instead of writing it to stderr.',
   },
   'follow-roots': {
@@ -214,26 +184,24 @@ export const options = {
   ...limitTable(),
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
   version: { kind: 'switch', short: 'V', help: 'Print the version.' },
-} as const satisfies { readonly [name: string]: Option };
+} as const satisfies OptionTable;
 
-function limitTable(): { readonly [name: string]: Limit } {
+function limitTable(): { readonly [name: string]: LimitOption } {
   return Object.fromEntries(
-    Object.entries(limitOptions).map(([limit, { name, ...option }]) => [
-      name,
-      { ...option, limit: limit as keyof Limits },
-    ]),
+    Object.entries(limitOptions).map(([key, { name, ...option }]) => {
+      const limit = key as keyof Limits;
+      return [name, { ...option, limit, default: defaultLimits[limit] }];
+    }),
   );
 }
 
-/** An option's default as a user would write it; undefined where there is none. */
-export function defaultOf(option: Option): string | undefined {
-  switch (option.kind) {
-    case 'switch':
-    case 'file':
-      return undefined;
-    case 'choice':
-      return option.default;
-    default:
-      return formatQuantity(option.kind, defaultLimits[option.limit]);
+/** The limits of a session's that were given. */
+export function limitsOf(values: { readonly [name: string]: unknown }): Partial<Limits> {
+  const limits: { -readonly [K in keyof Limits]?: number } = {};
+  for (const [name, option] of Object.entries<object>(options)) {
+    const value = values[name];
+    if ('limit' in option && typeof value === 'number')
+      limits[option.limit as keyof Limits] = value;
   }
+  return limits;
 }

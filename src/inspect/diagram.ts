@@ -1,6 +1,20 @@
 /** A machine as a Mermaid state diagram, drawn from its code: a drawing that differs from the machine is out of date. */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { keepaliveMachine } from '../machines/keepalive.machine.ts';
+import { rootsMachine } from '../machines/roots.machine.ts';
+import { sessionMachine } from '../machines/session.machine.ts';
+import { taskMachine } from '../machines/task.machine.ts';
 import { readableEvent } from '../machines/xstate-events.ts';
+
+/** Every machine that has a chart, by its name. */
+export const charts = {
+  session: sessionMachine,
+  roots: rootsMachine,
+  keepalive: keepaliveMachine,
+  task: taskMachine,
+} as const;
+
+export type ChartName = keyof typeof charts;
 
 /** What a drawing needs of a transition. */
 interface Transition {

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { readArguments } from '../../src/cli/arguments.ts';
 import type { ServeInvocation } from '../../src/cli/arguments.ts';
 import { helpText, optionsTable } from '../../src/cli/help.ts';
-import { defaultOf, options } from '../../src/cli/options.ts';
-import type { Option } from '../../src/cli/options.ts';
+import { defaultOf } from '../../src/cli/option.ts';
+import type { Option } from '../../src/cli/option.ts';
+import { options } from '../../src/cli/options.ts';
+import type { LimitOption } from '../../src/cli/options.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
 import { defaultLimits } from '../../src/server/limits.ts';
 
@@ -13,7 +15,9 @@ const serveArguments = (args: readonly string[], environment = {}) =>
 
 describe('the table of options', () => {
   test('has exactly one option for every limit', () => {
-    const limits = table.flatMap(([, option]) => ('limit' in option ? [option.limit] : []));
+    const limits = table.flatMap(([, option]) =>
+      'limit' in option ? [option.limit as string] : [],
+    );
     expect(limits.toSorted()).toEqual(Object.keys(defaultLimits).toSorted());
   });
 
@@ -40,13 +44,14 @@ describe('the table of options', () => {
     ).toEqual([]);
   });
 
-  test.each(table.flatMap(([name, option]) => ('limit' in option ? [{ name, option }] : [])))(
-    '--$name reads its own default and sets its limit',
-    ({ name, option }) => {
-      const { limits } = serveArguments([`--${name}`, defaultOf(option) as string]);
-      expect(limits).toEqual({ [option.limit]: defaultLimits[option.limit] });
-    },
-  );
+  test.each(
+    table.flatMap(([name, option]) =>
+      'limit' in option ? [{ name, option: option as LimitOption }] : [],
+    ),
+  )('--$name reads its own default and sets its limit', ({ name, option }) => {
+    const { limits } = serveArguments([`--${name}`, defaultOf(option) as string]);
+    expect(limits).toEqual({ [option.limit]: defaultLimits[option.limit] });
+  });
 });
 
 describe('the command line', () => {
@@ -107,7 +112,7 @@ describe('the command line', () => {
     ],
     [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
-    [['--log-file='], /^--log-file needs the name of a file$/],
+    [['--log-file='], /^--log-file needs FILE$/],
     [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
     [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
     [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],

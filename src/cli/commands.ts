@@ -1,0 +1,31 @@
+/** The commands besides `serve`. Each is loaded when it is asked for, so that none of them delays the server's start. */
+
+/** What a command's module exports as `command`. */
+export interface Command {
+  /**
+   * Does it.
+   *
+   * @param args what follows the command's name; `--help` is the command's own
+   * @returns the process's exit code
+   * @throws {UsageError} wrong arguments; the process then ends with 2
+   */
+  run(args: readonly string[]): Promise<number>;
+}
+
+interface Entry {
+  /** What follows the name in the usage. */
+  readonly usage: string;
+  /** One line, for the help text. */
+  readonly summary: string;
+  load(): Promise<{ readonly command: Command }>;
+}
+
+export const commands = {
+  diagram: {
+    usage: '[NAME]',
+    summary: "Print a machine's chart.",
+    load: () => import('./diagram.ts'),
+  },
+} as const satisfies { readonly [name: string]: Entry };
+
+export type CommandName = keyof typeof commands;

@@ -1,0 +1,173 @@
+/** Reads a command's arguments by its table of options. */
+import { parseArgs } from 'node:util';
+import type { Choice, Option, OptionTable, ValueOf } from './option.ts';
+import { parseQuantity } from './units.ts';
+import { UsageError } from './usage-error.ts';
+
+export type Values<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
+
+export interface Parsed<T extends OptionTable> {
+  readonly values: Values<T>;
+  readonly positionals: readonly string[];
+}
+
+export interface CommandLine {
+  /** As a user writes it: `mcp-actors replay`. */
+  readonly command: string;
+  /** After the command's name. */
+  readonly args: readonly string[];
+  readonly environment?: { readonly [name: string]: string | undefined };
+}
+
+type Written = string | boolean | readonly (string | boolean)[] | undefined;
+
+/**
+ * The options' values and what else was given.
+ *
+ * @throws {UsageError} an unknown option, or a value that an option does not take
+ */
+export function parseOptions<T extends OptionTable>(table: T, line: CommandLine): Parsed<T> {
+  const { values, positionals } = parse(table, line);
+  const read = Object.entries(table).map(([name, option]) => [
+    name,
+    valueOf(name, option, values[name], line),
+  ]);
+  return { values: Object.fromEntries(read) as Values<T>, positionals };
+}
+
+/**
+ * Which of the switches is given, whatever the other options' values are: `--help` helps also where they are wrong.
+ *
+ * @throws {UsageError} an unknown option
+ */
+export function switchIn<T extends OptionTable, K extends keyof T & string>(
+  table: T,
+  line: CommandLine,
+  ...names: readonly K[]
+): K | undefined {
+  const { values } = parse(table, line);
+  return names.find((name) => values[name] === true);
+}
+
+function parse(
+  table: OptionTable,
+  { command, args }: CommandLine,
+): { values: { readonly [name: string]: Written }; positionals: readonly string[] } {
+  const config = Object.fromEntries(
+    Object.entries(table).map(([name, option]) => [name, configOf(option)]),
+  );
+  try {
+    return parseArgs({
+      args: withEmptyValues(table, args),
+      options: config,
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    throw new UsageError(explain(error, table, command, args), { cause: error });
+  }
+}
+
+function configOf(option: Option) {
+  switch (option.kind) {
+    case 'switch':
+      return {
+        type: 'boolean' as const,
+        ...(option.short === undefined ? {} : { short: option.short }),
+      };
+    case 'texts':
+      return { type: 'string' as const, multiple: true };
+    default:
+      return { type: 'string' as const };
+  }
+}
+
+/** `parseArgs` knows no option whose value may be left out: it gets an empty one. */
+function withEmptyValues(table: OptionTable, args: readonly string[]): string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, at) => {
+    if (end !== -1 && at > end) return arg;
+    const option = arg.startsWith('--') ? table[arg.slice(2)] : undefined;
+    return option?.kind === 'text' && option.optional ? `${arg}=` : arg;
+  });
+}
+
+function valueOf(
+  name: string,
+  option: Option,
+  value: Written,
+  { environment = {} }: CommandLine,
+): unknown {
+  switch (option.kind) {
+    case 'switch':
+      return value === true;
+    case 'choice':
+      return choiceOf(name, option, value as string | undefined, environment);
+    case 'text':
+      if (value === '' && !option.optional) {
+        throw new UsageError(`--${name} needs ${option.placeholder}`);
+      }
+      return value;
+    case 'texts':
+      return value ?? [];
+    default:
+      if (value === undefined) return undefined;
+      try {
+        return parseQuantity(option.kind, value as string, option.bounds);
+      } catch (error) {
+        throw new UsageError(`--${name}: ${(error as Error).message}`, { cause: error });
+      }
+  }
+}
+
+function choiceOf(
+  name: string,
+  { choices, default: byDefault, environment: variable }: Choice,
+  given: string | undefined,
+  environment: { readonly [name: string]: string | undefined },
+): string {
+  // An empty variable is how many a host's configuration says "not set".
+  const fromEnvironment = variable === undefined ? undefined : environment[variable] || undefined;
+  const source = given === undefined && variable !== undefined ? variable : `--${name}`;
+  const value = given ?? fromEnvironment ?? byDefault;
+  if (choices.includes(value)) return value;
+  throw new UsageError(`${source}: ${JSON.stringify(value)} is not one of ${choices.join(', ')}`);
+}
+
+/** `parseArgs` advises on its own options' syntax; here its message is put in the command's terms. */
+function explain(
+  error: unknown,
+  table: OptionTable,
+  command: string,
+  args: readonly string[],
+): string {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  const quoted = /'(?:-\w, )?(--?[^'= ]+)/.exec(message)?.[1];
+  if (quoted === undefined) return message;
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    return `Unknown option ${quoted}. ${adviceFor(quoted, table, command)}`;
+  }
+  const option = table[quoted.replace(/^--/, '')];
+  if (option?.kind === 'switch') return `${quoted} takes no value, this is ${given(quoted, args)}`;
+  return `${quoted} needs a value, as in ${quoted}=VALUE`;
+}
+
+function given(name: string, args: readonly string[]): string {
+  return JSON.stringify(args.find((arg) => arg.startsWith(`${name}=`)) ?? name);
+}
+
+function adviceFor(name: string, table: OptionTable, command: string): string {
+  const near = Object.keys(table).find((known) => isNear(known, name.replace(/^-+/, '')));
+  const meant = near === undefined ? '' : `Is it --${near} that you mean? `;
+  return `${meant}See ${command} --help; what begins with a dash and is no option is written ./${name}`;
+}
+
+/** True for names that differ by a missing part, or by little: half of the shorter one's letter pairs occur in the other. */
+function isNear(known: string, written: string): boolean {
+  if (written.length < 3) return false;
+  if (known.startsWith(written) || written.startsWith(known)) return true;
+  const pairs = (word: string) =>
+    Array.from({ length: word.length - 1 }, (_, i) => word.slice(i, i + 2));
+  const [a, b] = [pairs(known), new Set(pairs(written))];
+  return (2 * a.filter((pair) => b.has(pair)).length) / (a.length + b.size) > 0.6;
+}
