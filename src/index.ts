@@ -1,6 +1,13 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
-export type { ListenOptions, McpServer, McpSession } from './server/create-server.ts';
+export type {
+  ListenOptions,
+  McpServer,
+  McpSession,
+  WatchedSession,
+  Watcher,
+} from './server/create-server.ts';
+export type { TrafficListener } from './actors/traffic.ts';
 export { defineTool } from './server/tool.ts';
 export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
 export { defineResource, defineResourceTemplate } from './server/resource.ts';
@@ -52,6 +59,7 @@ export type {
 export { logLevels } from './server/context/session-log.ts';
 export type { HandlerLog, LogLevel, LogMethod } from './server/context/session-log.ts';
 export type { LoggingOptions } from './server/context/session-contexts.ts';
+export type { SessionDump } from './server/session-dump.ts';
 export type { SessionHandle, SessionState, SessionView } from './server/context/session-view.ts';
 export { defineForm } from './server/forms/form.ts';
 export type {

@@ -28,6 +28,21 @@ export class CallQueue {
     this.#run = run;
   }
 
+  /** How many calls count as running. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** How many calls wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Why no call is started at present; nothing where some may be. */
+  get holds(): readonly HoldReason[] {
+    return [...this.#holds];
+  }
+
   /** Runs the call or lets it wait. False, and nothing done, where too many wait. */
   add(call: Call): boolean {
     if (this.#waiting === 0 && this.#hasRoom()) {

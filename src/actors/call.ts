@@ -71,6 +71,8 @@ export class Call {
   readonly scope: CallScope;
   readonly replies: Replies;
   state: CallState = 'waiting';
+  /** When its chunk of input came, the clock's milliseconds. */
+  receivedAt = 0;
   /** The handler's context, kept here by whoever makes it: one for all that stands around a handler. */
   context: object | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
@@ -156,6 +158,11 @@ export class Call {
       relatedTo,
       ...(rejected ? { rejected } : {}),
     });
+  }
+
+  /** How many requests of its own to the client have no answer yet. */
+  get openQuestions(): number {
+    return this.#asked?.size ?? 0;
   }
 
   /** The handler has ended: what it asked and did not wait for is cancelled. */

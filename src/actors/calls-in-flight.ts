@@ -7,6 +7,7 @@ import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason } from './call-queue.ts';
 import { HandlerRuns } from './handler-runs.ts';
+import type { Hearing } from './ping.actor.ts';
 import { overloaded } from './refusals.ts';
 
 export interface CallOptions {
@@ -15,6 +16,7 @@ export interface CallOptions {
   /** Requests that wait for a handler; more are refused. */
   readonly maxWaiting: number;
   readonly report: Report;
+  readonly hearing: Hearing;
 }
 
 export class CallsInFlight {
@@ -46,6 +48,12 @@ export class CallsInFlight {
     return this.#calls;
   }
 
+  /** For whoever looks. */
+  get view() {
+    const { running, waiting, holds } = this.#queue;
+    return { calls: [...this.#calls.values(), ...this.#detached], running, waiting, holds };
+  }
+
   /** True where nothing is in flight and no handler runs any more. */
   get isIdle(): boolean {
     return this.#calls.size === 0 && this.#runs.unsettled === 0;
@@ -60,6 +68,7 @@ export class CallsInFlight {
   ): void {
     this.#prepare(handler);
     const call = new Call(request, handler, scope, replies);
+    call.receivedAt = this.#options.hearing.lastHeardAt;
     this.#calls.set(call.id, call);
     if (!this.#queue.add(call)) this.#refuseOverload(call);
   }

@@ -39,6 +39,8 @@ export interface PendingRequest {
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
+  /** Whose it is: what `relatedTo` of the request says. */
+  readonly request: Pick<ClientRequest, 'relatedTo'>;
 }
 
 interface Pending extends Omit<PendingRequest, 'dueAt'>, Expiring {

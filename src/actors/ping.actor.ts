@@ -32,10 +32,10 @@ export async function pingClient(
   }
 }
 
-/** When the client was last heard. */
+/** When the client was last heard. The router notes it, once for each chunk of input. */
 export interface Hearing {
   /** The clock's milliseconds. */
-  readonly lastHeardAt: number;
+  lastHeardAt: number;
 }
 
 /** The `probe` of the keepalive machine over a legacy session. */

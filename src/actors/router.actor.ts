@@ -21,7 +21,6 @@ import type {
   InvalidFrame,
   JsonObject,
   OutboundFrame,
-  RequestId,
   WireError,
 } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
@@ -30,6 +29,8 @@ import { BatchReplies } from './batch-replies.ts';
 import type { Call, CallScope, Replies, RequestHandler } from './call.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
 import type { CallOptions } from './calls-in-flight.ts';
+import type { HoldReason } from './call-queue.ts';
+import type { Clock } from './clock.ts';
 import {
   batchTooLong,
   beforeInitialize,
@@ -42,11 +43,22 @@ import {
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
   readonly handlerOf: (method: string) => RequestHandler | undefined;
-  /** Told whenever something comes from the client. */
-  readonly heard?: (() => void) | undefined;
+  readonly clock: Clock;
 }
 
-/** The router's logic. Its snapshot's `view` is the live map of calls by id. */
+/** What the router's snapshot shows as its `view`. */
+export interface RouterView {
+  /** The client's requests in flight by id, and those calls that outlive theirs. */
+  readonly calls: Iterable<Call>;
+  /** How many of them run and count as running. */
+  readonly running: number;
+  /** How many wait for their turn. */
+  readonly waiting: number;
+  /** Why no call is started at present. */
+  readonly holds: Iterable<HoldReason>;
+}
+
+/** The router's logic. Its snapshot's `view` is a {@link RouterView}. */
 export function routerActor(options: RouterOptions): Port<RouterEvent, RouterInput> {
   return plainActor(({ input, self }) => new Router(options, input, self));
 }
@@ -78,8 +90,8 @@ class Router implements Behaviour<RouterEvent> {
     this.#calls = new CallsInFlight(options, () => this.#late());
   }
 
-  get view(): ReadonlyMap<RequestId, Call> {
-    return this.#calls.byId;
+  get view(): RouterView {
+    return this.#calls.view;
   }
 
   /** Handlers may settle after the session: nobody waits for them any more. */
@@ -90,7 +102,7 @@ class Router implements Behaviour<RouterEvent> {
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
-        this.#options.heard?.();
+        this.#options.hearing.lastHeardAt = this.#options.clock.now();
         this.#route(event.frames);
         break;
       case 'gate.opened':

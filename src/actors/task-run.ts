@@ -34,6 +34,7 @@ export class TaskRun extends Call {
   constructor(call: Call, handler: RequestHandler, options: TaskRunOptions) {
     super(call, handler, call.scope, { add: options.answered, drop: () => {} });
     this.#options = options;
+    this.receivedAt = call.receivedAt;
     this.#handle = {
       taskId: options.taskId,
       describe: (message) => {

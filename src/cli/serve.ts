@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/create-server.ts';
 import { defaultLimits } from '../server/limits.ts';
+import { stateName } from '../server/session-dump.ts';
 import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { ServeInvocation } from './arguments.ts';
@@ -75,14 +76,4 @@ function openLog({ logLevel, logFile }: ServeInvocation, state: () => string | u
 async function greet(script: string, directories: readonly string[]): Promise<void> {
   const { greeting, launchOf } = await import('./host-configuration.ts');
   process.stderr.write(greeting(launchOf(script, directories)));
-}
-
-type StateValue = string | { readonly [state: string]: StateValue | undefined };
-
-/** A state's name with its inner state: `draining.flushing`. */
-function stateName(value: StateValue): string {
-  if (typeof value === 'string') return value;
-  return Object.entries(value)
-    .map(([name, inner]) => (inner === undefined ? name : `${name}.${stateName(inner)}`))
-    .join(',');
 }

@@ -134,5 +134,5 @@ export interface CorrelationInput {
 
 export interface ReaderInput {
   readonly session: Ref<SessionFact>;
-  readonly router: Ref<RouterEvent>;
+  readonly router: Pick<Ref<RouterEvent>, 'send'>;
 }

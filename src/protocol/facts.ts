@@ -17,6 +17,8 @@ export type FactName =
   | 'cancellation.ignored'
   /** A handler threw something that is no error for the wire: a bug of the handler's. */
   | 'handler.failed'
+  /** Code of the host's that listens to a session threw: a bug of the host's, which ends nothing. */
+  | 'listener.failed'
   /** A handler's result could not be written as JSON. */
   | 'response.unserializable'
   /** A request was refused because too many wait. */

@@ -5,6 +5,7 @@ import { createActor } from 'xstate';
 import type { ActorRefFrom, InspectionEvent, Observer, SnapshotFrom } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import { pingClient } from '../actors/ping.actor.ts';
+import type { Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import type { sessionMachine } from '../machines/session.machine.ts';
@@ -19,6 +20,8 @@ import type { Limits } from './limits.ts';
 import type { Middleware } from './middleware.ts';
 import { offerOf } from './offer.ts';
 import type { Offer } from './offer.ts';
+import { dumpSession } from './session-dump.ts';
+import type { SessionDump } from './session-dump.ts';
 import { createSessionLogic } from './session-logic.ts';
 import type { Transport } from './transport.ts';
 
@@ -37,6 +40,19 @@ export interface ListenOptions {
   readonly wallClock?: () => Date;
   /** XState's inspection events. Every event costs more while somebody inspects. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
+  /** Those who look at all of it, a page or a recorder: each is called once, before the session starts. */
+  readonly watchers?: readonly Watcher[];
+}
+
+/** Looks at a session. What it throws is thrown by `listen`. */
+export type Watcher = (watched: WatchedSession) => void;
+
+/** A session as a {@link Watcher} gets it. */
+export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
+  /** What passes between session and client. */
+  readonly traffic: Pick<Traffic, 'listen'>;
+  readonly limits: Limits;
+  readonly clock: Clock;
 }
 
 /** A session that is being served. */
@@ -47,6 +63,8 @@ export interface McpSession extends SessionHandle, AsyncDisposable {
   readonly closed: Promise<CloseCause>;
   /** Ends the session: what is in flight gets the drain time. Repeating it changes nothing. */
   shutdown(reason: string): void;
+  /** What is pending, since when, which state, how full the queues are. */
+  dump(): SessionDump;
   /**
    * Asks the client whether it is there. Any answer will do.
    *
@@ -128,17 +146,23 @@ function startSession(
     const subscription = actor.on('session.initialized', listener);
     return () => subscription.unsubscribe();
   };
-  const { logic, input, session, stop } = createSessionLogic(definition, offer, transport, {
-    id: crypto.randomUUID(),
-    state: () => nameOf(actor.getSnapshot().value),
-    limits,
-    report,
-    clock,
-    notify,
-    whenOperating,
-    timeOfDay: () => wallClock().toISOString(),
-    inspect: options.inspect,
-  });
+  const startedAt = clock.now();
+  const { logic, input, session, traffic, hearing, tasks, stop } = createSessionLogic(
+    definition,
+    offer,
+    transport,
+    {
+      id: crypto.randomUUID(),
+      state: () => nameOf(actor.getSnapshot().value),
+      limits,
+      report,
+      clock,
+      notify,
+      whenOperating,
+      timeOfDay: () => wallClock().toISOString(),
+      inspect: options.inspect,
+    },
+  );
   const actor = createActor(logic, {
     input,
     clock,
@@ -194,6 +218,26 @@ function startSession(
     signal?.removeEventListener('abort', abort);
     stop();
   });
+  const dump = () => {
+    const { context, value, children } = actor.getSnapshot();
+    const { lastHeardAt } = hearing;
+    const now = clock.now();
+    const { id } = session;
+    return dumpSession({
+      id,
+      context,
+      value,
+      children,
+      tasks: tasks(),
+      limits,
+      now,
+      startedAt,
+      lastHeardAt,
+    });
+  };
+  for (const watch of options.watchers ?? []) {
+    watch({ id: session.id, actor, closed, dump, traffic, limits, clock });
+  }
   actor.start();
   if (signal?.aborted) abort();
 
@@ -207,6 +251,7 @@ function startSession(
     },
     resourceUpdated: session.resourceUpdated,
     elicitationCompleted: session.elicitationCompleted,
+    dump,
     ping: async ({ timeoutMs = limits.keepaliveTimeoutMs, signal: aborted } = {}) => {
       const askedAt = clock.now();
       const { correlation } = actor.getSnapshot().context;
@@ -232,7 +277,7 @@ function guard<T>(listener: ((value: T) => void) | undefined, value: T, report: 
   } catch (error) {
     report({
       level: 'error',
-      name: 'handler.failed',
+      name: 'listener.failed',
       message: `A listener failed: ${textOfError(error)}`,
       details: { error },
     });

@@ -4,6 +4,7 @@ import type { Clock } from '../actors/clock.ts';
 import { correlationActor } from '../actors/correlation.actor.ts';
 import { probeActor } from '../actors/ping.actor.ts';
 import { routerActor } from '../actors/router.actor.ts';
+import { Traffic } from '../actors/traffic.ts';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
 import { sessionMachine } from '../machines/session.machine.ts';
@@ -69,16 +70,17 @@ export function createSessionLogic(
   const callTool = handlers.get('tools/call');
   if (tasks && callTool) handlers.set('tools/call', tasks.augment(callTool));
   const hearing = { lastHeardAt: clock.now() };
-  const hear = () => {
-    hearing.lastHeardAt = clock.now();
-  };
+  const traffic = new Traffic(report);
+  const { reader, writer } = transport({ limits, report });
   const logic = sessionMachine.provide({
     actors: {
-      ...transport({ limits, report }),
+      reader: traffic.reader(reader),
+      writer: traffic.writer(writer),
       router: routerActor({
         handlerOf: (method) => handlers.get(method),
         ...limits,
-        heard: limits.keepaliveIntervalMs > 0 ? hear : undefined,
+        hearing,
+        clock,
         report,
       }),
       correlation: correlationActor({ ...limits, clock, report }),
@@ -90,6 +92,10 @@ export function createSessionLogic(
     logic,
     input: { server: describeServer(definition, features), limits } satisfies SessionInput,
     session,
+    traffic,
+    hearing,
+    /** Every task that is kept, oldest first. */
+    tasks: () => tasks?.kept() ?? [],
     /** Releases what the features hold, at the session's end. */
     stop: () => {
       for (const feature of features) feature.stop?.();

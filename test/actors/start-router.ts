@@ -1,4 +1,5 @@
 /** A router alone: what it is told, what it sends. */
+import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router.actor.ts';
 import type { RequestHandler } from '../../src/actors/call.ts';
 import type {
@@ -21,8 +22,16 @@ export function startRouter(
   const writer = listener<WriterEvent>();
   const correlation = listener<CorrelationEvent>();
   const { heard, report } = facts();
+  const clock = new SimulatedClock();
   const handlerOf = (method: string) => handlers[method];
-  const logic = routerActor({ handlerOf, maxRunning: 4, maxWaiting: 4, report });
+  const logic = routerActor({
+    handlerOf,
+    maxRunning: 4,
+    maxWaiting: 4,
+    hearing: { lastHeardAt: 0 },
+    clock,
+    report,
+  });
   const { actor, errors } = startPort(logic, {
     session: session.ref,
     writer: writer.ref,

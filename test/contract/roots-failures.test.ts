@@ -120,7 +120,7 @@ describe('a roots query', () => {
     );
     await peer.handshake({ capabilities: { roots: {} } });
     peer.answer(await peer.request('roots/list'), list('a'));
-    await facts.next('handler.failed');
+    await facts.next('listener.failed');
     expect(textOf(await peer.call('echo', {}))).toBe('{}');
   });
 });

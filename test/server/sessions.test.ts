@@ -74,21 +74,16 @@ describe('a session shows', () => {
       return JSON.stringify(await asked);
     });
     const { peer, session } = await operateWarm({ tools: [asks] });
-    const view = (child: 'router' | 'correlation') =>
-      session.actor.getSnapshot().context[child].getSnapshot() as unknown as {
-        readonly behaviour: { readonly view: ReadonlyMap<unknown, { readonly method: string }> };
-      };
-    const methods = (child: 'router' | 'correlation') =>
-      [...view(child).behaviour.view.values()].map(({ method }) => method);
+    const methods = (list: 'calls' | 'pending') => session.dump()[list].map(({ method }) => method);
     peer.send(toolCall(1, 'asks'));
     const asked = await peer.request('custom/question');
-    expect(methods('router')).toEqual(['tools/call']);
-    expect(methods('correlation')).toEqual(['custom/question']);
+    expect(methods('calls')).toEqual(['tools/call']);
+    expect(methods('pending')).toEqual(['custom/question']);
     peer.answer(asked, {});
     door.release();
     await peer.response(1);
-    expect(methods('router')).toEqual([]);
-    expect(methods('correlation')).toEqual([]);
+    expect(methods('calls')).toEqual([]);
+    expect(methods('pending')).toEqual([]);
   });
 
   test('nothing of a thousand finished requests: no record is left [BASE-08] [CORR-02]', async () => {

@@ -112,6 +112,7 @@ describe('the public names', () => {
         type SdkSendOptions
         type SdkTransport
         type ServerDefinition
+        type SessionDump
         type SessionEmitted
         type SessionEvent
         type SessionHandle
@@ -134,6 +135,7 @@ describe('the public names', () => {
         type ToolSpecification
         type ToolUse
         type ToolUseResult
+        type TrafficListener
         type Transport
         type TransportActors
         type UriTemplate
@@ -142,6 +144,8 @@ describe('the public names', () => {
         type UrlRequest
         type Variables
         type VariablesOf
+        type WatchedSession
+        type Watcher
         type WireError
       mcp-actors/opentelemetry
         openTelemetry

@@ -13,6 +13,7 @@ import { readTaskParams, relatedTask } from '../../protocol/tasks.ts';
 import type { Registry } from '../registry.ts';
 import type { Tool } from '../tool.ts';
 import type { Feature, FeatureScope } from './feature.ts';
+import type { KeptTask } from './kept-task.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
 
@@ -22,6 +23,8 @@ export interface TasksFeature extends Feature {
    * It stands around everything else that is around the handler, so that middleware sees the run and its outcome, not the making of the task.
    */
   augment(handler: RequestHandler): RequestHandler;
+  /** Every task that is kept, oldest first. */
+  kept(): readonly KeptTask[];
 }
 
 /** True where some tool may be called as a task: then the session declares tasks. */
@@ -76,6 +79,7 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
       'tasks/cancel': whereTasksAre((params) => ({ ...book.find(params).cancel() })),
     },
     augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
+    kept: () => book.list(),
     stop: () => book.stop(),
   };
 }

@@ -1,0 +1,208 @@
+/** Everything that one can know of a session at a moment: what is pending, since when, which state, how full the queues are. */
+import type { AnyActorRef } from 'xstate';
+import type { Call, CallState } from '../actors/call.ts';
+import type { PendingRequest } from '../actors/correlation.actor.ts';
+import type { RouterView } from '../actors/router.actor.ts';
+import type { SessionContext } from '../machines/session.machine.ts';
+import type { RootsStatus } from '../machines/roots.machine.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { Root } from '../protocol/roots.ts';
+import type { Task } from '../protocol/tasks.ts';
+import type { KeptTask } from './features/kept-task.ts';
+import type { Limits } from './limits.ts';
+
+/** A session at a moment, as JSON can hold it. Times are milliseconds. */
+export interface SessionDump {
+  readonly id: string;
+  /** With the inner state: `draining.flushing`. */
+  readonly state: string;
+  /** Since the session was started. */
+  readonly ageMs: number;
+  /** Since a message last came from the client. */
+  readonly quietMs: number;
+  /** Who it is, once it has said so. */
+  readonly client?: {
+    readonly name: string;
+    readonly version: string;
+    readonly revision: string;
+    readonly capabilities: JsonObject;
+  };
+  /** The actors of the session's; machines with their state. */
+  readonly actors: readonly ActorDump[];
+  readonly roots: {
+    /** Where the roots machine stands: `querying.stale`. */
+    readonly state: string;
+    /** What is known, once something is. */
+    readonly status?: RootsStatus;
+    readonly settled?: boolean;
+    readonly generation?: number;
+    readonly problem?: string;
+    readonly list: readonly Root[];
+  };
+  /** The client's requests, and the work of tasks. */
+  readonly calls: readonly CallDump[];
+  /** Our requests that the client has not answered. */
+  readonly pending: readonly PendingDump[];
+  readonly tasks: readonly (Task & { readonly waiters: number })[];
+  /** How full it is. */
+  readonly queues: {
+    readonly running: Level;
+    readonly waiting: Level;
+    readonly pending: Level;
+    readonly outboundBytes: Level;
+    readonly tasks: Level;
+    /** Why no request is started at present: `output` where the client does not read, `preparation` while a handler gets ready. */
+    readonly holds: readonly string[];
+  };
+}
+
+export interface ActorDump {
+  readonly id: string;
+  readonly kind: 'machine' | 'actor';
+  readonly status: string;
+  /** A machine's. */
+  readonly state?: string;
+}
+
+export interface CallDump {
+  readonly id: RequestId;
+  readonly method: string;
+  /** Of the tool or prompt, or the resource's URI. */
+  readonly subject?: string;
+  readonly state: CallState;
+  readonly ageMs: number;
+  /** How many requests of its own the client has not answered. */
+  readonly openQuestions: number;
+  /** Whose work it is, where it is a task's. */
+  readonly taskId?: string;
+}
+
+export interface PendingDump {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly ageMs: number;
+  /** Until it is given up. */
+  readonly leftMs: number;
+  /** The client's request on whose behalf it was sent. */
+  readonly relatedTo?: RequestId;
+}
+
+interface Level {
+  readonly count: number;
+  readonly max: number;
+}
+
+/** What a dump is made from. */
+export interface DumpSource {
+  readonly id: string;
+  readonly context: SessionContext;
+  readonly value: StateValue;
+  readonly children: { readonly [id: string]: AnyActorRef | undefined };
+  readonly tasks: readonly KeptTask[];
+  readonly limits: Limits;
+  readonly now: number;
+  readonly startedAt: number;
+  readonly lastHeardAt: number;
+}
+
+type StateValue = string | { readonly [state: string]: StateValue | undefined };
+
+/** A state's name with its inner states: `draining.flushing`. */
+export function stateName(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([name, inner]) => (inner === undefined ? name : `${name}.${stateName(inner)}`))
+    .join(',');
+}
+
+export function dumpSession(source: DumpSource): SessionDump {
+  const { id, context, limits, now, startedAt, lastHeardAt } = source;
+  const { client, report, roots } = context;
+  const router = viewOf<RouterView>(context.router);
+  const pending = [
+    ...(viewOf<ReadonlyMap<RequestId, PendingRequest>>(context.correlation)?.values() ?? []),
+  ];
+  const writer = viewOf<{ readonly queuedBytes: number }>(context.writer);
+  const tasks = source.tasks.filter((task) => !task.hasEnded).length;
+  return {
+    id,
+    state: stateName(source.value),
+    ageMs: Math.round(now - startedAt),
+    quietMs: Math.round(now - lastHeardAt),
+    ...(client
+      ? {
+          client: {
+            name: client.info.name,
+            version: client.info.version,
+            revision: client.revision.version,
+            capabilities: client.capabilities,
+          },
+        }
+      : {}),
+    actors: Object.values(source.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
+    roots: {
+      state: stateName(roots.getSnapshot().value),
+      ...(report
+        ? { status: report.status, settled: report.settled, generation: report.generation }
+        : {}),
+      ...(report?.problem === undefined ? {} : { problem: report.problem }),
+      list: report?.roots ?? [],
+    },
+    calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now)),
+    pending: pending.map((request) => dumpPending(request, now)),
+    tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
+    queues: {
+      running: { count: router?.running ?? 0, max: limits.maxRunning },
+      waiting: { count: router?.waiting ?? 0, max: limits.maxWaiting },
+      pending: { count: pending.length, max: limits.maxPending },
+      outboundBytes: { count: writer?.queuedBytes ?? 0, max: limits.maxOutboundBytes },
+      tasks: { count: tasks, max: limits.maxTasks },
+      holds: [...(router?.holds ?? [])],
+    },
+  };
+}
+
+/** What a plain actor shows of itself; undefined where somebody else's actor stands at the port. */
+function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
+  const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
+  return snapshot.behaviour?.view;
+}
+
+function dumpActor(actor: AnyActorRef): ActorDump {
+  const { id } = actor;
+  const { status, value } = actor.getSnapshot() as {
+    readonly status: string;
+    readonly value?: StateValue;
+  };
+  return value === undefined
+    ? { id, kind: 'actor', status }
+    : { id, kind: 'machine', status, state: stateName(value) };
+}
+
+function dumpCall(call: Call, now: number): CallDump {
+  const { id, method, params, state, receivedAt, openQuestions, task } = call;
+  const subject = params?.['name'] ?? params?.['uri'];
+  return {
+    id,
+    method,
+    ...(typeof subject === 'string' ? { subject } : {}),
+    state,
+    ageMs: Math.round(now - receivedAt),
+    openQuestions,
+    ...(task ? { taskId: task.taskId } : {}),
+  };
+}
+
+function dumpPending(
+  { id, method, sentAt, dueAt, request }: PendingRequest,
+  now: number,
+): PendingDump {
+  const { relatedTo } = request;
+  return {
+    id,
+    method,
+    ageMs: Math.round(now - sentAt),
+    leftMs: Math.round(dueAt - now),
+    ...(relatedTo === undefined ? {} : { relatedTo }),
+  };
+}
