@@ -23,8 +23,7 @@ import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../p
 import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
-import type { Expiring } from './deadline-queue.ts';
+import { DeadlineQueue, Expiring } from './deadline-queue.ts';
 
 export interface CorrelationOptions {
   /** Requests that may be pending at once. */
@@ -41,10 +40,23 @@ export interface PendingRequest {
   readonly dueAt: number;
 }
 
-interface Pending extends Omit<PendingRequest, 'dueAt'>, Expiring {
+class Pending extends Expiring implements PendingRequest {
+  readonly id: RequestId;
   readonly request: ClientRequest;
-  /** When it ends whatever progress comes. */
-  readonly endsAt: number;
+  readonly sentAt: number;
+  /** Whether the client can know of it: before the gate is open it is held. */
+  state: 'held' | 'sent' = 'held';
+
+  constructor(id: RequestId, request: ClientRequest, sentAt: number) {
+    super();
+    this.id = id;
+    this.request = request;
+    this.sentAt = sentAt;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
 }
 
 type Ending = 'answered' | 'timedOut' | 'cancelled';
@@ -61,17 +73,17 @@ export function correlationActor(
 
 class Correlation implements Behaviour<CorrelationEvent> {
   readonly #pending = new Map<RequestId, Pending>();
-  /** Taken before the gate is open: sent, in order, when it opens. */
-  readonly #held = new Set<Pending>();
   readonly #endings = new Map<RequestId, Ending>();
   readonly #deadlines: DeadlineQueue<Pending>;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
+  /** The end of every id, unlike that of any other session. */
+  readonly #suffix = `-${crypto.randomUUID()}`;
   #count = 0;
-  /** What is done with a new request: taken, or refused once the session ends. */
-  #admit: (request: ClientRequest) => void = this.#take;
-  /** What is done with one that was taken: held until the gate is open, then sent. */
-  #submit: (pending: Pending) => void = (pending) => this.#held.add(pending);
+  /** What is done with new requests: they are taken, or refused once the session ends. */
+  #admit: (requests: readonly ClientRequest[]) => void = this.#take;
+  /** What is done with those that were taken: they are held until the gate is open, then sent. */
+  #submit: (taken: readonly Pending[]) => void = () => {};
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
@@ -85,10 +97,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   receive(event: CorrelationEvent): void {
     switch (event.type) {
-      case 'request.send':
-        return this.#admit(event.request);
-      case 'response.received':
-        return this.#receive(event.response);
+      case 'requests.send':
+        return this.#admit(event.requests);
+      case 'responses.received':
+        for (const response of event.responses) this.#receive(response);
+        return;
       case 'request.cancel':
         return this.#cancel(event.request, event.reason);
       case 'progress.received':
@@ -106,38 +119,57 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#close(new RuntimeError('TRANSPORT_CLOSED', 'The session has ended'));
   }
 
-  #take(request: ClientRequest): void {
+  #take(requests: readonly ClientRequest[]): void {
     const { maxPending, clock } = this.#options;
-    // A ping passes: whether the client is there must be known also when it owes many answers.
-    if (this.#pending.size >= maxPending && request.method !== Method.ping) {
-      const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
-      return request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+    const now = clock.now();
+    const taken: Pending[] = [];
+    for (const request of requests) {
+      // A ping passes: whether the client is there must be known also when it owes many answers.
+      if (this.#pending.size >= maxPending && request.method !== Method.ping) {
+        const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
+        request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+        continue;
+      }
+      const id = `s-${++this.#count}${this.#suffix}`;
+      request.id = id;
+      const pending = new Pending(id, request, now);
+      this.#pending.set(id, pending);
+      this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
+      taken.push(pending);
     }
-    const id = `s-${++this.#count}-${crypto.randomUUID()}`;
-    request.id = id;
-    const { method, timeoutMs, maxTotalMs } = request;
-    const sentAt = clock.now();
-    const pending = { id, method, request, sentAt, endsAt: sentAt + maxTotalMs, dueAt: 0, lane: 0 };
-    this.#pending.set(id, pending);
-    this.#deadlines.add(pending, Math.min(timeoutMs, maxTotalMs));
-    this.#submit(pending);
+    this.#submit(taken);
   }
 
-  readonly #send = ({ id, request }: Pending): void => {
-    const { method } = request;
-    let params: JsonObject | undefined;
-    try {
-      params = paramsOf(request, id);
-    } catch (error) {
-      // The params are the caller's: reading them may run its code.
-      return this.#reject(id, error);
+  /** Sends requests in order; those that belong to the same request of the client's in one go. */
+  readonly #send = (taken: Iterable<Pending>): void => {
+    let frames: OutboundFrame[] = [];
+    let relatedTo: RequestId | undefined = undefined;
+    for (const pending of taken) {
+      const { request } = pending;
+      pending.state = 'sent';
+      if (request.relatedTo !== relatedTo) {
+        this.#writeRequests(frames, relatedTo);
+        frames = [];
+        ({ relatedTo } = request);
+      }
+      try {
+        frames.push(frameOf(pending));
+      } catch (error) {
+        // The params are the caller's: reading them may run its code.
+        this.#reject(pending.id, error);
+      }
     }
-    this.#writer.send({
-      type: 'frames.send',
-      frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
-      relatedTo: request.relatedTo,
-      rejected: (error) => this.#reject(id, error),
-    });
+    this.#writeRequests(frames, relatedTo);
+  };
+
+  #writeRequests(frames: readonly OutboundFrame[], relatedTo: RequestId | undefined): void {
+    if (frames.length === 0) return;
+    const rejected = this.#rejected;
+    this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
+  }
+
+  readonly #rejected = (error: unknown, frame: OutboundFrame): void => {
+    if ('method' in frame && 'id' in frame) this.#reject(frame.id, error);
   };
 
   #reject(id: RequestId, cause: unknown): void {
@@ -204,9 +236,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Ends a request and tells the client, if the request has ever been sent. */
   #abort(pending: Pending, ending: Ending, reason: string): void {
     const { id, request } = pending;
-    const unsent = this.#held.has(pending);
     this.#end(id, ending);
-    if (unsent) return;
+    if (pending.state === 'held') return;
     const { meta } = request;
     const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
     this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
@@ -219,8 +250,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
       // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
       return;
     }
-    const leftMs = pending.endsAt - this.#options.clock.now();
-    this.#deadlines.add(pending, Math.max(0, Math.min(pending.request.timeoutMs, leftMs)));
+    const { timeoutMs, maxTotalMs } = pending.request;
+    const now = this.#options.clock.now();
+    const leftMs = pending.sentAt + maxTotalMs - now;
+    this.#deadlines.add(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
     const report: ProgressReport = {
       progress,
       ...(typeof total === 'number' ? { total } : {}),
@@ -242,14 +275,13 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #open(): void {
     this.#submit = this.#send;
-    for (const pending of this.#held) {
-      this.#held.delete(pending);
-      this.#send(pending);
-    }
+    this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
   }
 
   #close(error: RuntimeError): void {
-    this.#admit = (request) => request.settle({ ok: false, error });
+    this.#admit = (requests) => {
+      for (const request of requests) request.settle({ ok: false, error });
+    };
     this.#deadlines.clear();
     for (const pending of [...this.#pending.values()]) {
       this.#end(pending.id, 'cancelled');
@@ -262,7 +294,6 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const pending = this.#pending.get(id);
     if (!pending) return undefined;
     this.#pending.delete(id);
-    this.#held.delete(pending);
     this.#deadlines.remove(pending);
     this.#endings.set(id, ending);
     if (this.#endings.size > rememberedEndings) {
@@ -288,6 +319,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
 function fail(pending: Pending, error: RuntimeError): void {
   pending.request.settle({ ok: false, error });
+}
+
+function frameOf({ id, request }: Pending): OutboundFrame {
+  const { method } = request;
+  const params = paramsOf(request, id);
+  return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */

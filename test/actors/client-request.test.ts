@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { requestClient } from '../../src/actors/client-request.ts';
+import { AskedRequest, requestClient, sendAsked } from '../../src/actors/client-request.ts';
 import type { RequestSpec } from '../../src/actors/client-request.ts';
 import type { Ref } from '../../src/machines/port.ts';
-import type { ClientRequest, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 
@@ -34,13 +34,13 @@ function countedSignal() {
   return { controller, signal, listeners: () => listeners };
 }
 
-/** A request that must have been sent. */
-function ask(ref: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<ClientRequest>()) {
-  const before = open.size;
-  const result = requestClient(ref, given, open);
-  const request = [...open][before];
-  if (!request) throw new Error('it was not sent');
-  return { request, result, open };
+/** A request of somebody who keeps those that have no outcome. */
+function ask(correlation: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<AskedRequest>()) {
+  const settled = (request: AskedRequest) => void open.delete(request);
+  const request = new AskedRequest(given, { correlation, settled });
+  open.add(request);
+  sendAsked(correlation, [request]);
+  return { request, result: request.result, open };
 }
 
 const opened = (options = {}) => {
@@ -86,10 +86,9 @@ describe('a request as a promise', () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();
     controller.abort();
-    const open = new Set<ClientRequest>();
-    const result = requestClient(ref, { ...spec, signal }, open);
+    const result = requestClient(ref, { ...spec, signal });
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect([pending(), listeners(), open.size]).toEqual([0, 0, 0]);
+    expect([pending(), listeners()]).toEqual([0, 0]);
   });
 
   test('with a signal that fired before is never sent: a person would see it flash by', () => {
@@ -122,8 +121,7 @@ describe('a request as a promise', () => {
       const { ref, close } = opened({ maxPending: why === 'the bound is reached' ? 0 : 1 });
       if (why === 'the gate is closed') close();
       const { signal, listeners } = countedSignal();
-      const open = new Set<ClientRequest>();
-      const result = requestClient(ref, { ...spec, signal }, open);
+      const { result, open } = ask(ref, { ...spec, signal });
       expect([listeners(), open.size]).toEqual([0, 0]);
       await expect(result).rejects.toMatchObject({
         code: why === 'the bound is reached' ? 'LIMIT_EXCEEDED' : 'TRANSPORT_CLOSED',
@@ -133,11 +131,11 @@ describe('a request as a promise', () => {
 
   test('is kept while it has no outcome, whatever the outcome, beside the others', () => {
     const { ref, answer, fail, cancel, remoteCancel, clock, close } = opened();
-    const open = new Set<ClientRequest>();
+    const open = new Set<AskedRequest>();
     const [answered, failed, cancelled, remote, closed] = Array.from(
       { length: 5 },
       () => ask(ref, spec, open).request,
-    ) as [ClientRequest, ClientRequest, ClientRequest, ClientRequest, ClientRequest];
+    ) as [AskedRequest, AskedRequest, AskedRequest, AskedRequest, AskedRequest];
     const slow = ask(ref, { ...spec, timeoutMs: 10 }, open).request;
     expect(open.size).toBe(6);
     clock.increment(10);
@@ -157,8 +155,7 @@ describe('a request as a promise', () => {
     const { ref, actor } = opened();
     actor.stop();
     const { signal, listeners } = countedSignal();
-    const open = new Set<ClientRequest>();
-    const result = requestClient(ref, { ...spec, signal }, open);
+    const { result, open } = ask(ref, { ...spec, signal });
     expect([listeners(), open.size]).toEqual([0, 0]);
     const outcome = result.then(
       () => 'answered',

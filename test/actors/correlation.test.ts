@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { clientRequest, startCorrelation } from './client-requests.ts';
 
 const opened = (options = {}) => {
@@ -54,7 +55,9 @@ describe('a request of ours', () => {
     const { send, writer, wire, pending } = opened();
     const { ending } = send({ params: { a: 1n } });
     const [event] = writer.events;
-    if (event?.type === 'frames.send') event.rejected?.(new TypeError('BigInt'));
+    if (event?.type !== 'frames.send') expect.unreachable();
+    const [frame] = event.frames;
+    event.rejected?.(new TypeError('BigInt'), frame as OutboundFrame);
     expect(ending()).toBe('UNSERIALIZABLE');
     expect([wire(), pending()]).toEqual([['roots/list'], 0]);
   });
