@@ -41,7 +41,7 @@ export class AskedRequest implements ClientRequest {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
-  id: RequestId | undefined = undefined;
+  ticket: { readonly id: RequestId } | undefined = undefined;
   state: 'unsent' | 'sent' | 'settled' = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
   readonly result: Promise<JsonObject>;

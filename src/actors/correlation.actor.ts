@@ -1,8 +1,7 @@
 /**
  * The pending requests of ours: who asked, since when, until when, and which answer belongs to whom.
  *
- * Ids are `s-<n>-<uuid>`: the counter makes them readable in a log, the random part makes them impossible to guess and never repeats
- * after a restart. A `Map` keeps `1` and `"1"` apart.
+ * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly what they gave.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -24,6 +23,7 @@ import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
 import { DeadlineQueue, Expiring } from './deadline-queue.ts';
+import { RequestIds } from './request-ids.ts';
 
 export interface CorrelationOptions {
   /** Requests that may be pending at once. */
@@ -41,17 +41,24 @@ export interface PendingRequest {
 }
 
 class Pending extends Expiring implements PendingRequest {
-  readonly id: RequestId;
+  readonly number: number;
   readonly request: ClientRequest;
   readonly sentAt: number;
   /** Whether the client can know of it: before the gate is open it is held. */
   state: 'held' | 'sent' = 'held';
+  readonly #ids: RequestIds;
 
-  constructor(id: RequestId, request: ClientRequest, sentAt: number) {
+  constructor(ids: RequestIds, request: ClientRequest, sentAt: number) {
     super();
-    this.id = id;
+    this.#ids = ids;
+    this.number = ids.next();
     this.request = request;
     this.sentAt = sentAt;
+  }
+
+  /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
+  get id(): string {
+    return this.#ids.of(this.number);
   }
 
   get method(): string {
@@ -59,12 +66,13 @@ class Pending extends Expiring implements PendingRequest {
   }
 }
 
-type Ending = 'answered' | 'timedOut' | 'cancelled';
+/** How requests end that have no answer. */
+type Unanswered = 'timedOut' | 'cancelled';
 
-/** How many ended ids are remembered, to tell a late response from one that nobody asked for. */
-const rememberedEndings = 1024;
+/** How many of them are remembered, to tell a late response from a second one. */
+const rememberedUnanswered = 1024;
 
-/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by id. */
+/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by number, in the order of asking. */
 export function correlationActor(
   options: CorrelationOptions,
 ): Port<CorrelationEvent, CorrelationInput> {
@@ -72,14 +80,13 @@ export function correlationActor(
 }
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  readonly #pending = new Map<RequestId, Pending>();
-  readonly #endings = new Map<RequestId, Ending>();
+  readonly #pending = new Map<number, Pending>();
+  /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
+  readonly #unanswered = new Map<number, Unanswered>();
   readonly #deadlines: DeadlineQueue<Pending>;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
-  /** The end of every id, unlike that of any other session. */
-  readonly #suffix = `-${crypto.randomUUID()}`;
-  #count = 0;
+  readonly #ids = new RequestIds();
   /** What is done with new requests: they are taken, or refused once the session ends. */
   #admit: (requests: readonly ClientRequest[]) => void = this.#take;
   /** What is done with those that were taken: they are held until the gate is open, then sent. */
@@ -91,7 +98,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }
 
-  get view(): ReadonlyMap<RequestId, PendingRequest> {
+  get view(): ReadonlyMap<number, PendingRequest> {
     return this.#pending;
   }
 
@@ -130,10 +137,9 @@ class Correlation implements Behaviour<CorrelationEvent> {
         request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
         continue;
       }
-      const id = `s-${++this.#count}${this.#suffix}`;
-      request.id = id;
-      const pending = new Pending(id, request, now);
-      this.#pending.set(id, pending);
+      const pending = new Pending(this.#ids, request, now);
+      request.ticket = pending;
+      this.#pending.set(pending.number, pending);
       this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
       taken.push(pending);
     }
@@ -156,7 +162,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
         frames.push(frameOf(pending));
       } catch (error) {
         // The params are the caller's: reading them may run its code.
-        this.#reject(pending.id, error);
+        this.#reject(pending, error);
       }
     }
     this.#writeRequests(frames, relatedTo);
@@ -169,20 +175,23 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   readonly #rejected = (error: unknown, frame: OutboundFrame): void => {
-    if ('method' in frame && 'id' in frame) this.#reject(frame.id, error);
+    const pending = 'id' in frame ? this.#find(frame.id) : undefined;
+    if (pending) this.#reject(pending, error);
   };
 
-  #reject(id: RequestId, cause: unknown): void {
-    const pending = this.#end(id, 'cancelled');
-    if (!pending) return;
+  #reject(pending: Pending, cause: unknown): void {
+    this.#end(pending, 'cancelled');
     if (cause instanceof RuntimeError) return fail(pending, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
   }
 
   #receive({ id, outcome }: InboundResponse): void {
-    const pending = this.#end(id, 'answered');
-    if (!pending) return this.#unmatched(id, outcome);
+    const number = this.#ids.read(id);
+    if (number === undefined) return this.#unknown(id, outcome);
+    const pending = this.#pending.get(number);
+    if (!pending) return this.#unexpected(id, this.#unanswered.get(number));
+    this.#forget(pending);
     if (outcome.ok) return pending.request.settle(outcome);
     if ('malformed' in outcome) {
       const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
@@ -193,15 +202,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
     fail(pending, new RuntimeError('REQUEST_FAILED', text, { remote: outcome.error }));
   }
 
-  #unmatched(id: RequestId, outcome: InboundResponse['outcome']): void {
-    const ending = this.#endings.get(id);
-    if (ending === 'answered') {
+  /** A response to a request that has ended. */
+  #unexpected(id: RequestId, ending: Unanswered | undefined): void {
+    if (ending === undefined) {
       return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
     }
-    if (ending !== undefined) {
-      const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
-      return this.#report('response.late', message);
-    }
+    const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
+    this.#report('response.late', message);
+  }
+
+  #unknown(id: RequestId, outcome: InboundResponse['outcome']): void {
     this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
@@ -213,7 +223,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #cancel(request: ClientRequest, reason: string): void {
-    const pending = request.id === undefined ? undefined : this.#pending.get(request.id);
+    const pending = this.#find(request.ticket?.id);
     if (!pending) return;
     this.#abort(pending, 'cancelled', reason);
     fail(pending, new RuntimeError('CANCELLED', `${pending.method} was cancelled: ${reason}`));
@@ -234,9 +244,9 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** Ends a request and tells the client, if the request has ever been sent. */
-  #abort(pending: Pending, ending: Ending, reason: string): void {
+  #abort(pending: Pending, ending: Unanswered, reason: string): void {
     const { id, request } = pending;
-    this.#end(id, ending);
+    this.#end(pending, ending);
     if (pending.state === 'held') return;
     const { meta } = request;
     const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
@@ -245,7 +255,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#pending.get(progressToken as RequestId);
+    const pending = this.#find(progressToken);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
       // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
       return;
@@ -263,11 +273,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #remoteCancelled(id: RequestId, reason: unknown): void {
-    const pending = this.#end(id, 'cancelled');
+    const pending = this.#find(id);
     if (!pending) {
       const message = `The client cancelled ${describe(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
+    this.#end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client will not answer ${pending.method}${why}`;
     fail(pending, new RuntimeError('REMOTE_CANCELLED', message));
@@ -284,25 +295,29 @@ class Correlation implements Behaviour<CorrelationEvent> {
     };
     this.#deadlines.clear();
     for (const pending of [...this.#pending.values()]) {
-      this.#end(pending.id, 'cancelled');
+      this.#end(pending, 'cancelled');
       fail(pending, error);
     }
   }
 
-  /** Takes a request out of the books. */
-  #end(id: RequestId, ending: Ending): Pending | undefined {
-    const pending = this.#pending.get(id);
-    if (!pending) return undefined;
-    this.#pending.delete(id);
+  /** The pending request that an id belongs to. */
+  #find(id: unknown): Pending | undefined {
+    const number = this.#ids.read(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** Takes a request out of the books that ends without an answer. */
+  #end(pending: Pending, ending: Unanswered): void {
+    this.#forget(pending);
+    this.#unanswered.set(pending.number, ending);
+    if (this.#unanswered.size <= rememberedUnanswered) return;
+    const [oldest] = this.#unanswered.keys();
+    if (oldest !== undefined) this.#unanswered.delete(oldest);
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending.number);
     this.#deadlines.remove(pending);
-    this.#endings.set(id, ending);
-    if (this.#endings.size > rememberedEndings) {
-      for (const oldest of this.#endings.keys()) {
-        this.#endings.delete(oldest);
-        break;
-      }
-    }
-    return pending;
   }
 
   #write(frame: OutboundFrame, relatedTo?: RequestId): void {

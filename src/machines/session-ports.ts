@@ -80,7 +80,7 @@ export interface ClientRequest {
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
   /** Set once it is taken. */
-  id?: RequestId | undefined;
+  ticket?: { readonly id: RequestId } | undefined;
 }
 
 export type RequestOutcome =

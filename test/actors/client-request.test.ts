@@ -53,7 +53,7 @@ describe('a request as a promise', () => {
   test('resolves with the result', async () => {
     const { ref, answer } = opened();
     const { request, result } = ask(ref, spec);
-    answer(request.id, { roots: [] });
+    answer(request.ticket?.id, { roots: [] });
     await expect(result).resolves.toEqual({ roots: [] });
   });
 
@@ -106,7 +106,7 @@ describe('a request as a promise', () => {
     const { controller, signal, listeners } = countedSignal();
     const { request } = ask(ref, { ...spec, signal });
     expect(listeners()).toBe(1);
-    if (how === 'answered') answer(request.id);
+    if (how === 'answered') answer(request.ticket?.id);
     else if (how === 'closed') close();
     else clock.increment(1000);
     expect(listeners()).toBe(0);
@@ -140,14 +140,14 @@ describe('a request as a promise', () => {
     expect(open.size).toBe(6);
     clock.increment(10);
     expect(open).not.toContain(slow);
-    answer(answered.id);
-    fail(failed.id, { error: { code: 1, message: 'no' } });
+    answer(answered.ticket?.id);
+    fail(failed.ticket?.id, { error: { code: 1, message: 'no' } });
     cancel(cancelled);
-    remoteCancel(remote.id ?? '');
+    remoteCancel(remote.ticket?.id ?? '');
     expect([...open]).toEqual([closed]);
     close();
     expect(open.size).toBe(0);
-    answer(closed.id);
+    answer(closed.ticket?.id);
     expect(open.size).toBe(0);
   });
 
@@ -179,14 +179,14 @@ describe('a progress callback that throws', () => {
       },
     });
     const other = ask(ref, spec);
-    progress({ progressToken: request.id, progress: 1 });
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     expect(open.size).toBe(0);
-    progress({ progressToken: request.id, progress: 2 });
+    progress({ progressToken: request.ticket?.id, progress: 2 });
     await expect(result).rejects.toBe(thrown);
     expect(heard).toBe(1);
-    answer(other.request.id, { fine: true });
+    answer(other.request.ticket?.id, { fine: true });
     await expect(other.result).resolves.toEqual({ fine: true });
-    answer(request.id);
+    answer(request.ticket?.id);
     expect(errors).toEqual([]);
   });
 
@@ -198,12 +198,12 @@ describe('a progress callback that throws', () => {
         throw new Error('secret');
       },
     });
-    progress({ progressToken: request.id, progress: 1 });
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     expect(frames().slice(1)).toEqual([
       {
         jsonrpc: '2.0',
         method: 'notifications/cancelled',
-        params: { requestId: request.id, reason: expect.not.stringContaining('secret') as string },
+        params: { requestId: request.ticket?.id, reason: expect.not.stringContaining('secret') as string },
       },
     ]);
     expect(pending()).toBe(0);
