@@ -34,15 +34,17 @@ function caseOf(pending: number): MicroCase {
   let settled = 0;
   const ask = () =>
     correlation.send({
-      type: 'request.send',
-      request: {
-        method: 'roots/list',
-        timeoutMs: minute,
-        maxTotalMs: 10 * minute,
-        settle: () => {
-          settled++;
+      type: 'requests.send',
+      requests: [
+        {
+          method: 'roots/list',
+          timeoutMs: minute,
+          maxTotalMs: 10 * minute,
+          settle: () => {
+            settled++;
+          },
         },
-      },
+      ],
     });
   for (let asked = 0; asked < pending; asked++) ask();
   let answered = 0;
@@ -50,8 +52,8 @@ function caseOf(pending: number): MicroCase {
     const id = sent[answered++];
     if (id === undefined) throw new Error('nothing is pending');
     correlation.send({
-      type: 'response.received',
-      response: { kind: 'response', id, outcome: { ok: true, result: { roots: [] } } },
+      type: 'responses.received',
+      responses: [{ kind: 'response', id, outcome: { ok: true, result: { roots: [] } } }],
     });
     // The ids of what is over are let go now and then.
     if (answered > 1_000_000) {

@@ -4,13 +4,13 @@
  */
 import type { Ref } from '../machines/port.ts';
 import type { RootsRef } from '../machines/session.machine.ts';
-import type { ClientRequest, CorrelationEvent, WriterEvent } from '../machines/session-ports.ts';
+import type { CorrelationEvent, WriterEvent } from '../machines/session-ports.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { withMeta } from '../protocol/meta.ts';
-import { refused, requestClient } from './client-request.ts';
-import type { RequestSpec } from './client-request.ts';
+import { AskedRequest, abortedBefore, refused, sendAsked } from './client-request.ts';
+import type { Asker, RequestSpec } from './client-request.ts';
 
 /** What all calls of a session share. */
 export interface CallScope {
@@ -63,7 +63,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
-export class Call {
+export class Call implements Asker {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -78,7 +78,9 @@ export class Call {
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the client and has no answer to yet. */
-  #asked: Set<ClientRequest> | undefined;
+  #asked: Set<AskedRequest> | undefined;
+  /** Those of them that go to the client at the end of this turn, together. */
+  #unsent: AskedRequest[] | undefined;
   #endedBy: unknown;
 
   constructor(
@@ -109,18 +111,22 @@ export class Call {
   }
 
   /** The client's request to whose stream belongs what is sent on this call's behalf. */
-  protected get relatedTo(): RequestId | undefined {
+  get relatedTo(): RequestId | undefined {
     return this.id;
   }
 
   /** What everything that is sent on this call's behalf carries in its `_meta`. */
-  protected get meta(): JsonObject | undefined {
+  get meta(): JsonObject | undefined {
     return undefined;
   }
 
   /** The task that this call is the work of, where it is one's. */
   get task(): TaskHandle | undefined {
     return undefined;
+  }
+
+  get correlation(): Ref<CorrelationEvent> {
+    return this.scope.correlation;
   }
 
   /**
@@ -134,15 +140,30 @@ export class Call {
       const message = `${spec.method} was not sent: the request that it belongs to has ended`;
       return refused(new RuntimeError('CANCELLED', message));
     }
-    this.#asked ??= new Set();
-    const { relatedTo, meta } = this;
-    const asked = requestClient(this.scope.correlation, { ...spec, relatedTo, meta }, this.#asked);
-    if (this.state === 'running' && this.#asked.size > 0) this.scope.park(this);
-    const answered = () => {
-      if (this.state === 'parked' && this.#asked?.size === 0) this.scope.resume(this);
-    };
-    asked.then(answered, answered);
-    return asked;
+    const aborted = abortedBefore(spec);
+    if (aborted) return aborted;
+    const request = new AskedRequest(spec, this);
+    (this.#asked ??= new Set()).add(request);
+    if (this.#unsent) {
+      this.#unsent.push(request);
+    } else {
+      this.#unsent = [request];
+      queueMicrotask(() => this.#sendAsked());
+    }
+    if (this.state === 'running') this.scope.park(this);
+    return request.result;
+  }
+
+  #sendAsked(): void {
+    const requests = this.#unsent;
+    this.#unsent = undefined;
+    if (requests) sendAsked(this.scope.correlation, requests);
+  }
+
+  /** One of its requests has an outcome. */
+  settled(request: AskedRequest): void {
+    this.#asked?.delete(request);
+    if (this.state === 'parked' && this.#asked?.size === 0) this.scope.resume(this);
   }
 
   /**
@@ -151,6 +172,8 @@ export class Call {
    */
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     if (this.state === 'ended') return;
+    // What it has asked before goes first.
+    this.#sendAsked();
     const { relatedTo, meta } = this;
     this.scope.writer.send({
       type: 'frames.send',
@@ -181,10 +204,6 @@ export class Call {
 
   #cancelAsked(reason: string): void {
     if (!this.#asked) return;
-    for (const request of [...this.#asked]) this.#cancelRequest(request, reason);
-  }
-
-  #cancelRequest(request: ClientRequest, reason: string): void {
-    this.scope.correlation.send({ type: 'request.cancel', request, reason });
+    for (const request of [...this.#asked]) request.cancel(reason);
   }
 }

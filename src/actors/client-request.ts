@@ -1,16 +1,17 @@
 /** A request to the client as a promise: what handlers and the roots machine's `ask` await. */
 import type { Ref } from '../machines/port.ts';
-import type { ClientRequest, CorrelationEvent, ProgressReport } from '../machines/session-ports.ts';
+import type {
+  ClientRequest,
+  CorrelationEvent,
+  ProgressReport,
+  RequestOutcome,
+} from '../machines/session-ports.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 
 export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
-  /** See {@link ClientRequest.relatedTo}. */
-  readonly relatedTo?: RequestId | undefined;
-  /** See {@link ClientRequest.meta}. */
-  readonly meta?: JsonObject | undefined;
   /** See {@link ClientRequest.timeoutMs}. */
   readonly timeoutMs: number;
   /** See {@link ClientRequest.maxTotalMs}. */
@@ -20,56 +21,134 @@ export interface RequestSpec {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** On whose behalf something is asked. */
+export interface Asker {
+  readonly correlation: Ref<CorrelationEvent>;
+  /** See {@link ClientRequest.relatedTo}. */
+  readonly relatedTo?: RequestId | undefined;
+  /** See {@link ClientRequest.meta}. */
+  readonly meta?: JsonObject | undefined;
+  /** Hears of each of its requests that has an outcome. */
+  settled?(request: AskedRequest): void;
+}
+
+/** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
+export class AskedRequest implements ClientRequest {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly relatedTo: RequestId | undefined;
+  readonly meta: JsonObject | undefined;
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+  readonly onProgress: ((progress: ProgressReport) => void) | undefined;
+  ticket: { readonly id: RequestId } | undefined = undefined;
+  state: 'unsent' | 'sent' | 'settled' = 'unsent';
+  /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
+  readonly result: Promise<JsonObject>;
+  readonly #asker: Asker;
+  readonly #signal: AbortSignal | undefined;
+  #resolve!: (result: JsonObject) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(spec: RequestSpec, asker: Asker) {
+    this.method = spec.method;
+    this.params = spec.params;
+    this.relatedTo = asker.relatedTo;
+    this.meta = asker.meta;
+    this.timeoutMs = spec.timeoutMs;
+    this.maxTotalMs = spec.maxTotalMs;
+    const { onProgress, signal } = spec;
+    this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));
+    this.#asker = asker;
+    this.#signal = signal;
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    signal?.addEventListener('abort', this);
+  }
+
+  settle(outcome: RequestOutcome): void {
+    if (outcome.ok) {
+      this.#resolve(outcome.result);
+      this.#end();
+    } else {
+      this.#fail(outcome.error);
+    }
+  }
+
+  /** Ends it. The client is told, if it has heard of it. */
+  cancel(reason: string): void {
+    const { correlation } = this.#asker;
+    if (this.state === 'sent') correlation.send({ type: 'request.cancel', request: this, reason });
+    else if (this.state === 'unsent') this.#fail(unsent('CANCELLED', this.method, reason));
+  }
+
+  /** Takes the event of its signal. */
+  handleEvent(): void {
+    this.cancel(describeReason(this.#signal?.reason));
+  }
+
+  /** An error thrown by a progress callback is its request's, not the correlation actor's. */
+  #report(onProgress: (progress: ProgressReport) => void, progress: ProgressReport): void {
+    try {
+      onProgress(progress);
+    } catch (error) {
+      forgettable(this.result);
+      this.#reject(error);
+      this.cancel('its progress callback failed');
+    }
+  }
+
+  #fail(error: RuntimeError): void {
+    forgettable(this.result);
+    this.#reject(error);
+    this.#end();
+  }
+
+  #end(): void {
+    this.state = 'settled';
+    this.#signal?.removeEventListener('abort', this);
+    this.#asker.settled?.(this);
+  }
+}
+
+/** Hands requests to the correlation actor, but for those that were cancelled before. */
+export function sendAsked(
+  correlation: Ref<CorrelationEvent>,
+  requests: readonly AskedRequest[],
+): void {
+  const due = requests.filter(({ state }) => state === 'unsent');
+  if (correlation.getSnapshot().status === 'active') {
+    for (const request of due) request.state = 'sent';
+    if (due.length > 0) correlation.send({ type: 'requests.send', requests: due });
+  } else {
+    for (const request of due) {
+      const error = unsent('TRANSPORT_CLOSED', request.method, 'the session has ended');
+      request.settle({ ok: false, error });
+    }
+  }
+}
+
 /**
- * Hands a request to the correlation actor and gives its result.
- * @param open where the request is kept while it has no outcome
+ * Asks the client something on nobody's behalf, at once.
  * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
  */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
-  { method, params, relatedTo, meta, timeoutMs, maxTotalMs, onProgress, signal }: RequestSpec,
-  open?: Set<ClientRequest>,
+  spec: RequestSpec,
 ): Promise<JsonObject> {
-  if (signal?.aborted) {
-    const message = `${method} was not sent: ${describeReason(signal.reason)}`;
-    return refused(new RuntimeError('CANCELLED', message));
-  }
-  if (correlation.getSnapshot().status !== 'active') {
-    const message = `${method} was not sent: the session has ended`;
-    return refused(new RuntimeError('TRANSPORT_CLOSED', message));
-  }
-  const { promise, resolve, reject } = deferred<JsonObject>();
-  const cancel = (reason: unknown) =>
-    correlation.send({ type: 'request.cancel', request, reason: describeReason(reason) });
-  const onAbort = () => cancel(signal?.reason);
-  /** An error thrown by a progress callback is its request's, not the correlation actor's. */
-  const report = (progress: ProgressReport) => {
-    try {
-      onProgress?.(progress);
-    } catch (error) {
-      reject(error);
-      cancel('its progress callback failed');
-    }
-  };
-  const request: ClientRequest = {
-    method,
-    relatedTo,
-    meta,
-    timeoutMs,
-    maxTotalMs,
-    ...(params ? { params } : {}),
-    ...(onProgress ? { onProgress: report } : {}),
-    settle: (outcome) => {
-      signal?.removeEventListener('abort', onAbort);
-      open?.delete(request);
-      if (outcome.ok) resolve(outcome.result);
-      else reject(outcome.error);
-    },
-  };
-  signal?.addEventListener('abort', onAbort);
-  open?.add(request);
-  correlation.send({ type: 'request.send', request });
-  return promise;
+  const aborted = abortedBefore(spec);
+  if (aborted) return aborted;
+  const request = new AskedRequest(spec, { correlation });
+  sendAsked(correlation, [request]);
+  return request.result;
+}
+
+/** The promise of a request whose signal has fired already; undefined where it has not. */
+export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
+  if (!signal?.aborted) return undefined;
+  return refused(unsent('CANCELLED', method, describeReason(signal.reason)));
 }
 
 /** The promise of a request that is not sent. A caller that forgets it does not end the process. */
@@ -83,15 +162,8 @@ export function forgettable<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-function deferred<T>() {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
+function unsent(code: 'CANCELLED' | 'TRANSPORT_CLOSED', method: string, why: string): RuntimeError {
+  return new RuntimeError(code, `${method} was not sent: ${why}`);
 }
 
 /** An abort reason as text for the client: never a stack. */

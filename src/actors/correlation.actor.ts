@@ -1,8 +1,7 @@
 /**
  * The pending requests of ours: who asked, since when, until when, and which answer belongs to whom.
  *
- * Ids are `s-<n>-<uuid>`: the counter makes them readable in a log, the random part makes them impossible to guess and never repeats
- * after a restart. A `Map` keeps `1` and `"1"` apart.
+ * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly what they gave.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -23,8 +22,8 @@ import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../p
 import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
-import type { Expiring } from './deadline-queue.ts';
+import { DeadlineQueue, Expiring } from './deadline-queue.ts';
+import { RequestIds } from './request-ids.ts';
 
 export interface CorrelationOptions {
   /** Requests that may be pending at once. */
@@ -43,18 +42,39 @@ export interface PendingRequest {
   readonly request: Pick<ClientRequest, 'relatedTo'>;
 }
 
-interface Pending extends Omit<PendingRequest, 'dueAt'>, Expiring {
+class Pending extends Expiring implements PendingRequest {
+  readonly number: number;
   readonly request: ClientRequest;
-  /** When it ends whatever progress comes. */
-  readonly endsAt: number;
+  readonly sentAt: number;
+  /** Whether the client can know of it: before the gate is open it is held. */
+  state: 'held' | 'sent' = 'held';
+  readonly #ids: RequestIds;
+
+  constructor(ids: RequestIds, request: ClientRequest, sentAt: number) {
+    super();
+    this.#ids = ids;
+    this.number = ids.next();
+    this.request = request;
+    this.sentAt = sentAt;
+  }
+
+  /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
+  get id(): string {
+    return this.#ids.of(this.number);
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
 }
 
-type Ending = 'answered' | 'timedOut' | 'cancelled';
+/** How requests end that have no answer. */
+type Unanswered = 'timedOut' | 'cancelled';
 
-/** How many ended ids are remembered, to tell a late response from one that nobody asked for. */
-const rememberedEndings = 1024;
+/** How many of them are remembered, to tell a late response from a second one. */
+const rememberedUnanswered = 1024;
 
-/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by id. */
+/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by number, in the order of asking. */
 export function correlationActor(
   options: CorrelationOptions,
 ): Port<CorrelationEvent, CorrelationInput> {
@@ -62,18 +82,17 @@ export function correlationActor(
 }
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  readonly #pending = new Map<RequestId, Pending>();
-  /** Taken before the gate is open: sent, in order, when it opens. */
-  readonly #held = new Set<Pending>();
-  readonly #endings = new Map<RequestId, Ending>();
+  readonly #pending = new Map<number, Pending>();
+  /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
+  readonly #unanswered = new Map<number, Unanswered>();
   readonly #deadlines: DeadlineQueue<Pending>;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
-  #count = 0;
-  /** What is done with a new request: taken, or refused once the session ends. */
-  #admit: (request: ClientRequest) => void = this.#take;
-  /** What is done with one that was taken: held until the gate is open, then sent. */
-  #submit: (pending: Pending) => void = (pending) => this.#held.add(pending);
+  readonly #ids = new RequestIds();
+  /** What is done with new requests: they are taken, or refused once the session ends. */
+  #admit: (requests: readonly ClientRequest[]) => void = this.#take;
+  /** What is done with those that were taken: they are held until the gate is open, then sent. */
+  #submit: (taken: readonly Pending[]) => void = () => {};
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
@@ -81,16 +100,17 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }
 
-  get view(): ReadonlyMap<RequestId, PendingRequest> {
+  get view(): ReadonlyMap<number, PendingRequest> {
     return this.#pending;
   }
 
   receive(event: CorrelationEvent): void {
     switch (event.type) {
-      case 'request.send':
-        return this.#admit(event.request);
-      case 'response.received':
-        return this.#receive(event.response);
+      case 'requests.send':
+        return this.#admit(event.requests);
+      case 'responses.received':
+        for (const response of event.responses) this.#receive(response);
+        return;
       case 'request.cancel':
         return this.#cancel(event.request, event.reason);
       case 'progress.received':
@@ -108,51 +128,72 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#close(new RuntimeError('TRANSPORT_CLOSED', 'The session has ended'));
   }
 
-  #take(request: ClientRequest): void {
+  #take(requests: readonly ClientRequest[]): void {
     const { maxPending, clock } = this.#options;
-    // A ping passes: whether the client is there must be known also when it owes many answers.
-    if (this.#pending.size >= maxPending && request.method !== Method.ping) {
-      const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
-      return request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+    const now = clock.now();
+    const taken: Pending[] = [];
+    for (const request of requests) {
+      // A ping passes: whether the client is there must be known also when it owes many answers.
+      if (this.#pending.size >= maxPending && request.method !== Method.ping) {
+        const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
+        request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+        continue;
+      }
+      const pending = new Pending(this.#ids, request, now);
+      request.ticket = pending;
+      this.#pending.set(pending.number, pending);
+      this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
+      taken.push(pending);
     }
-    const id = `s-${++this.#count}-${crypto.randomUUID()}`;
-    request.id = id;
-    const { method, timeoutMs, maxTotalMs } = request;
-    const sentAt = clock.now();
-    const pending = { id, method, request, sentAt, endsAt: sentAt + maxTotalMs, dueAt: 0, lane: 0 };
-    this.#pending.set(id, pending);
-    this.#deadlines.add(pending, Math.min(timeoutMs, maxTotalMs));
-    this.#submit(pending);
+    this.#submit(taken);
   }
 
-  readonly #send = ({ id, request }: Pending): void => {
-    const { method } = request;
-    let params: JsonObject | undefined;
-    try {
-      params = paramsOf(request, id);
-    } catch (error) {
-      // The params are the caller's: reading them may run its code.
-      return this.#reject(id, error);
+  /** Sends requests in order; those that belong to the same request of the client's in one go. */
+  readonly #send = (taken: Iterable<Pending>): void => {
+    let frames: OutboundFrame[] = [];
+    let relatedTo: RequestId | undefined = undefined;
+    for (const pending of taken) {
+      const { request } = pending;
+      pending.state = 'sent';
+      if (request.relatedTo !== relatedTo) {
+        this.#writeRequests(frames, relatedTo);
+        frames = [];
+        ({ relatedTo } = request);
+      }
+      try {
+        frames.push(frameOf(pending));
+      } catch (error) {
+        // The params are the caller's: reading them may run its code.
+        this.#reject(pending, error);
+      }
     }
-    this.#writer.send({
-      type: 'frames.send',
-      frames: [params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method }],
-      relatedTo: request.relatedTo,
-      rejected: (error) => this.#reject(id, error),
-    });
+    this.#writeRequests(frames, relatedTo);
   };
 
-  #reject(id: RequestId, cause: unknown): void {
-    const pending = this.#end(id, 'cancelled');
-    if (!pending) return;
+  #writeRequests(frames: readonly OutboundFrame[], relatedTo: RequestId | undefined): void {
+    if (frames.length === 0) return;
+    const rejected = this.#rejected;
+    this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
+  }
+
+  readonly #rejected = (error: unknown, frame: OutboundFrame): void => {
+    const pending = 'id' in frame ? this.#find(frame.id) : undefined;
+    if (pending) this.#reject(pending, error);
+  };
+
+  #reject(pending: Pending, cause: unknown): void {
+    this.#end(pending, 'cancelled');
     if (cause instanceof RuntimeError) return fail(pending, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
   }
 
   #receive({ id, outcome }: InboundResponse): void {
-    const pending = this.#end(id, 'answered');
-    if (!pending) return this.#unmatched(id, outcome);
+    const number = this.#ids.read(id);
+    if (number === undefined) return this.#unknown(id, outcome);
+    const pending = this.#pending.get(number);
+    if (!pending) return this.#unexpected(id, this.#unanswered.get(number));
+    this.#forget(pending);
     if (outcome.ok) return pending.request.settle(outcome);
     if ('malformed' in outcome) {
       const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
@@ -163,15 +204,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
     fail(pending, new RuntimeError('REQUEST_FAILED', text, { remote: outcome.error }));
   }
 
-  #unmatched(id: RequestId, outcome: InboundResponse['outcome']): void {
-    const ending = this.#endings.get(id);
-    if (ending === 'answered') {
+  /** A response to a request that has ended. */
+  #unexpected(id: RequestId, ending: Unanswered | undefined): void {
+    if (ending === undefined) {
       return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
     }
-    if (ending !== undefined) {
-      const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
-      return this.#report('response.late', message);
-    }
+    const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
+    this.#report('response.late', message);
+  }
+
+  #unknown(id: RequestId, outcome: InboundResponse['outcome']): void {
     this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
@@ -183,7 +225,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #cancel(request: ClientRequest, reason: string): void {
-    const pending = request.id === undefined ? undefined : this.#pending.get(request.id);
+    const pending = this.#find(request.ticket?.id);
     if (!pending) return;
     this.#abort(pending, 'cancelled', reason);
     fail(pending, new RuntimeError('CANCELLED', `${pending.method} was cancelled: ${reason}`));
@@ -204,11 +246,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** Ends a request and tells the client, if the request has ever been sent. */
-  #abort(pending: Pending, ending: Ending, reason: string): void {
+  #abort(pending: Pending, ending: Unanswered, reason: string): void {
     const { id, request } = pending;
-    const unsent = this.#held.has(pending);
-    this.#end(id, ending);
-    if (unsent) return;
+    this.#end(pending, ending);
+    if (pending.state === 'held') return;
     const { meta } = request;
     const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
     this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
@@ -216,13 +257,15 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#pending.get(progressToken as RequestId);
+    const pending = this.#find(progressToken);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
       // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
       return;
     }
-    const leftMs = pending.endsAt - this.#options.clock.now();
-    this.#deadlines.add(pending, Math.max(0, Math.min(pending.request.timeoutMs, leftMs)));
+    const { timeoutMs, maxTotalMs } = pending.request;
+    const now = this.#options.clock.now();
+    const leftMs = pending.sentAt + maxTotalMs - now;
+    this.#deadlines.add(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
     const report: ProgressReport = {
       progress,
       ...(typeof total === 'number' ? { total } : {}),
@@ -232,11 +275,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #remoteCancelled(id: RequestId, reason: unknown): void {
-    const pending = this.#end(id, 'cancelled');
+    const pending = this.#find(id);
     if (!pending) {
       const message = `The client cancelled ${describe(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
+    this.#end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client will not answer ${pending.method}${why}`;
     fail(pending, new RuntimeError('REMOTE_CANCELLED', message));
@@ -244,36 +288,38 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #open(): void {
     this.#submit = this.#send;
-    for (const pending of this.#held) {
-      this.#held.delete(pending);
-      this.#send(pending);
-    }
+    this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
   }
 
   #close(error: RuntimeError): void {
-    this.#admit = (request) => request.settle({ ok: false, error });
+    this.#admit = (requests) => {
+      for (const request of requests) request.settle({ ok: false, error });
+    };
     this.#deadlines.clear();
     for (const pending of [...this.#pending.values()]) {
-      this.#end(pending.id, 'cancelled');
+      this.#end(pending, 'cancelled');
       fail(pending, error);
     }
   }
 
-  /** Takes a request out of the books. */
-  #end(id: RequestId, ending: Ending): Pending | undefined {
-    const pending = this.#pending.get(id);
-    if (!pending) return undefined;
-    this.#pending.delete(id);
-    this.#held.delete(pending);
+  /** The pending request that an id belongs to. */
+  #find(id: unknown): Pending | undefined {
+    const number = this.#ids.read(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** Takes a request out of the books that ends without an answer. */
+  #end(pending: Pending, ending: Unanswered): void {
+    this.#forget(pending);
+    this.#unanswered.set(pending.number, ending);
+    if (this.#unanswered.size <= rememberedUnanswered) return;
+    const [oldest] = this.#unanswered.keys();
+    if (oldest !== undefined) this.#unanswered.delete(oldest);
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending.number);
     this.#deadlines.remove(pending);
-    this.#endings.set(id, ending);
-    if (this.#endings.size > rememberedEndings) {
-      for (const oldest of this.#endings.keys()) {
-        this.#endings.delete(oldest);
-        break;
-      }
-    }
-    return pending;
   }
 
   #write(frame: OutboundFrame, relatedTo?: RequestId): void {
@@ -290,6 +336,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
 function fail(pending: Pending, error: RuntimeError): void {
   pending.request.settle({ ok: false, error });
+}
+
+function frameOf({ id, request }: Pending): OutboundFrame {
+  const { method } = request;
+  const params = paramsOf(request, id);
+  return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */

@@ -1,22 +1,55 @@
 /**
  * Deadlines of many things with one timer.
  *
- * Things with the same duration expire in the order in which they were added, so each duration is a lane whose head is next,
+ * Things with the same duration expire in the order in which they were added, so each duration is a lane whose first is next,
  * and adding or removing costs the same at ten things and at a hundred thousand. A heap would need a removal per answer; a timer per
  * request costs more than the request.
  */
 import type { Clock } from './clock.ts';
 
-/** What can be queued; the queue keeps its place on it. */
-export interface Expiring {
+/** What can be queued; the queue keeps its place on it, because a set of places would cost more than what it holds. */
+export class Expiring {
   /** When it is due, in the clock's milliseconds. */
-  dueAt: number;
-  /** The duration that it was last added with. */
-  lane: number;
+  dueAt = 0;
+  /** Where it stands; undefined while it is not queued. */
+  lane: Lane | undefined = undefined;
+  previous: Expiring | undefined = undefined;
+  next: Expiring | undefined = undefined;
 }
 
+/** What has the same duration, in the order in which it was added. */
+class Lane {
+  readonly durationMs: number;
+  first: Expiring | undefined = undefined;
+  last: Expiring | undefined = undefined;
+
+  constructor(durationMs: number) {
+    this.durationMs = durationMs;
+  }
+
+  push(item: Expiring): void {
+    item.lane = this;
+    item.previous = this.last;
+    if (this.last) this.last.next = item;
+    else this.first = item;
+    this.last = item;
+  }
+
+  delete(item: Expiring): void {
+    const { previous, next } = item;
+    if (previous) previous.next = next;
+    else this.first = next;
+    if (next) next.previous = previous;
+    else this.last = previous;
+    item.lane = item.previous = item.next = undefined;
+  }
+}
+
+/** So many lanes may stay though they are empty: nearly always the same few durations come again. */
+const keptLanes = 8;
+
 export class DeadlineQueue<T extends Expiring> {
-  readonly #lanes = new Map<number, Set<T>>();
+  readonly #lanes = new Map<number, Lane>();
   readonly #clock: Clock;
   readonly #onDue: (item: T) => void;
   #timer: unknown;
@@ -28,30 +61,40 @@ export class DeadlineQueue<T extends Expiring> {
     this.#onDue = onDue;
   }
 
-  /** Adds an item that is due in `durationMs`, or moves it where it is queued already. */
-  add(item: T, durationMs: number): void {
+  /**
+   * Adds an item that is due in `durationMs`, or moves it where it is queued already.
+   * @param now what the clock says, where it has just been asked
+   */
+  add(item: T, durationMs: number, now = this.#clock.now()): void {
     this.remove(item);
-    item.dueAt = this.#clock.now() + durationMs;
-    item.lane = durationMs;
-    const lane = this.#lanes.get(durationMs);
-    if (lane) lane.add(item);
-    else this.#lanes.set(durationMs, new Set([item]));
+    item.dueAt = now + durationMs;
+    this.#laneOf(durationMs).push(item);
     if (item.dueAt < this.#wakeAt) this.#wake(item.dueAt);
   }
 
   /** Takes an item out. The timer is left alone: it finds nothing due, and goes to the next. */
   remove(item: T): void {
-    const lane = this.#lanes.get(item.lane);
-    if (lane?.delete(item) && lane.size === 0) this.#lanes.delete(item.lane);
+    const { lane } = item;
+    if (!lane) return;
+    lane.delete(item);
+    if (!lane.first && this.#lanes.size > keptLanes) this.#lanes.delete(lane.durationMs);
   }
 
   /** Takes everything out and stops the timer. */
   clear(): void {
-    // Each lane too: it may be walked right now.
-    for (const lane of this.#lanes.values()) lane.clear();
+    for (const lane of this.#lanes.values()) while (lane.first) lane.delete(lane.first);
     this.#lanes.clear();
     this.#wakeAt = Infinity;
     this.#clock.clearTimeout(this.#timer);
+  }
+
+  #laneOf(durationMs: number): Lane {
+    let lane = this.#lanes.get(durationMs);
+    if (!lane) {
+      lane = new Lane(durationMs);
+      this.#lanes.set(durationMs, lane);
+    }
+    return lane;
   }
 
   #wake(at: number): void {
@@ -66,10 +109,9 @@ export class DeadlineQueue<T extends Expiring> {
     this.#wakeAt = Infinity;
     const now = this.#clock.now();
     for (const lane of [...this.#lanes.values()]) {
-      for (const item of lane) {
-        if (item.dueAt > now) break;
-        this.remove(item);
-        this.#onDue(item);
+      for (let item = lane.first; item && item.dueAt <= now; item = lane.first) {
+        this.remove(item as T);
+        this.#onDue(item as T);
       }
     }
     const next = this.#nextDue();
@@ -78,12 +120,7 @@ export class DeadlineQueue<T extends Expiring> {
 
   #nextDue(): number {
     let next = Infinity;
-    for (const lane of this.#lanes.values()) {
-      for (const item of lane) {
-        next = Math.min(next, item.dueAt);
-        break;
-      }
-    }
+    for (const { first } of this.#lanes.values()) if (first) next = Math.min(next, first.dueAt);
     return next;
   }
 }

@@ -33,7 +33,7 @@ interface Item {
   readonly frame: OutboundFrame;
   readonly size: number;
   readonly relatedTo: RequestId | undefined;
-  readonly rejected: ((error: unknown) => void) | undefined;
+  readonly rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined;
 }
 
 /** The logic of a writer of messages. Its snapshot's `view` tells the queue's size. */
@@ -75,7 +75,7 @@ class MessageWriter implements Behaviour<WriterEvent> {
     const { frames, relatedTo, rejected } = event;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) => {
-        if ('method' in message && rejected) return rejected(error);
+        if ('method' in message && rejected) return rejected(error, message);
         const what = 'method' in message ? message.method : `The response to ${message.id}`;
         this.#options.report({
           level: 'error',
@@ -137,7 +137,7 @@ class MessageWriter implements Behaviour<WriterEvent> {
     const what = describeFrame(frame);
     const message = `${what} was not sent: ${textOfError(error)}`;
     this.#options.report({ level: 'warning', name: 'output.lost', message, details: { error } });
-    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message, { cause: error }));
+    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message, { cause: error }), frame);
     this.#sendNext();
   }
 

@@ -18,6 +18,7 @@ import type {
   InboundFrame,
   InboundNotification,
   InboundRequest,
+  InboundResponse,
   InvalidFrame,
   JsonObject,
   OutboundFrame,
@@ -130,6 +131,10 @@ class Router implements Behaviour<RouterEvent> {
   #route(frames: readonly InboundFrame[]): void {
     for (let at = 0; at < frames.length; at++) {
       const frame = frames[at] as InboundFrame;
+      if (frame.kind === 'response') {
+        at = this.#answers(frames, at);
+        continue;
+      }
       if (!this.#isLifecycle(frame)) {
         this.#routeOne(frame);
         continue;
@@ -140,6 +145,17 @@ class Router implements Behaviour<RouterEvent> {
       if (rest.length > 0) this.#self.send({ type: 'frames.received', frames: rest });
       return;
     }
+  }
+
+  /** Hands on answers that stand one behind the other, as one event; gives where the last of them stands. */
+  #answers(frames: readonly InboundFrame[], first: number): number {
+    const responses: InboundResponse[] = [];
+    let at = first;
+    for (let frame = frames[at]; frame?.kind === 'response'; frame = frames[++at]) {
+      responses.push(frame);
+    }
+    this.#input.correlation.send({ type: 'responses.received', responses });
+    return at - 1;
   }
 
   #isLifecycle(frame: InboundFrame): frame is InboundRequest | InboundNotification {
@@ -161,7 +177,7 @@ class Router implements Behaviour<RouterEvent> {
       case 'request':
         return this.#request(frame, this.#direct);
       case 'response':
-        return this.#input.correlation.send({ type: 'response.received', response: frame });
+        return this.#input.correlation.send({ type: 'responses.received', responses: [frame] });
       case 'notification':
         return this.#notification(frame);
       case 'stray-error':

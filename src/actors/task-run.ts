@@ -49,11 +49,11 @@ export class TaskRun extends Call {
   }
 
   /** The request itself is answered: where each has its own stream, that one is closed. */
-  protected override get relatedTo(): RequestId | undefined {
+  override get relatedTo(): RequestId | undefined {
     return this.#options.waiting();
   }
 
-  protected override get meta(): JsonObject {
+  override get meta(): JsonObject {
     return relatedTask(this.#options.taskId);
   }
 

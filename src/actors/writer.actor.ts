@@ -70,7 +70,7 @@ class Writer implements Behaviour<WriterEvent> {
     for (const frame of event.frames) {
       this.#append(
         encodeFrame(frame, (message, error) => {
-          if ('method' in message && event.rejected) return event.rejected(error);
+          if ('method' in message && event.rejected) return event.rejected(error, message);
           const what = 'method' in message ? message.method : `The response to ${message.id}`;
           this.#options.report({
             level: 'error',

@@ -41,18 +41,20 @@ export type WriterEvent =
       readonly frames: readonly OutboundFrame[];
       /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
       readonly relatedTo?: RequestId | undefined;
-      /** Hears of a request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
-      readonly rejected?: (error: unknown) => void;
+      /** Hears of each request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
+      readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
     }
   /** Answer `output.flushed` once everything is with the operating system. */
   | { readonly type: 'output.flush' };
 
 /** What the correlation actor takes. */
 export type CorrelationEvent =
-  | { readonly type: 'request.send'; readonly request: ClientRequest }
+  /** Everything that was asked in one turn, in order. */
+  | { readonly type: 'requests.send'; readonly requests: readonly ClientRequest[] }
   /** Settles it with `CANCELLED` and tells the client, if it was sent. */
   | { readonly type: 'request.cancel'; readonly request: ClientRequest; readonly reason: string }
-  | { readonly type: 'response.received'; readonly response: InboundResponse }
+  /** Answers that came one behind the other. */
+  | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
   /** The client cancelled an id that is none of its own requests. */
   | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
@@ -64,7 +66,7 @@ export type CorrelationEvent =
 /** A request of ours to the client. Whoever asks makes it; the correlation actor gives it its id. */
 export interface ClientRequest {
   readonly method: string;
-  readonly params?: JsonObject;
+  readonly params?: JsonObject | undefined;
   /** The client's request on whose behalf it is sent. */
   readonly relatedTo?: RequestId | undefined;
   /** More for the `_meta` of its params, and of its cancellation. */
@@ -74,11 +76,11 @@ export interface ClientRequest {
   /** The hard maximum, milliseconds, whatever progress comes. */
   readonly maxTotalMs: number;
   /** Asks for progress, and hears of it. */
-  readonly onProgress?: (progress: ProgressReport) => void;
+  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
   /** Set once it is taken. */
-  id?: RequestId;
+  ticket?: { readonly id: RequestId } | undefined;
 }
 
 export type RequestOutcome =

@@ -203,10 +203,8 @@ export class CallContext implements HandlerContext {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
-    for (const [name, value] of Object.entries({ timeoutMs, maxTotalMs })) {
-      if (Number.isFinite(value) && value > 0) continue;
-      throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
-    }
+    refuseDuration('timeoutMs', timeoutMs);
+    refuseDuration('maxTotalMs', maxTotalMs);
     const { onProgress, signal } = options;
     return this.#call.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
   }
@@ -233,6 +231,11 @@ for (const name of methods) {
       return method.bind(this);
     },
   });
+}
+
+function refuseDuration(name: string, value: number): void {
+  if (Number.isFinite(value) && value > 0) return;
+  throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
 }
 
 /** Options have no member of either name. */

@@ -3,6 +3,7 @@ import { Call, isThenable } from '../../src/actors/call.ts';
 import type { CallScope } from '../../src/actors/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';
+import { settled } from './stand-ins.ts';
 
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
 const reason = new RuntimeError('CANCELLED', 'The client cancelled the request');
@@ -66,6 +67,7 @@ describe('what a call asks the client', () => {
   test('is answered to it', async () => {
     const { call, frames, answer } = startCall();
     const result = call.ask(spec);
+    await settled();
     const [frame] = frames();
     answer(frame && 'id' in frame ? frame.id : undefined, { action: 'accept' });
     await expect(result).resolves.toEqual({ action: 'accept' });
@@ -74,6 +76,7 @@ describe('what a call asks the client', () => {
   test.each(['cancelled', 'ended'])('is cancelled with it, all of it: %s', async (how) => {
     const { call, wire, pending } = startCall();
     const results = [call.ask(spec), call.ask(spec)];
+    await settled();
     if (how === 'cancelled') call.abort(reason);
     else call.end();
     for (const result of results) await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
@@ -81,9 +84,44 @@ describe('what a call asks the client', () => {
     expect(pending()).toBe(0);
   });
 
-  test('is not cancelled where it was answered before', () => {
+  test('in one turn goes to the client together, in order', async () => {
+    const { call, writer } = startCall();
+    for (const method of ['a', 'b', 'c']) void call.ask({ ...spec, method });
+    expect(writer.events).toEqual([]);
+    await settled();
+    expect(writer.events).toMatchObject([
+      { relatedTo: 1, frames: [{ method: 'a' }, { method: 'b' }, { method: 'c' }] },
+    ]);
+  });
+
+  test.each(['cancelled', 'ended', 'aborted by its own signal', 'closed with the session'])(
+    'fails without ever reaching the client where it is over in the turn of the question: %s',
+    async (how) => {
+      const { call, actor, frames, pending } = startCall();
+      const controller = new AbortController();
+      const result = call.ask({ ...spec, signal: controller.signal });
+      if (how === 'cancelled') call.abort(reason);
+      else if (how === 'ended') call.end();
+      else if (how.startsWith('aborted')) controller.abort();
+      else actor.stop();
+      const code = how.startsWith('closed') ? 'TRANSPORT_CLOSED' : 'CANCELLED';
+      await expect(result).rejects.toMatchObject({ code });
+      expect([frames(), pending()]).toEqual([[], 0]);
+    },
+  );
+
+  test('leaves before what the call says after it', async () => {
+    const { call, wire } = startCall();
+    void call.ask(spec);
+    call.notify('notifications/progress', { progress: 1 });
+    await settled();
+    expect(wire()).toEqual([spec.method, 'progress']);
+  });
+
+  test('is not cancelled where it was answered before', async () => {
     const { call, frames, wire, answer } = startCall();
     void call.ask(spec);
+    await settled();
     const [frame] = frames();
     answer(frame && 'id' in frame ? frame.id : undefined);
     call.end();

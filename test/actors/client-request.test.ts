@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { requestClient } from '../../src/actors/client-request.ts';
+import { AskedRequest, requestClient, sendAsked } from '../../src/actors/client-request.ts';
 import type { RequestSpec } from '../../src/actors/client-request.ts';
 import type { Ref } from '../../src/machines/port.ts';
-import type { ClientRequest, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 
@@ -34,13 +34,13 @@ function countedSignal() {
   return { controller, signal, listeners: () => listeners };
 }
 
-/** A request that must have been sent. */
-function ask(ref: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<ClientRequest>()) {
-  const before = open.size;
-  const result = requestClient(ref, given, open);
-  const request = [...open][before];
-  if (!request) throw new Error('it was not sent');
-  return { request, result, open };
+/** A request of somebody who keeps those that have no outcome. */
+function ask(correlation: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<AskedRequest>()) {
+  const settled = (request: AskedRequest) => void open.delete(request);
+  const request = new AskedRequest(given, { correlation, settled });
+  open.add(request);
+  sendAsked(correlation, [request]);
+  return { request, result: request.result, open };
 }
 
 const opened = (options = {}) => {
@@ -53,7 +53,7 @@ describe('a request as a promise', () => {
   test('resolves with the result', async () => {
     const { ref, answer } = opened();
     const { request, result } = ask(ref, spec);
-    answer(request.id, { roots: [] });
+    answer(request.ticket?.id, { roots: [] });
     await expect(result).resolves.toEqual({ roots: [] });
   });
 
@@ -86,10 +86,9 @@ describe('a request as a promise', () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();
     controller.abort();
-    const open = new Set<ClientRequest>();
-    const result = requestClient(ref, { ...spec, signal }, open);
+    const result = requestClient(ref, { ...spec, signal });
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect([pending(), listeners(), open.size]).toEqual([0, 0, 0]);
+    expect([pending(), listeners()]).toEqual([0, 0]);
   });
 
   test('with a signal that fired before is never sent: a person would see it flash by', () => {
@@ -107,7 +106,7 @@ describe('a request as a promise', () => {
     const { controller, signal, listeners } = countedSignal();
     const { request } = ask(ref, { ...spec, signal });
     expect(listeners()).toBe(1);
-    if (how === 'answered') answer(request.id);
+    if (how === 'answered') answer(request.ticket?.id);
     else if (how === 'closed') close();
     else clock.increment(1000);
     expect(listeners()).toBe(0);
@@ -122,8 +121,7 @@ describe('a request as a promise', () => {
       const { ref, close } = opened({ maxPending: why === 'the bound is reached' ? 0 : 1 });
       if (why === 'the gate is closed') close();
       const { signal, listeners } = countedSignal();
-      const open = new Set<ClientRequest>();
-      const result = requestClient(ref, { ...spec, signal }, open);
+      const { result, open } = ask(ref, { ...spec, signal });
       expect([listeners(), open.size]).toEqual([0, 0]);
       await expect(result).rejects.toMatchObject({
         code: why === 'the bound is reached' ? 'LIMIT_EXCEEDED' : 'TRANSPORT_CLOSED',
@@ -133,23 +131,23 @@ describe('a request as a promise', () => {
 
   test('is kept while it has no outcome, whatever the outcome, beside the others', () => {
     const { ref, answer, fail, cancel, remoteCancel, clock, close } = opened();
-    const open = new Set<ClientRequest>();
+    const open = new Set<AskedRequest>();
     const [answered, failed, cancelled, remote, closed] = Array.from(
       { length: 5 },
       () => ask(ref, spec, open).request,
-    ) as [ClientRequest, ClientRequest, ClientRequest, ClientRequest, ClientRequest];
+    ) as [AskedRequest, AskedRequest, AskedRequest, AskedRequest, AskedRequest];
     const slow = ask(ref, { ...spec, timeoutMs: 10 }, open).request;
     expect(open.size).toBe(6);
     clock.increment(10);
     expect(open).not.toContain(slow);
-    answer(answered.id);
-    fail(failed.id, { error: { code: 1, message: 'no' } });
+    answer(answered.ticket?.id);
+    fail(failed.ticket?.id, { error: { code: 1, message: 'no' } });
     cancel(cancelled);
-    remoteCancel(remote.id ?? '');
+    remoteCancel(remote.ticket?.id ?? '');
     expect([...open]).toEqual([closed]);
     close();
     expect(open.size).toBe(0);
-    answer(closed.id);
+    answer(closed.ticket?.id);
     expect(open.size).toBe(0);
   });
 
@@ -157,8 +155,7 @@ describe('a request as a promise', () => {
     const { ref, actor } = opened();
     actor.stop();
     const { signal, listeners } = countedSignal();
-    const open = new Set<ClientRequest>();
-    const result = requestClient(ref, { ...spec, signal }, open);
+    const { result, open } = ask(ref, { ...spec, signal });
     expect([listeners(), open.size]).toEqual([0, 0]);
     const outcome = result.then(
       () => 'answered',
@@ -182,14 +179,14 @@ describe('a progress callback that throws', () => {
       },
     });
     const other = ask(ref, spec);
-    progress({ progressToken: request.id, progress: 1 });
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     expect(open.size).toBe(0);
-    progress({ progressToken: request.id, progress: 2 });
+    progress({ progressToken: request.ticket?.id, progress: 2 });
     await expect(result).rejects.toBe(thrown);
     expect(heard).toBe(1);
-    answer(other.request.id, { fine: true });
+    answer(other.request.ticket?.id, { fine: true });
     await expect(other.result).resolves.toEqual({ fine: true });
-    answer(request.id);
+    answer(request.ticket?.id);
     expect(errors).toEqual([]);
   });
 
@@ -201,12 +198,12 @@ describe('a progress callback that throws', () => {
         throw new Error('secret');
       },
     });
-    progress({ progressToken: request.id, progress: 1 });
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     expect(frames().slice(1)).toEqual([
       {
         jsonrpc: '2.0',
         method: 'notifications/cancelled',
-        params: { requestId: request.id, reason: expect.not.stringContaining('secret') as string },
+        params: { requestId: request.ticket?.id, reason: expect.not.stringContaining('secret') as string },
       },
     ]);
     expect(pending()).toBe(0);

@@ -51,15 +51,15 @@ export function startCorrelation(options: Partial<CorrelationOptions> = {}) {
     actor.send({ type: 'gate.closed', error: new RuntimeError('TRANSPORT_CLOSED', 'over') });
   const send = (changes: Partial<ClientRequest> = {}) => {
     const sent = clientRequest(changes);
-    actor.send({ type: 'request.send', request: sent.request });
+    actor.send({ type: 'requests.send', requests: [sent.request] });
     return sent;
   };
   const cancel = (request: ClientRequest, reason = 'why') =>
     actor.send({ type: 'request.cancel', request, reason });
   const answer = (id: RequestId | undefined, result: JsonObject = {}) =>
     actor.send({
-      type: 'response.received',
-      response: { kind: 'response', id: id as RequestId, outcome: { ok: true, result } },
+      type: 'responses.received',
+      responses: [{ kind: 'response', id: id as RequestId, outcome: { ok: true, result } }],
     });
   const fail = (
     id: RequestId | undefined,
@@ -68,8 +68,8 @@ export function startCorrelation(options: Partial<CorrelationOptions> = {}) {
       | { readonly malformed: string; readonly isJsonRpc: boolean },
   ) =>
     actor.send({
-      type: 'response.received',
-      response: { kind: 'response', id: id as RequestId, outcome: { ok: false, ...outcome } },
+      type: 'responses.received',
+      responses: [{ kind: 'response', id: id as RequestId, outcome: { ok: false, ...outcome } }],
     });
   const progress = (params: JsonObject | undefined) =>
     actor.send({ type: 'progress.received', params });

@@ -5,7 +5,7 @@ import { clientRequest, startCorrelation } from './client-requests.ts';
 describe('before the gate is open', () => {
   test('requests are held, and go out in order when it opens', () => {
     const { send, open, frames, pending } = startCorrelation();
-    const ids = ['a', 'b', 'c'].map((method) => send({ method }).request.id);
+    const ids = ['a', 'b', 'c'].map((method) => send({ method }).request.ticket?.id);
     expect([frames(), pending()]).toEqual([[], 3]);
     open();
     expect(frames().map((frame) => ('id' in frame ? frame.id : undefined))).toEqual(ids);
@@ -48,7 +48,7 @@ describe('cancelling', () => {
       {
         jsonrpc: '2.0',
         method: 'notifications/cancelled',
-        params: { requestId: request.id, reason: 'no longer needed' },
+        params: { requestId: request.ticket?.id, reason: 'no longer needed' },
       },
     ]);
   });
@@ -58,7 +58,7 @@ describe('cancelling', () => {
     open();
     cancel(clientRequest().request);
     const { request, outcomes } = send();
-    answer(request.id);
+    answer(request.ticket?.id);
     cancel(request);
     expect(outcomes).toHaveLength(1);
     expect([wire(), names()]).toEqual([['roots/list'], []]);
@@ -68,7 +68,7 @@ describe('cancelling', () => {
     const { send, remoteCancel, open, wire } = startCorrelation();
     open();
     const { request, outcomes } = send();
-    remoteCancel(request.id ?? '', 'the user said no');
+    remoteCancel(request.ticket?.id ?? '', 'the user said no');
     expect(outcomes).toMatchObject([
       {
         ok: false,
@@ -119,7 +119,7 @@ describe('when the gate closes', () => {
     open();
     const { request, outcomes } = send();
     close();
-    answer(request.id);
+    answer(request.ticket?.id);
     expect(outcomes).toHaveLength(1);
     expect(names()).toEqual(['response.late']);
   });
@@ -146,7 +146,7 @@ test('whatever happens, each request is settled exactly once, and no timer or pe
       const sent: ReturnType<typeof all.send>[] = [];
       for (const { kind, at, ms } of actions) {
         const request = sent[at]?.request;
-        const id = request?.id ?? 'unknown';
+        const id = request?.ticket?.id ?? 'unknown';
         if (kind === 'send') sent.push(all.send({ timeoutMs: ms, onProgress: () => {} }));
         else if (kind === 'answer') all.answer(id);
         else if (kind === 'fail') all.fail(id, { malformed: 'x', isJsonRpc: true });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { clientRequest, startCorrelation } from './client-requests.ts';
 
 const opened = (options = {}) => {
@@ -11,7 +12,7 @@ const opened = (options = {}) => {
 describe('a request of ours', () => {
   test('goes out with an id that nobody can guess and that is never used again', () => {
     const { send, frames } = opened();
-    const ids = Array.from({ length: 100 }, () => send().request.id);
+    const ids = Array.from({ length: 100 }, () => send().request.ticket?.id);
     expect(new Set(ids).size).toBe(100);
     for (const [n, id] of ids.entries())
       expect(id).toMatch(new RegExp(`^s-${n + 1}-[0-9a-f-]{36}$`));
@@ -23,7 +24,7 @@ describe('a request of ours', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }), (order) => {
         const sent = order.map(() => send());
-        for (const at of order) answer(sent[at]?.request.id, { at });
+        for (const at of order) answer(sent[at]?.request.ticket?.id, { at });
         for (const [at, { outcomes }] of sent.entries()) {
           expect(outcomes).toEqual([{ ok: true, result: { at } }]);
         }
@@ -34,8 +35,8 @@ describe('a request of ours', () => {
   test('fails with what the client says, kept apart from what the client garbles', () => {
     const { send, fail } = opened();
     const [refused, garbled] = [send(), send()];
-    fail(refused.request.id, { error: { code: -32601, message: 'no such method' } });
-    fail(garbled.request.id, { malformed: '"result" must be an object', isJsonRpc: true });
+    fail(refused.request.ticket?.id, { error: { code: -32601, message: 'no such method' } });
+    fail(garbled.request.ticket?.id, { malformed: '"result" must be an object', isJsonRpc: true });
     expect(refused.outcomes).toMatchObject([
       { ok: false, error: { code: 'REQUEST_FAILED', remote: { code: -32601 } } },
     ]);
@@ -45,7 +46,7 @@ describe('a request of ours', () => {
   test('does not carry a long message of the client into ours', () => {
     const { send, fail } = opened();
     const { request, outcomes } = send();
-    fail(request.id, { error: { code: 1, message: 'x'.repeat(1_000_000) } });
+    fail(request.ticket?.id, { error: { code: 1, message: 'x'.repeat(1_000_000) } });
     const [outcome] = outcomes;
     expect(!outcome?.ok && outcome?.error.message.length).toBeLessThan(1000);
   });
@@ -54,7 +55,9 @@ describe('a request of ours', () => {
     const { send, writer, wire, pending } = opened();
     const { ending } = send({ params: { a: 1n } });
     const [event] = writer.events;
-    if (event?.type === 'frames.send') event.rejected?.(new TypeError('BigInt'));
+    if (event?.type !== 'frames.send') expect.unreachable();
+    const [frame] = event.frames;
+    event.rejected?.(new TypeError('BigInt'), frame as OutboundFrame);
     expect(ending()).toBe('UNSERIALIZABLE');
     expect([wire(), pending()]).toEqual([['roots/list'], 0]);
   });
@@ -76,7 +79,7 @@ describe('a request of ours', () => {
     const [first] = [send(), send()];
     expect(send().ending()).toBe('LIMIT_EXCEEDED');
     expect(pending()).toBe(2);
-    answer(first.request.id);
+    answer(first.request.ticket?.id);
     expect(send().ending()).toBeUndefined();
   });
 });
@@ -96,24 +99,24 @@ describe('a response', () => {
   test('is for the exact id: a number is not its string', () => {
     const { send, answer, names } = opened();
     const { request } = send();
-    answer(Number.parseInt(String(request.id).slice(2), 10));
-    answer(String(request.id).toUpperCase());
-    answer(` ${request.id}`);
+    answer(Number.parseInt(String(request.ticket?.id).slice(2), 10));
+    answer(String(request.ticket?.id).toUpperCase());
+    answer(` ${request.ticket?.id}`);
     expect(names()).toEqual(['response.unknown', 'response.unknown', 'response.unknown']);
   });
 
   test('that comes twice is a duplicate; after a timeout or a cancellation it is late', () => {
     const { send, answer, cancel, remoteCancel, clock, names } = opened();
     const [twice, cancelled, remote] = [send(), send(), send()];
-    answer(twice.request.id);
-    answer(twice.request.id, { other: true });
+    answer(twice.request.ticket?.id);
+    answer(twice.request.ticket?.id, { other: true });
     cancel(cancelled.request);
-    answer(cancelled.request.id);
-    remoteCancel(remote.request.id ?? '');
-    answer(remote.request.id);
+    answer(cancelled.request.ticket?.id);
+    remoteCancel(remote.request.ticket?.id ?? '');
+    answer(remote.request.ticket?.id);
     const slow = send();
     clock.increment(1000);
-    answer(slow.request.id);
+    answer(slow.request.ticket?.id);
     expect(names().filter((name) => name !== 'request.timedOut')).toEqual([
       'response.duplicate',
       'response.late',
@@ -125,23 +128,28 @@ describe('a response', () => {
     ]);
   });
 
-  test('to one of very many ended requests is unknown: what is remembered is bounded', () => {
-    const { send, answer, names } = opened();
-    const ids = Array.from({ length: 1025 }, () => {
-      const { request } = send();
-      answer(request.id);
-      return request.id;
-    });
-    answer(ids[0]);
-    answer(ids[1]);
-    expect(names()).toEqual(['response.unknown', 'response.duplicate']);
+  test('is told as what it is, however many requests have ended since; of those without an answer 1,024 are remembered', () => {
+    const { send, answer, cancel, names } = opened();
+    const [answered, cancelled] = [send(), send()];
+    answer(answered.request.ticket?.id);
+    cancel(cancelled.request);
+    const others = Array.from({ length: 1024 }, () => send());
+    for (const { request } of others) answer(request.ticket?.id);
+    answer(answered.request.ticket?.id);
+    answer(cancelled.request.ticket?.id);
+    expect(names()).toEqual(['response.duplicate', 'response.late']);
+    for (const { request } of Array.from({ length: 1023 }, () => send())) cancel(request);
+    answer(cancelled.request.ticket?.id);
+    cancel(send().request);
+    answer(cancelled.request.ticket?.id);
+    expect(names().slice(2)).toEqual(['response.late', 'response.duplicate']);
   });
 
   test('is never answered, neither an unknown nor a late one, even where MCP does not allow it', () => {
     const { send, answer, fail, frames } = opened();
     const { request } = send();
-    answer(request.id);
-    answer(request.id);
+    answer(request.ticket?.id);
+    answer(request.ticket?.id);
     answer('s-9-unknown');
     fail('s-9-unknown', { malformed: '"result" must be an object', isJsonRpc: true });
     expect(frames()).toHaveLength(1);
@@ -167,7 +175,7 @@ describe('a deadline', () => {
     expect(frames()[1]).toEqual({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
-      params: { requestId: request.id, reason: expect.stringContaining('5000 ms') as string },
+      params: { requestId: request.ticket?.id, reason: expect.stringContaining('5000 ms') as string },
     });
     expect(names()).toEqual(['request.timedOut']);
   });
@@ -177,7 +185,7 @@ describe('a deadline', () => {
     const { request, ending } = send({ timeoutMs: 1000, maxTotalMs: 2500, onProgress: () => {} });
     for (let n = 1; n <= 5; n++) {
       clock.increment(499);
-      progress({ progressToken: request.id, progress: n });
+      progress({ progressToken: request.ticket?.id, progress: n });
     }
     expect(ending()).toBeUndefined();
     clock.increment(4);
@@ -197,7 +205,7 @@ describe('a deadline', () => {
     const { send, answer, clock } = opened();
     const sent = Array.from({ length: 1000 }, (_, n) => send({ timeoutMs: 1000 + n }));
     expect(clock.timers).toBe(1);
-    for (const { request } of sent) answer(request.id);
+    for (const { request } of sent) answer(request.ticket?.id);
     clock.increment(1000);
     expect(clock.timers).toBe(0);
   });
@@ -209,7 +217,7 @@ describe('progress', () => {
     const params = { a: 1, _meta: { trace: 't' } };
     const { request } = send({ params, onProgress: () => {} });
     expect(frames()[0]).toMatchObject({
-      params: { a: 1, _meta: { trace: 't', progressToken: request.id } },
+      params: { a: 1, _meta: { trace: 't', progressToken: request.ticket?.id } },
     });
     expect(params).toEqual({ a: 1, _meta: { trace: 't' } });
     send();
@@ -220,7 +228,7 @@ describe('progress', () => {
     const { send, progress } = opened();
     const { hears, progress: heard } = clientRequest();
     const { request } = send({ onProgress: hears });
-    const progressToken = request.id;
+    const progressToken = request.ticket?.id;
     progress({ progressToken, progress: 1, total: 'x', message: 7 });
     progress({ progressToken, progress: 2, total: 3, message: 'half' });
     expect(heard).toEqual([{ progress: 1 }, { progress: 2, total: 3, message: 'half' }]);
@@ -243,7 +251,7 @@ describe('progress', () => {
     const { send, progress, clock } = opened();
     const { request, ending } = send({ onProgress: () => expect.unreachable() });
     clock.increment(999);
-    progress({ progressToken: request.id, progress: '1' });
+    progress({ progressToken: request.ticket?.id, progress: '1' });
     clock.increment(1);
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
@@ -252,7 +260,7 @@ describe('progress', () => {
     const { send, progress, clock } = opened();
     const { request, ending } = send();
     clock.increment(999);
-    progress({ progressToken: request.id, progress: 1 });
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     clock.increment(1);
     expect(ending()).toBe('REQUEST_TIMEOUT');
   });
@@ -260,8 +268,8 @@ describe('progress', () => {
   test('after the end is nothing', () => {
     const { send, progress, answer, errors } = opened();
     const { request } = send({ onProgress: () => expect.unreachable() });
-    answer(request.id);
-    progress({ progressToken: request.id, progress: 1 });
+    answer(request.ticket?.id);
+    progress({ progressToken: request.ticket?.id, progress: 1 });
     expect(errors).toEqual([]);
   });
 });

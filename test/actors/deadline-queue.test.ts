@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DeadlineQueue } from '../../src/actors/deadline-queue.ts';
-import type { Expiring } from '../../src/actors/deadline-queue.ts';
+import { DeadlineQueue, Expiring } from '../../src/actors/deadline-queue.ts';
 import { CountingClock } from './counting-clock.ts';
 
-interface Item extends Expiring {
+class Item extends Expiring {
   readonly name: string;
+
+  constructor(name: string) {
+    super();
+    this.name = name;
+  }
 }
-const item = (name: string): Item => ({ name, dueAt: 0, lane: 0 });
+const item = (name: string): Item => new Item(name);
 
 function startQueue(onDue: (item: Item) => void = () => {}) {
   const clock = new CountingClock();

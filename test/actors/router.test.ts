@@ -92,7 +92,7 @@ describe('a batch', () => {
     const note = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' };
     receive([request(1, 'slow'), 7, [request(2)], answered, note, request(3), request(4, 'ping')]);
     expect(sent()).toEqual([]);
-    expect(correlation.events.map(({ type }) => type)).toEqual(['response.received']);
+    expect(correlation.events.map(({ type }) => type)).toEqual(['responses.received']);
     await settled();
     const invalid = {
       jsonrpc: '2.0',

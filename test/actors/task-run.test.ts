@@ -63,10 +63,11 @@ describe("a task's run", () => {
 
   test.each([undefined, 7])(
     'sends on the stream of who waits for the result, not on its request’s, which is over: %j',
-    (waiter) => {
+    async (waiter) => {
       const { run, sends } = startRun(() => waiter);
       run.notify('notifications/message', { level: 'info', _meta: { 'x/y': 1 } });
       void run.ask(spec);
+      await settled();
       expect(sends()).toMatchObject([
         {
           relatedTo: waiter,
@@ -80,6 +81,7 @@ describe("a task's run", () => {
   test('makes the task input_required for as long as it has asked', async () => {
     const { run, status, frames, answer } = startRun();
     const answered = run.ask(spec);
+    await settled();
     expect(status()).toBe('input_required');
     const [frame] = frames();
     answer(frame && 'id' in frame ? frame.id : undefined, { action: 'accept' });

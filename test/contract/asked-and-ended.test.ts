@@ -80,16 +80,31 @@ describe('a cancellation that fits both directions', () => {
 
 describe('what was asked and', () => {
   test('not awaited is cancelled when its request ends [CANCEL-09]', async () => {
+    const door = gate();
+    const forgets = tool('forgets', async (_, context) => {
+      void context.request(method).catch(() => {});
+      await door.pass();
+      return 'done';
+    });
+    const { peer } = await operateWarm({ tools: [forgets] });
+    peer.send(toolCall(1, 'forgets'));
+    const { id } = await peer.request(method);
+    door.release();
+    const { params } = await peer.notification('notifications/cancelled');
+    expect(params?.['requestId']).toBe(id);
+    expect(textOf((await peer.response(1)).result)).toBe('done');
+  });
+
+  test('not awaited by a handler that returns at once is never sent: the client need not take it back [CANCEL-09]', async () => {
     const forgets = tool('forgets', (_, context) => {
       void context.request(method).catch(() => {});
       return 'done';
     });
     const { peer } = await operateWarm({ tools: [forgets] });
     peer.send(toolCall(1, 'forgets'));
-    const { id } = await peer.request(method);
-    const { params } = await peer.notification('notifications/cancelled');
-    expect(params?.['requestId']).toBe(id);
     expect(textOf((await peer.response(1)).result)).toBe('done');
+    await peer.quiet();
+    expect([peer.count(method), peer.count('notifications/cancelled')]).toEqual([0, 0]);
   });
 
   test('lost a race is cancelled, though nobody hears of its failure [CANCEL-09]', async () => {

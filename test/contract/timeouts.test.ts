@@ -115,6 +115,7 @@ describe('timeouts', () => {
     peer.send(initialize(1));
     await peer.call('echo');
     peer.send(question(2, { timeoutMs: 10 }));
+    await peer.quiet();
     clock.increment(10);
     await peer.response(2);
     expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RequestIds } from '../../src/actors/request-ids.ts';
+
+describe('the ids of requests', () => {
+  test('are read back to their numbers', () => {
+    const ids = new RequestIds();
+    const numbers = Array.from({ length: 1000 }, () => ids.next());
+    expect(numbers.map((number) => ids.read(ids.of(number)))).toEqual(numbers);
+    expect(new Set(numbers.map((number) => ids.of(number))).size).toBe(1000);
+  });
+
+  test('are nobody’s where they were not given yet, or by another session', () => {
+    const [ids, others] = [new RequestIds(), new RequestIds()];
+    const number = ids.next();
+    others.next();
+    expect(ids.read(ids.of(number + 1))).toBeUndefined();
+    expect(ids.read(ids.of(0))).toBeUndefined();
+    expect(others.read(ids.of(number))).toBeUndefined();
+    expect(ids.of(number)).not.toBe(others.of(number));
+  });
+
+  test('are read from nothing else, be it nearly the same', () => {
+    const ids = new RequestIds();
+    for (let given = 0; given < 20; given++) ids.next();
+    const id = ids.of(1);
+    const end = id.slice('s-1'.length);
+    const digits = ['01', '1.0', '1.5', '1e0', '0x1', '+1', '-1', ' 1', '1 ', '', '0', '21', 'NaN'];
+    const texts = [
+      ...digits.map((each) => `s-${each}${end}`),
+      ...[`S-1${end}`, `xs-1${end}`, `s_1${end}`, `1${end}`, end, `${id} `, ` ${id}`, id.toUpperCase()],
+      ...[`${id}${end}`, 's-1', '', '__proto__'],
+    ];
+    for (const text of texts) expect([text, ids.read(text)]).toEqual([text, undefined]);
+    for (const other of [1, undefined, null, {}, [id], true, 1n]) {
+      expect(ids.read(other)).toBeUndefined();
+    }
+  });
+
+  test('with any change to their text are read from no longer', () => {
+    const ids = new RequestIds();
+    for (let given = 0; given < 9; given++) ids.next();
+    const id = ids.of(7);
+    fc.assert(
+      fc.property(fc.nat({ max: id.length - 1 }), fc.string({ maxLength: 3 }), (at, text) => {
+        const changed = id.slice(0, at) + text + id.slice(at + 1);
+        const number = ids.read(changed);
+        // One digit may become another: then it is the id of another request.
+        expect(number === undefined || changed === ids.of(number)).toBe(true);
+      }),
+    );
+  });
+});
