@@ -60,6 +60,25 @@ const namedLazyImports = {
   },
 };
 
+/**
+ * The library asks for XState as `#xstate`, which the manifest maps: a bundler gets `xstate` itself, Node a module that requires
+ * it. It is the same copy, because XState's own module for `import` does nothing else; but Node, before it imports CommonJS, reads
+ * all of it once more for the names that it exports.
+ * @type {import('esbuild').Plugin}
+ */
+const mappedXState = {
+  name: 'mapped-xstate',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^xstate$/ }, () => ({ path: '#xstate', external: true })),
+};
+
+async function requiredXState() {
+  const names = Object.keys(await import('xstate')).filter((name) => name !== 'default');
+  return `import { createRequire } from 'node:module';
+export const { ${names.join(', ')} } = createRequire(import.meta.url)('xstate');
+`;
+}
+
 /** The library's entries are the package's exports: `./dist/x.js` is built from `src/x.ts`. */
 const entries = Object.values(manifest.exports)
   .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
@@ -72,6 +91,7 @@ const builds = [
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
+    plugins: [mappedXState],
   }),
   build({
     ...common,
@@ -154,6 +174,7 @@ const results = await Promise.all(builds).catch(() => {
 const outputs = new Map(
   results.flatMap((result) => result.outputFiles).map((file) => [file.path, file.contents]),
 );
+outputs.set(join(root, manifest.imports['#xstate'].node), Buffer.from(await requiredXState()));
 outputs.set(
   join(dist, 'THIRD-PARTY-NOTICES.txt'),
   Buffer.from(await notices(results.map((result) => result.metafile))),

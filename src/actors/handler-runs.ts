@@ -33,8 +33,16 @@ export class HandlerRuns {
       if (isThenable(result)) {
         // A promise of another kind becomes one of the platform's, which settles once.
         Promise.resolve(result).then(
-          (late) => this.#settle(() => this.#succeed(call, late)),
-          (error: unknown) => this.#settle(() => this.#fail(call, error)),
+          (late) => {
+            this.#unsettled--;
+            this.#succeed(call, late);
+            this.#options.settled();
+          },
+          (error: unknown) => {
+            this.#unsettled--;
+            this.#fail(call, error);
+            this.#options.settled();
+          },
         );
         this.#unsettled++;
       } else {
@@ -43,12 +51,6 @@ export class HandlerRuns {
     } catch (error) {
       this.#fail(call, error);
     }
-  }
-
-  #settle(end: () => void): void {
-    this.#unsettled--;
-    end();
-    this.#options.settled();
   }
 
   #succeed(call: Call, result: unknown): void {

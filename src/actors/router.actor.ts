@@ -323,6 +323,7 @@ class Router implements Behaviour<RouterEvent> {
       this.#input.writer.send({ type: 'frames.send', frames });
     }
     this.#calls.startDetached();
+    this.#calls.renewMap();
     if (this.#calls.isIdle) this.#onIdle();
   }
 }

@@ -152,7 +152,6 @@ function startSession(
     offer,
     transport,
     {
-      id: crypto.randomUUID(),
       state: () => nameOf(actor.getSnapshot().value),
       limits,
       report,
@@ -245,7 +244,9 @@ function startSession(
     actor,
     closed,
     shutdown,
-    id: session.id,
+    get id() {
+      return session.id;
+    },
     get state() {
       return session.state;
     },

@@ -28,8 +28,6 @@ import type { Offer } from './offer.ts';
 import type { Transport } from './transport.ts';
 
 export interface SessionLogicOptions {
-  /** The session's own id. */
-  readonly id: string;
   /** Where the session machine stands. */
   state(): SessionState;
   readonly limits: Limits;
@@ -69,7 +67,7 @@ export function createSessionLogic(
   const handlers = handlersOf(features, offer.middleware, contextOf);
   const callTool = handlers.get('tools/call');
   if (tasks && callTool) handlers.set('tools/call', tasks.augment(callTool));
-  const hearing = { lastHeardAt: clock.now() };
+  const hearing = { lastHeardAt: -Infinity };
   const traffic = new Traffic(report);
   const { reader, writer } = transport({ limits, report });
   const logic = sessionMachine.provide({

@@ -83,7 +83,7 @@ function sinkOf(
  * writes to stderr. It stays so after the session, because a late line would still reach the client.
  */
 function guardedStdout(report: Report): Sink {
-  const { stdout, stderr } = process;
+  const { stdout } = process;
   const write = stdout.write.bind(stdout) as Write;
   stdout.write = ((...written: Parameters<typeof stdout.write>) => {
     report({
@@ -91,7 +91,8 @@ function guardedStdout(report: Report): Sink {
       name: 'output.diverted',
       message: `Something wrote ${written[0].length} characters to stdout; they went to stderr`,
     });
-    return stderr.write(...written);
+    // Read here and not before: the first look at it opens it.
+    return process.stderr.write(...written);
   }) as typeof stdout.write;
   return sinkOf(stdout, write);
 }

@@ -1,5 +1,4 @@
 /** Running ripgrep: records as they come, the process gone when nobody wants more. */
-import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -100,6 +99,8 @@ type RipgrepProcess = ChildProcessByStdio<null, Readable, Readable>;
 
 async function start(binary: string, { args, cwd }: RipgrepRun): Promise<RipgrepProcess> {
   try {
+    // Loaded with the first search, as its binary is.
+    const { spawn } = await import('node:child_process');
     const child = spawn(binary, args, {
       cwd,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -21,6 +21,7 @@ import { openTelemetry } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
 import { connect, gate, serverContract } from 'mcp-actors/testing';
 import type { CallResult, TestClient } from 'mcp-actors/testing';
+import { StateMachine } from 'xstate';
 
 const add: Tool = defineTool({
   name: 'add',
@@ -116,6 +117,8 @@ console.log(
     methods: methods.slice(0, 4),
     page: limits.pageSize,
     machines: [sessionMachine.id, rootsMachine.id].length,
+    // The library asks for XState by another way than this program does.
+    isOneXState: sessionMachine instanceof StateMachine,
     transports: [typeof memory().transport, typeof stdio()],
     errors: [
       new ProtocolError(ErrorCode.invalidParams, 'bad').code,

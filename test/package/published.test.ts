@@ -137,6 +137,7 @@ describe('the published package', { timeout: 180_000 }, () => {
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
       machines: 2,
+      isOneXState: true,
       transports: ['function', 'function'],
       errors: [-32602, 'CANCELLED'],
     });

@@ -30,7 +30,6 @@ export interface SessionContexts {
 
 /** The contexts of one session's handlers. */
 export function sessionContexts(options: {
-  readonly id: string;
   state(): SessionState;
   readonly logging: LoggingOptions | undefined;
   resourceUpdated(uri: string): void;
@@ -39,13 +38,17 @@ export function sessionContexts(options: {
   readonly clock: Clock;
   readonly report: Report;
 }): SessionContexts {
-  const { id, state, logging, resourceUpdated, notify, limits, clock, report } = options;
+  const { state, logging, resourceUpdated, notify, limits, clock, report } = options;
   const { maxLogsPerSecond } = limits;
   const log =
     logging && new SessionLog({ level: 'info', ...logging, maxLogsPerSecond, clock, report });
   const elicitations = new OpenElicitations();
+  let id: string | undefined = undefined;
   const session: SessionHandle = {
-    id,
+    // Made when first read: Node loads its crypto for it, which would delay the first answer.
+    get id() {
+      return (id ??= crypto.randomUUID());
+    },
     get state() {
       return state();
     },

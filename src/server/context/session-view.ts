@@ -34,7 +34,9 @@ export interface SessionView extends SessionHandle {
 /** A session for a handler. */
 export function sessionView(session: SessionHandle, revision: string): SessionView {
   return {
-    id: session.id,
+    get id() {
+      return session.id;
+    },
     revision,
     get state() {
       return session.state;

@@ -14,16 +14,17 @@ export function blocksFor(
 }
 
 function blockFor(block: ContentBlock, revision: Revision): ContentBlock {
+  if (revision.structuredOutput) {
+    return block.type === 'resource_link' ? without(block, 'icons') : block;
+  }
   const common = commonOf(block, revision);
   if (block.type === 'audio' && !revision.audio) {
     const text = `[Audio, ${block.mimeType}: a client of MCP ${revision.version} cannot be sent it]`;
     return { type: 'text', text, ...common };
   }
   if (block.type === 'resource_link') {
-    if (revision.structuredOutput) return without(block, 'icons');
     return { type: 'text', text: linkText(block), ...common };
   }
-  if (revision.structuredOutput) return block;
   const known = { ...without(block, 'annotations', '_meta'), ...common };
   if (known.type !== 'resource') return known;
   return { ...known, resource: contentsFor(known.resource, revision) };

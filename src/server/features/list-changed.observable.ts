@@ -3,7 +3,16 @@
  *
  * @see MCP 2025-11-25, server/tools, "List Changed Notification"
  */
-import { Observable, exhaustMap, merge, race, startWith, switchMap, take } from 'rxjs';
+import {
+  Observable,
+  Subscription,
+  exhaustMap,
+  merge,
+  race,
+  startWith,
+  switchMap,
+  take,
+} from 'rxjs';
 import type { Clock } from '../../actors/clock.ts';
 
 /** Anything that calls back when it changes, such as a registry. */
@@ -43,8 +52,24 @@ export function tellChanges(
     switchMap(() => race(quiet$, after(quietMs * longestQuietTimes, clock))),
     take(1),
   );
-  const subscription = changes$.pipe(exhaustMap(() => settled$)).subscribe(tell);
-  return () => subscription.unsubscribe();
+  const told = new Subscription();
+  // Most lists never change: what waits for quiet is put together at the first change.
+  const first = sources.map((source) => source.onChange(() => begin()));
+  const begin = () => {
+    for (const forget of first.splice(0)) forget();
+    told.add(
+      changes$
+        .pipe(
+          startWith(undefined),
+          exhaustMap(() => settled$),
+        )
+        .subscribe(tell),
+    );
+  };
+  told.add(() => {
+    for (const forget of first) forget();
+  });
+  return () => told.unsubscribe();
 }
 
 function callbacks(listen: (listener: () => void) => () => void): Observable<void> {

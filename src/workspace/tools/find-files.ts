@@ -1,5 +1,4 @@
 /** `find_files`: the files of a root, by glob. */
-import { createHash } from 'node:crypto';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
@@ -69,7 +68,7 @@ export function findFilesTool(workspace: Workspace): Tool {
     async handler({ globs = [], hidden = false, limit = defaultLimit, cursor, root }, context) {
       const selection = selectFiles(globs, hidden);
       const entered = await workspace.enter(context, root);
-      const query = queryKey([entered.root.path, globs, hidden]);
+      const query = await queryKey([entered.root.path, globs, hidden]);
       const after = cursor === undefined ? undefined : readCursor(cursor, query);
       const wanted = Math.min(Math.max(1, limit), maxLimit);
 
@@ -136,7 +135,9 @@ export function findFilesTool(workspace: Workspace): Tool {
 }
 
 /** A cursor belongs to one query: it would skip at random in another. */
-function queryKey(query: readonly unknown[]): string {
+async function queryKey(query: readonly unknown[]): Promise<string> {
+  // A server that has just been launched answers its first messages without it.
+  const { createHash } = await import('node:crypto');
   return createHash('sha256').update(JSON.stringify(query)).digest('base64url').slice(0, 16);
 }
 
