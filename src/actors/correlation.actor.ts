@@ -170,7 +170,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writeRequests(frames, relatedTo);
   };
 
-  #writeRequests(frames: readonly OutboundFrame[], relatedTo: RequestId | undefined): void {
+  #writeRequests(frames: OutboundFrame[], relatedTo: RequestId | undefined): void {
     if (frames.length === 0) return;
     const rejected = this.#rejected;
     this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });

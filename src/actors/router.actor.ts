@@ -316,14 +316,19 @@ class Router implements Behaviour<RouterEvent> {
 
   /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
   #endTurn(): void {
+    // What there is to say goes first: with it the output may be blocked, and then none of those that wait must start.
+    this.#sendOutbox();
     this.#calls.startWaiting();
-    if (this.#outbox.length > 0) {
-      const frames = this.#outbox;
-      this.#outbox = [];
-      this.#input.writer.send({ type: 'frames.send', frames });
-    }
+    this.#sendOutbox();
     this.#calls.startDetached();
     this.#calls.renewMap();
     if (this.#calls.isIdle) this.#onIdle();
+  }
+
+  #sendOutbox(): void {
+    if (this.#outbox.length === 0) return;
+    const frames = this.#outbox;
+    this.#outbox = [];
+    this.#input.writer.send({ type: 'frames.send', frames });
   }
 }

@@ -1,60 +1,74 @@
 /**
  * The output of a session. Everything that is said in one turn of the event loop leaves in one write.
  *
- * What the sink does not take waits here. Past `maxOutboundBytes` the session hears `output.blocked`, and nothing new is started
+ * What the sink does not take waits here. Past `maxOutboundBytes` the session hears of it, and nothing new is started
  * until the queue is empty again; nothing is ever dropped while there is somebody to read it.
  */
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../machines/port.ts';
-import type { SessionFact, WriterEvent, WriterInput } from '../machines/session-ports.ts';
+import type {
+  FramesToSend,
+  SessionFact,
+  WriterEvent,
+  WriterInput,
+} from '../machines/session-ports.ts';
 import { encodeFrame } from '../protocol/codec.ts';
-import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Unserializable } from '../protocol/codec.ts';
+import type { OutboundFrame } from '../protocol/frames.ts';
+import { OutboundFlow } from './outbound-flow.ts';
+import type { OutboundFlowOptions } from './outbound-flow.ts';
+
+/** What is written: text, or the bytes of it. */
+export type Chunk = string | Uint8Array;
 
 /** Where text goes. */
 export interface Sink {
-  /** Takes the text in any case; false means that it had to be kept, wait for `drained`. */
-  write(text: string): boolean;
+  /** Takes the chunk in any case; false means that it had to be kept, wait for `drained`. */
+  write(chunk: Chunk): boolean;
   /** Calls back once everything written so far is with the operating system. */
   flush(done: () => void): void;
   /** Starts listening; gives what stops it. */
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
 
-export interface WriterOptions {
-  /** Counted in UTF-16 units, which are bytes for ASCII. */
-  readonly maxOutboundBytes: number;
-  readonly report: Report;
-}
-
 /** How much one turn may gather before it is written: a bound on memory, far above an ordinary turn. */
 const turnLimit = 256 * 1024;
 
+/**
+ * Text from this length on waits as bytes. `JSON.stringify` gives a long text in many pieces, which the garbage collector would copy about
+ * while they wait.
+ */
+const longText = 64 * 1024;
+
+const encoder = new TextEncoder();
+
+/** Stands where a frame was that has been encoded. */
+const nothing: OutboundFrame = [];
+
 /** The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size. */
-export function writerActor(sink: Sink, options: WriterOptions): Port<WriterEvent, WriterInput> {
+export function writerActor(
+  sink: Sink,
+  options: OutboundFlowOptions,
+): Port<WriterEvent, WriterInput> {
   return plainActor(({ input }) => new Writer(sink, options, input.session));
 }
 
 class Writer implements Behaviour<WriterEvent> {
   readonly #sink: Sink;
-  readonly #options: WriterOptions;
-  readonly #session: Ref<SessionFact>;
+  readonly #flow: OutboundFlow;
   readonly #stopListening: () => void;
   /** The text of this turn. */
   #turn = '';
-  /** Text that waits for the sink, by turn. */
-  #queue: string[] = [];
-  #queued = 0;
+  /** What waits for the sink, by turn. */
+  #queue: Chunk[] = [];
   /** What is done with a turn's text: written, queued while the sink is full, dropped when nobody reads any more. */
-  #deliver: (text: string) => void = this.#write;
-  #flow: 'flowing' | 'blocked' = 'flowing';
+  #deliver: (chunk: Chunk) => void = this.#write;
   /** What is done when a flush was asked for and everything has been written. */
   #onEmpty: () => void = () => {};
 
-  constructor(sink: Sink, options: WriterOptions, session: Ref<SessionFact>) {
+  constructor(sink: Sink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
     this.#sink = sink;
-    this.#options = options;
-    this.#session = session;
+    this.#flow = new OutboundFlow(options, session, 'The client');
     this.#stopListening = sink.listen({
       drained: () => this.#drain(),
       broken: (error) => this.#break(error),
@@ -62,29 +76,28 @@ class Writer implements Behaviour<WriterEvent> {
   }
 
   get view(): { readonly queuedBytes: number } {
-    return { queuedBytes: this.#queued + this.#turn.length };
+    return { queuedBytes: this.#flow.queued + this.#turn.length };
   }
 
   receive(event: WriterEvent): void {
-    if (event.type === 'output.flush') return this.#flush();
-    for (const frame of event.frames) {
-      this.#append(
-        encodeFrame(frame, (message, error) => {
-          if ('method' in message && event.rejected) return event.rejected(error, message);
-          const what = 'method' in message ? message.method : `The response to ${message.id}`;
-          this.#options.report({
-            level: 'error',
-            name: 'response.unserializable',
-            message: `${what} cannot be written as JSON: ${textOfError(error)}`,
-          });
-        }),
-      );
-    }
+    if (event.type === 'output.flush') this.#flush();
+    else this.#encode(event);
   }
 
   stop(): void {
     this.#endTurn();
     this.#stopListening();
+  }
+
+  #encode({ frames, rejected }: FramesToSend): void {
+    const unserializable: Unserializable = (message, error) =>
+      this.#flow.unserializable(message, error, rejected);
+    for (let at = 0; at < frames.length; at++) {
+      const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
+      // The text is enough: long answers of one turn would take twice as much with what they were made from.
+      if (text.length >= longText) frames[at] = nothing;
+      this.#append(text);
+    }
   }
 
   #append(text: string): void {
@@ -100,22 +113,25 @@ class Writer implements Behaviour<WriterEvent> {
     this.#deliver(text);
   }
 
-  #write(text: string): void {
-    const hasRoom = this.#sink.write(text);
+  #write(chunk: Chunk): void {
+    const hasRoom = this.#sink.write(chunk);
     // It may have broken just now, and then it stays broken.
     if (!hasRoom && this.#deliver === this.#write) this.#deliver = this.#enqueue;
   }
 
-  #enqueue(text: string): void {
+  #enqueue(chunk: Chunk): void {
     const last = this.#queue.length - 1;
     const tail = this.#queue[last];
-    if (tail !== undefined && tail.length + text.length <= turnLimit) {
-      this.#queue[last] = tail + text;
+    if (typeof chunk !== 'string') {
+      this.#queue.push(chunk);
+    } else if (chunk.length >= longText) {
+      this.#queue.push(encoder.encode(chunk));
+    } else if (typeof tail === 'string' && tail.length + chunk.length <= longText) {
+      this.#queue[last] = tail + chunk;
     } else {
-      this.#queue.push(text);
+      this.#queue.push(chunk);
     }
-    this.#queued += text.length;
-    if (this.#flow === 'flowing' && this.#queued > this.#options.maxOutboundBytes) this.#block();
+    this.#flow.add(chunk.length);
   }
 
   #drop(): void {}
@@ -126,53 +142,26 @@ class Writer implements Behaviour<WriterEvent> {
     this.#deliver = this.#write;
     const queue = this.#queue;
     this.#queue = [];
-    this.#queued = 0;
-    for (const text of queue) this.#deliver(text);
-    if (this.#queued > 0 || this.#deliver === this.#drop) return;
-    if (this.#flow === 'blocked') this.#unblock();
+    this.#flow.take(this.#flow.queued);
+    for (const chunk of queue) this.#deliver(chunk);
+    if (this.#queue.length > 0 || this.#deliver === this.#drop) return;
+    this.#flow.emptied();
     const onEmpty = this.#onEmpty;
     this.#onEmpty = () => {};
     onEmpty();
   }
 
-  #block(): void {
-    this.#flow = 'blocked';
-    this.#options.report({
-      level: 'warning',
-      name: 'output.blocked',
-      message: `The client does not read: ${this.#queued} bytes wait; no request is started until it has read them`,
-    });
-    this.#session.send({ type: 'output.blocked' });
-  }
-
-  #unblock(): void {
-    this.#flow = 'flowing';
-    this.#options.report({
-      level: 'info',
-      name: 'output.flowing',
-      message: 'The client has read everything; requests are started again',
-    });
-    this.#session.send({ type: 'output.flowing' });
-  }
-
   #flush(): void {
     this.#endTurn();
-    const flushed = () => this.#session.send({ type: 'output.flushed' });
+    const flushed = () => this.#flow.flushed();
     if (this.#deliver === this.#drop) flushed();
-    else if (this.#queued === 0) this.#sink.flush(flushed);
+    else if (this.#queue.length === 0) this.#sink.flush(flushed);
     else this.#onEmpty = () => this.#sink.flush(flushed);
   }
 
   #break(error: unknown): void {
-    if (this.#deliver === this.#drop) return;
     this.#deliver = this.#drop;
     this.#queue = [];
-    this.#queued = 0;
-    this.#options.report({
-      level: 'info',
-      name: 'output.broken',
-      message: `The client does not take output any more: ${textOfError(error)}`,
-    });
-    this.#session.send({ type: 'output.broken', error });
+    this.#flow.break(error);
   }
 }

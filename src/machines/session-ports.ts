@@ -34,16 +34,19 @@ export type RouterEvent =
   | { readonly type: 'calls.abandon' }
   | OutputFlow;
 
+export interface FramesToSend {
+  readonly type: 'frames.send';
+  /** The writer's from then on: it lets go of what it has encoded. */
+  readonly frames: OutboundFrame[];
+  /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
+  readonly relatedTo?: RequestId | undefined;
+  /** Hears of each request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
+  readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
+}
+
 /** What the writer takes. */
 export type WriterEvent =
-  | {
-      readonly type: 'frames.send';
-      readonly frames: readonly OutboundFrame[];
-      /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
-      readonly relatedTo?: RequestId | undefined;
-      /** Hears of each request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
-      readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
-    }
+  | FramesToSend
   /** Answer `output.flushed` once everything is with the operating system. */
   | { readonly type: 'output.flush' };
 

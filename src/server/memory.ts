@@ -32,6 +32,7 @@ export interface MemoryPeer {
 /** A transport and its peer. The transport serves one session. */
 export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
   const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
   const input$ = new Subject<Uint8Array>();
   const received$ = new Subject<unknown>();
   /** Input that arrived while the session had paused it. */
@@ -69,7 +70,8 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
       ),
       writer: writerActor(
         {
-          write: (text) => {
+          write: (chunk) => {
+            const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
             if (unread) unread.push(text);
             else read(text);
             return !unread;

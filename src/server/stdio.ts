@@ -7,7 +7,7 @@ import { Observable } from 'rxjs';
 import { readerActor } from '../actors/reader.actor.ts';
 import type { ByteSource } from '../actors/reader.actor.ts';
 import { writerActor } from '../actors/writer.actor.ts';
-import type { Sink } from '../actors/writer.actor.ts';
+import type { Chunk, Sink } from '../actors/writer.actor.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { Transport } from './transport.ts';
 
@@ -56,14 +56,14 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
   };
 }
 
-type Write = (text: string, done?: () => void) => boolean;
+type Write = (chunk: Chunk, done?: () => void) => boolean;
 
 function sinkOf(
   stream: NodeJS.WritableStream,
-  write: Write = (text, done) => stream.write(text, done),
+  write: Write = (chunk, done) => stream.write(chunk, done),
 ): Sink {
   return {
-    write: (text) => write(text),
+    write: (chunk) => write(chunk),
     flush: (done) => {
       write('', () => done());
     },

@@ -19,8 +19,8 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   const { heard, report } = facts();
   const logic = writerActor(
     {
-      write: (text) => {
-        sink.writes.push(text);
+      write: (chunk) => {
+        sink.writes.push(typeof chunk === 'string' ? chunk : new TextDecoder().decode(chunk));
         sink.onWrite();
         return --sink.room > 0;
       },
@@ -33,7 +33,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
     { maxOutboundBytes, report },
   );
   const { actor, errors, view } = startPort(logic, { session: session.ref });
-  const send = (...frames: readonly OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
+  const send = (...frames: OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
   const drain = (more = Infinity) => {
     sink.room = more;
     sink.events?.drained();
