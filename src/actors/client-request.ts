@@ -41,6 +41,8 @@ export class AskedRequest implements ClientRequest {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
+  /** Where it stands among those of its asker that have no outcome; the asker's to write. */
+  place = 0;
   ticket: { readonly id: RequestId } | undefined = undefined;
   state: 'unsent' | 'sent' | 'settled' = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */

@@ -68,6 +68,9 @@ class Pending extends Expiring implements PendingRequest {
   }
 }
 
+/** A map that has taken fewer requests is not worth another one. */
+const leastAdded = 64;
+
 /** How requests end that have no answer. */
 type Unanswered = 'timedOut' | 'cancelled';
 
@@ -82,7 +85,9 @@ export function correlationActor(
 }
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  readonly #pending = new Map<number, Pending>();
+  #pending = new Map<number, Pending>();
+  /** How many the map has taken. */
+  #added = 0;
   /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
   readonly #unanswered = new Map<number, Unanswered>();
   readonly #deadlines: DeadlineQueue<Pending>;
@@ -145,7 +150,15 @@ class Correlation implements Behaviour<CorrelationEvent> {
       this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
       taken.push(pending);
     }
+    this.#added += taken.length;
+    if (this.#added >= leastAdded + 4 * this.#pending.size) this.#renewMap();
     this.#submit(taken);
+  }
+
+  /** Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see `CallsInFlight`. */
+  #renewMap(): void {
+    this.#pending = new Map(this.#pending);
+    this.#added = 0;
   }
 
   /** Sends requests in order; those that belong to the same request of the client's in one go. */

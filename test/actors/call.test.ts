@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Call, isThenable } from '../../src/actors/call.ts';
 import type { CallScope } from '../../src/actors/call.ts';
@@ -5,6 +6,7 @@ import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
 const reason = new RuntimeError('CANCELLED', 'The client cancelled the request');
 
@@ -144,6 +146,35 @@ describe('what a call asks the client', () => {
     call.abort(reason);
     actor.stop();
     await expect(call.ask(spec)).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  test('is cancelled at the end as far as it is open, in whatever order the rest was answered', async () => {
+    const order = fc.shuffledSubarray(upTo(9));
+    await fc.assert(
+      fc.asyncProperty(order, async (answered) => {
+        const { call, frames, answer, pending } = startCall();
+        const results = upTo(9).map(() => call.ask(spec));
+        await settled();
+        const ids = frames().map((frame) => ('id' in frame ? frame.id : undefined));
+        for (const at of answered) {
+          answer(ids[at], { at });
+          await expect(results[at]).resolves.toEqual({ at });
+        }
+        expect(call.openQuestions).toBe(9 - answered.length);
+        call.end();
+        const open = upTo(9).filter((at) => !answered.includes(at));
+        for (const at of open)
+          await expect(results[at]).rejects.toMatchObject({ code: 'CANCELLED' });
+        const cancelled = frames()
+          .slice(9)
+          .map((frame) => ('params' in frame ? frame.params : undefined));
+        expect(new Set(cancelled)).toEqual(
+          new Set(open.map((at) => ({ requestId: ids[at], reason: 'its request has ended' }))),
+        );
+        expect([call.openQuestions, pending()]).toEqual([0, 0]);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   test('is not kept where it was refused at once', async () => {
