@@ -96,14 +96,15 @@ export class AskedRequest implements ClientRequest {
     try {
       onProgress(progress);
     } catch (error) {
-      forgettable(this.result);
+      void forgettable(this.result);
       this.#reject(error);
       this.cancel('its progress callback failed');
     }
   }
 
   #fail(error: RuntimeError): void {
-    forgettable(this.result);
+    // Only now: a result that comes needs nobody who would hear of a failure.
+    void forgettable(this.result);
     this.#reject(error);
     this.#end();
   }
