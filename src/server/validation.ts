@@ -15,8 +15,14 @@ export class SchemaCompiler {
     throw new Error('The schema validator is not loaded');
   };
 
-  /** Loads ajv. What fails here is what {@link compile} throws. */
-  async load(): Promise<void> {
+  #loading: Promise<void> | undefined;
+
+  /** Loads ajv, once however often it is called. What fails here is what {@link compile} throws. */
+  load(): Promise<void> {
+    return (this.#loading ??= this.#load());
+  }
+
+  async #load(): Promise<void> {
     try {
       this.#compile = await loadAjv();
     } catch (error) {

@@ -10,7 +10,7 @@ import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protoco
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
 import type { Registry } from '../registry.ts';
-import { checkOf, jsonSchemaOf } from '../schema.ts';
+import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { Checked, SchemaCheck } from '../schema.ts';
 import { schemaOf } from '../tool.ts';
 import type { Tool } from '../tool.ts';
@@ -35,6 +35,18 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
     return callable;
   };
 
+  // A client that lists tools will call one. It gets its list first, and is not told of what fails here: the call will be.
+  let loading: unknown = undefined;
+  const loadSoon = () => {
+    loading ??= scope.clock.setTimeout(() => void compiler.load(), 0);
+  };
+  const stopTelling = tellChanges([tools], {
+    clock: scope.clock,
+    quietMs: scope.limits.listChangedQuietMs,
+    whenOperating: scope.whenOperating,
+    tell: () => scope.notify('notifications/tools/list_changed'),
+  });
+
   const callTool: RequestHandler = (params, call) => {
     const name = params?.['name'];
     const tool = typeof name === 'string' ? tools.get(name) : undefined;
@@ -58,6 +70,7 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
       'tools/list': (params, { scope: { client } }) => {
         const page = pageOf('tools/list', tools.list(), params, scope.limits.pageSize);
         const { items, ...next } = page;
+        if (items.some(needsCompiler)) loadSoon();
         return { tools: items.map((tool) => describeTool(tool, client.revision)), ...next };
       },
       'tools/call': Object.assign(callTool, {
@@ -65,13 +78,15 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
         recover: toolFailure,
       }),
     },
-    stop: tellChanges([tools], {
-      clock: scope.clock,
-      quietMs: scope.limits.listChangedQuietMs,
-      whenOperating: scope.whenOperating,
-      tell: () => scope.notify('notifications/tools/list_changed'),
-    }),
+    stop: () => {
+      stopTelling();
+      scope.clock.clearTimeout(loading);
+    },
   };
+}
+
+function needsCompiler({ inputSchema, outputSchema }: Tool): boolean {
+  return [inputSchema, outputSchema].some((schema) => schema && !isStandardSchema(schema));
 }
 
 function invalidParams(message: string): ProtocolError {

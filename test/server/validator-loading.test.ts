@@ -1,0 +1,27 @@
+import { createRequire } from 'node:module';
+import { connect } from 'mcp-actors/testing';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { TestClock } from '../../src/testing/test-clock.ts';
+
+const require = createRequire(import.meta.url);
+const isLoaded = () => require.resolve('ajv/dist/2020.js') in require.cache;
+const handler = () => 'done';
+
+test('the validator is loaded once the tools are listed, where one of them needs it', async () => {
+  const clock = new TestClock();
+  const ownChecks = { name: 'own', description: '', inputSchema: z.object({}), handler };
+  const tools = [defineTool(ownChecks)];
+  const server = createMcpServer({ name: 'test', version: '1', tools });
+  await using client = await connect(server, { clock });
+  await client.listTools();
+  expect(clock.liveTimers).toBe(0);
+
+  server.tools.add(defineTool({ name: 'plain', description: '', handler }));
+  await client.listTools();
+  expect(isLoaded()).toBe(false);
+  clock.increment(0);
+  await vi.waitFor(() => expect(isLoaded()).toBe(true));
+  expect((await client.callTool('plain')).text).toBe('done');
+});
