@@ -21,6 +21,11 @@ interface Entry {
 }
 
 export const commands = {
+  check: {
+    usage: '[options] -- COMMAND',
+    summary: 'Check any MCP server over stdio against the specification.',
+    load: () => import('./check.ts'),
+  },
   diagram: {
     usage: '[NAME]',
     summary: "Print a machine's chart.",

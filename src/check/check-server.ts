@@ -1,0 +1,325 @@
+/** Plays generated sequences against a server and finds which invariants hold. */
+import { isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { ClientFeatures } from './client.machine.ts';
+import { invariants } from './invariants/all.ts';
+import type { Clause, Demand } from './invariants/invariant.ts';
+import { count } from './judging.ts';
+import type { Breach, Tally } from './judging.ts';
+import { readSequence, sequenceText } from './move.ts';
+import type { MoveType, Sequence } from './move.ts';
+import { rootName } from './outgoing.ts';
+import { play } from './player.ts';
+import type { PlayOptions, PlayTimes } from './player.ts';
+import { seededRandom } from './random.ts';
+import { coveringSequences, isWalk, randomWalks } from './sequences.ts';
+import { shrink } from './shrink.ts';
+import type { Trace } from './trace.ts';
+import type { Launch } from './wire.ts';
+
+export interface CheckOptions {
+  readonly launch: Launch;
+  /** The revision that the client asks for. */
+  readonly revision: string;
+  /** Tools that may be called, each with its arguments. */
+  readonly tools: ReadonlyMap<string, JsonObject>;
+  /** The URI of the folder that holds the roots' folders. */
+  readonly rootsUri: string;
+  readonly times: PlayTimes;
+  /** Settles the random walks. */
+  readonly seed: number;
+  /** How many random walks there are. */
+  readonly walks: number;
+  /** How many plays go on at once. */
+  readonly jobs: number;
+  /** The ids of the invariants that are looked at; by default all. */
+  readonly only?: ReadonlySet<string>;
+  /** Plays these instead of generated ones. */
+  readonly sequences?: readonly Sequence[];
+  /** Time can be moved; see {@link ClientFeatures}. */
+  readonly movesTime?: boolean;
+  /** Hears how far it is. */
+  readonly progress?: (done: number, total: number) => void;
+}
+
+/** What came of one invariant. */
+export interface Finding {
+  readonly id: string;
+  readonly title: string;
+  readonly demand: Demand;
+  readonly clause: Clause;
+  readonly outcome: 'holds' | 'broken' | 'untried';
+  /** Plays that have tried it. */
+  readonly plays: number;
+  /** What a play would have needed to try it. */
+  readonly needs: string;
+  /** The shortest sequence that breaks it. */
+  readonly breach?: Breach & {
+    /** How many plays broke it, the shrinking aside. */
+    readonly plays: number;
+    /** Whether it broke again when it was played again. */
+    readonly again: boolean;
+  };
+}
+
+export interface CheckReport {
+  /** As initialize was answered; undefined where it was not. */
+  readonly server: { readonly name: string; readonly version: string } | undefined;
+  /** As it was negotiated, or asked for where it was not. */
+  readonly revision: string;
+  readonly seed: number;
+  readonly plays: number;
+  readonly findings: readonly Finding[];
+  /** What bounds what the findings say. */
+  readonly notes: readonly string[];
+}
+
+/** What is tried out first. */
+interface Probed {
+  readonly features: ClientFeatures;
+  readonly fence: PlayOptions['fence'];
+  readonly tellers: readonly string[];
+  readonly revision: string;
+}
+
+/** The most that a sequence is shrunk, plays. */
+const shrinkLimit = 40;
+
+/** The server's process could not be started; the message says why. */
+export class NotStarted extends Error {
+  override readonly name = 'NotStarted';
+}
+
+/**
+ * @throws {NotStarted} the server could not be started
+ */
+export async function checkServer(options: CheckOptions): Promise<CheckReport> {
+  return new Check(options).run();
+}
+
+class Check {
+  readonly #options: CheckOptions;
+  readonly #notes: string[] = [];
+  readonly #tallies: Tally[];
+  readonly #played = new Map<string, Promise<Trace>>();
+  #server: CheckReport['server'];
+  #probed: Probed;
+  #plays = 0;
+
+  constructor(options: CheckOptions) {
+    this.#options = options;
+    const { revision, movesTime = false } = options;
+    this.#tallies = invariants
+      .filter(({ id }) => options.only?.has(id) ?? true)
+      .map((invariant) => ({ invariant, held: 0, breaches: [] }));
+    const declares = { tools: false, resources: false, prompts: false, logging: false };
+    const batches = revision === '2025-03-26';
+    this.#probed = {
+      features: { tools: [], asks: false, declares, batches, movesTime },
+      fence: 'ping',
+      tellers: [],
+      revision,
+    };
+  }
+
+  async run(): Promise<CheckReport> {
+    if (await this.#probe()) {
+      const { seed, walks, sequences } = this.#options;
+      const { features } = this.#probed;
+      await this.#playAll(sequences ?? coveringSequences(features));
+      if (!sequences) {
+        await this.#playAll(randomWalks(features, walks, seededRandom(seed), this.#unanswered()));
+      }
+    }
+    const findings: Finding[] = [];
+    for (const tally of this.#tallies) {
+      const finding = await this.#find(tally);
+      if (finding) findings.push(finding);
+    }
+    return {
+      server: this.#server,
+      revision: this.#probed.revision,
+      seed: this.#options.seed,
+      plays: this.#plays,
+      findings,
+      notes: this.#notes,
+    };
+  }
+
+  /** Shakes hands, and tries what there is; false where the server cannot be talked to. */
+  async #probe(): Promise<boolean> {
+    const handshake = movesOf('initialize wait initialized wait');
+    const first = await this.#play(handshake);
+    const end = first.happenings.find((one) => one.kind === 'ended');
+    if (end?.exit.failure !== undefined) throw new NotStarted(end.exit.failure);
+    const { greeting, declared = {} } = first;
+    if (!greeting) {
+      this.#count(handshake, first);
+      const stderr = end?.exit.stderr?.trim();
+      this.#notes.push(
+        `The server did not answer initialize, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}`,
+      );
+      return false;
+    }
+    const { serverInfo, protocolVersion } = greeting.result;
+    if (isJsonObject(serverInfo)) {
+      this.#server = { name: String(serverInfo['name']), version: String(serverInfo['version']) };
+    }
+    const revision = typeof protocolVersion === 'string' ? protocolVersion : this.#probed.revision;
+    if (revision !== this.#options.revision) {
+      this.#notes.push(
+        `The client asked for ${this.#options.revision}, and the server gave ${revision}`,
+      );
+    }
+    const answersPings = first.happenings.every((one) => one.kind !== 'waited' || one.ok);
+    if (!answersPings) {
+      this.#count(handshake, first);
+      this.#notes.push(
+        `The server does not answer pings: it was waited for by ${this.#options.times.quietMs} ms of silence`,
+      );
+    }
+    const names = [...this.#options.tools.keys()];
+    this.#probed = {
+      ...this.#probed,
+      revision,
+      fence: answersPings ? 'ping' : 'quiet',
+      features: {
+        ...this.#probed.features,
+        batches: revision === '2025-03-26',
+        tools: isJsonObject(declared['tools']) ? names : [],
+        declares: {
+          tools: isJsonObject(declared['tools']),
+          resources: isJsonObject(declared['resources']),
+          prompts: isJsonObject(declared['prompts']),
+          logging: isJsonObject(declared['logging']),
+        },
+      },
+    };
+    await this.#probeTools();
+    return true;
+  }
+
+  async #probeTools(): Promise<void> {
+    const { features } = this.#probed;
+    const calls = features.tools.map((tool) => ({ type: 'call', tool }) as const);
+    const sequence = [...movesOf('initialize wait initialized wait'), ...calls, ...movesOf('wait')];
+    const trace = await this.#play(sequence);
+    const tellers: string[] = [];
+    for (const { id, params } of trace.of('call')) {
+      const tool = String(params['name']);
+      const answer = trace.answersTo(id)[0]?.message;
+      const text = JSON.stringify(answer?.['result'] ?? null);
+      if (text.includes(rootName)) tellers.push(tool);
+      const { isError } = (answer?.['result'] ?? {}) as JsonObject;
+      if (!answer) this.#notes.push(`The tool ${tool} did not answer in time`);
+      else if (answer['error'] || isError) {
+        this.#notes.push(`The tool ${tool} failed: ${JSON.stringify(answer).slice(0, 300)}`);
+      }
+    }
+    const asks = trace.calls.some(({ message }) => message['method'] === 'roots/list');
+    this.#probed = { ...this.#probed, tellers, features: { ...features, asks } };
+    this.#count(sequence, trace);
+  }
+
+  async #playAll(sequences: readonly Sequence[]): Promise<void> {
+    const traces: (Trace | undefined)[] = [];
+    const todo = sequences.entries();
+    let done = 0;
+    const job = async () => {
+      for (const [at, sequence] of todo) {
+        traces[at] = await this.#play(sequence);
+        this.#options.progress?.(++done, sequences.length);
+      }
+    };
+    await Promise.all(Array.from({ length: this.#options.jobs }, job));
+    for (const [at, sequence] of sequences.entries()) {
+      const trace = traces[at];
+      if (trace) this.#count(sequence, trace);
+    }
+  }
+
+  #play(sequence: Sequence): Promise<Trace> {
+    this.#plays++;
+    const { launch, tools, rootsUri, times, revision } = this.#options;
+    const { features, fence, tellers } = this.#probed;
+    const argumentsOf = (tool: string) => tools.get(tool) ?? {};
+    return play(sequence, {
+      launch,
+      revision,
+      features,
+      argumentsOf,
+      rootsUri,
+      tellers,
+      fence,
+      times,
+    });
+  }
+
+  #count(sequence: Sequence, trace: Trace): void {
+    const { revision, tellers } = this.#probed;
+    count(this.#tallies, sequence, trace, { revision, tellers });
+  }
+
+  /** Moves that the server did not answer: a walk that has one would wait for it again, and show nothing new. */
+  #unanswered(): ReadonlySet<MoveType> {
+    const silences = this.#tallies.flatMap(({ breaches }) => breaches);
+    const last = silences
+      .filter(({ evidence }) => evidence === 'silence')
+      .flatMap(({ sequence }) => sequence.findLast(({ type }) => type !== 'wait') ?? []);
+    const needed: readonly MoveType[] = ['initialize', 'initialize-bare', 'initialized'];
+    return new Set(last.map(({ type }) => type).filter((type) => !needed.includes(type)));
+  }
+
+  async #find({ invariant, held, breaches }: Tally): Promise<Finding | undefined> {
+    const { id, title, needs } = invariant;
+    const demanded = invariant.demanded(this.#probed.revision);
+    if (!demanded) return undefined;
+    const base = { id, title, needs, ...demanded };
+    const plays = held + breaches.length;
+    const first = breaches.toSorted((a, b) => a.sequence.length - b.sequence.length)[0];
+    if (!first) return { ...base, outcome: plays === 0 ? 'untried' : 'holds', plays };
+    const shortest = await this.#shorten(invariant, first);
+    if (!shortest.again && shortest.evidence === 'silence') {
+      this.#notes.push(
+        `${id} failed once and not again: ${sequenceText(first.sequence)} (${first.detail}); a longer --timeout tells more`,
+      );
+      return { ...base, outcome: 'holds', plays };
+    }
+    return { ...base, outcome: 'broken', plays, breach: { ...shortest, plays: breaches.length } };
+  }
+
+  /** The shortest part of the sequence that breaks the invariant again. */
+  async #shorten(
+    invariant: Tally['invariant'],
+    first: Breach,
+  ): Promise<Breach & { readonly again: boolean }> {
+    let shortest = { ...first, again: false };
+    const breaks = async (sequence: Sequence) => {
+      if (!isWalk(sequence, this.#probed.features)) return false;
+      const trace = await this.#replay(sequence);
+      const tally: Tally = { invariant, held: 0, breaches: [] };
+      const { revision, tellers } = this.#probed;
+      count([tally], sequence, trace, { revision, tellers });
+      const [breach] = tally.breaches;
+      if (breach) shortest = { ...breach, again: true };
+      return breach !== undefined;
+    };
+    await shrink(first.sequence, breaks, shrinkLimit);
+    if (!shortest.again) await breaks(first.sequence);
+    return shortest;
+  }
+
+  /** Plays a sequence, or gives the play that there was while another invariant's was made shorter. */
+  #replay(sequence: Sequence): Promise<Trace> {
+    const text = sequenceText(sequence);
+    const trace = this.#played.get(text) ?? this.#play(sequence);
+    this.#played.set(text, trace);
+    return trace;
+  }
+}
+
+function movesOf(text: string): Sequence {
+  const read = readSequence(text);
+  if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
+  return read.moves;
+}

@@ -1,0 +1,176 @@
+/**
+ * A client as a statechart: what it may do next. Three things go on at once: the connection, a tool call, and the roots.
+ * The sequences that are played are walks through this machine; nothing runs it.
+ */
+import { and, setup, stateIn } from 'xstate';
+import type { Move } from './move.ts';
+
+/** What there is to try, with one server. */
+export interface ClientFeatures {
+  /** Tools that may be called. */
+  readonly tools: readonly string[];
+  /** The server asks for the roots of a client that has some. */
+  readonly asks: boolean;
+  /** What the server declares. */
+  readonly declares: {
+    readonly tools: boolean;
+    readonly resources: boolean;
+    readonly prompts: boolean;
+    readonly logging: boolean;
+  };
+  /** The revision has batches. */
+  readonly batches: boolean;
+  /** Time can be moved, because server and clock are in this process. */
+  readonly movesTime: boolean;
+}
+
+const self = { target: 'operating' } as const;
+
+export const clientMachine = setup({
+  types: {
+    input: {} as ClientFeatures,
+    context: {} as ClientFeatures,
+    events: {} as Move,
+  },
+  guards: {
+    isFresh: stateIn({ connection: 'fresh' }),
+    isBare: stateIn({ roots: 'undeclared' }),
+    isOperating: stateIn({ connection: 'operating' }),
+    isGreeted: stateIn({ connection: 'greeted' }),
+    asks: ({ context }) => context.asks,
+    asksNothing: ({ context }) => !context.asks,
+    hasTools: ({ context }) => context.tools.length > 0,
+    hasLists: ({ context: { declares } }) =>
+      declares.tools || declares.resources || declares.prompts,
+    hasResources: ({ context }) => context.declares.resources,
+    hasPrompts: ({ context }) => context.declares.prompts,
+    hasLogging: ({ context }) => context.declares.logging,
+    hasBatches: ({ context }) => context.batches,
+    movesTime: ({ context }) => context.movesTime,
+  },
+}).createMachine({
+  id: 'client',
+  type: 'parallel',
+  context: ({ input }) => input,
+  states: {
+    connection: {
+      initial: 'fresh',
+      states: {
+        fresh: {
+          on: {
+            initialize: 'greeted',
+            'initialize-bare': 'greeted',
+            'initialize-unknown': 'greeted',
+            rush: 'rushed',
+            early: 'fresh',
+            end: 'ended',
+          },
+        },
+        greeted: {
+          description: 'initialize is sent; the server may not ask for anything yet.',
+          on: { initialized: 'operating', end: 'ended' },
+        },
+        rushed: {
+          description: 'No client should come here; whatever followed would be judged with it.',
+          on: { end: 'ended' },
+        },
+        operating: {
+          on: {
+            list: { ...self, guard: 'hasLists' },
+            twins: self,
+            'odd-ids': self,
+            big: { ...self, guard: 'hasLists' },
+            batch: { ...self, guard: 'hasBatches' },
+            'unknown-method': self,
+            'unknown-notification': self,
+            'bad-cursor': { ...self, guard: 'hasLists' },
+            'bad-resource': { ...self, guard: 'hasResources' },
+            'bad-prompt': { ...self, guard: 'hasPrompts' },
+            'bad-level': { ...self, guard: 'hasLogging' },
+            'cancel-unknown': self,
+            'cancel-malformed': self,
+            'cancel-done': self,
+            'answer-unknown': self,
+            malformed: self,
+            invalid: self,
+            last: { guard: and(['isBare', 'hasLists']), target: 'ended' },
+            end: 'ended',
+          },
+        },
+        ended: {},
+      },
+    },
+    call: {
+      initial: 'none',
+      states: {
+        none: {
+          on: {
+            call: { guard: 'isOperating', target: 'running' },
+            'call-zero': { guard: and(['isOperating', 'isBare']), target: 'runningZero' },
+          },
+        },
+        running: {
+          on: {
+            call: { guard: 'isOperating', target: 'running' },
+            cancel: { guard: 'isOperating', target: 'cancelled' },
+            'pass-time': { guard: and(['isOperating', 'movesTime']), target: 'none' },
+          },
+        },
+        runningZero: { on: { cancel: { guard: 'isOperating', target: 'cancelled' } } },
+        cancelled: { on: { call: { guard: 'isOperating', target: 'running' } } },
+      },
+    },
+    roots: {
+      initial: 'undeclared',
+      states: {
+        undeclared: {
+          on: {
+            initialize: { guard: 'isFresh', target: 'declared' },
+          },
+        },
+        declared: {
+          on: {
+            initialized: { guard: and(['isGreeted', 'asks']), target: 'asked' },
+            'roots-changed': { guard: and(['isOperating', 'asksNothing']), target: 'declared' },
+          },
+        },
+        asked: {
+          description: 'The server waits for the roots.',
+          on: {
+            answer: { guard: 'isOperating', target: 'answered' },
+            'answer-reversed': { guard: 'isOperating', target: 'answered' },
+            refuse: { guard: 'isOperating', target: 'refused' },
+            'roots-changed': { guard: 'isOperating', target: 'stale' },
+            'pass-time': { guard: and(['isOperating', 'movesTime']), target: 'lapsed' },
+          },
+        },
+        stale: {
+          description: 'The roots have changed since the server asked.',
+          on: {
+            answer: { guard: 'isOperating', target: 'asked' },
+            'answer-reversed': { guard: 'isOperating', target: 'asked' },
+            refuse: { guard: 'isOperating', target: 'asked' },
+            'roots-changed': { guard: 'isOperating', target: 'stale' },
+            'pass-time': { guard: and(['isOperating', 'movesTime']), target: 'asked' },
+          },
+        },
+        answered: {
+          on: {
+            'roots-changed': { guard: 'isOperating', target: 'asked' },
+            'answer-twice': { guard: 'isOperating', target: 'answered' },
+          },
+        },
+        refused: {
+          on: { 'roots-changed': { guard: 'isOperating', target: 'asked' } },
+        },
+        lapsed: {
+          description: 'The server has waited too long and has given up.',
+          on: {
+            'roots-changed': { guard: 'isOperating', target: 'asked' },
+            'answer-late': { guard: 'isOperating', target: 'lapsed' },
+          },
+        },
+      },
+    },
+  },
+});

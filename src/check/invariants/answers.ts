@@ -1,0 +1,188 @@
+/** Which answers come, and how often. */
+import { isJsonObject } from '../../protocol/classify.ts';
+import { exitText, idKey } from '../trace.ts';
+import type { Asked, Trace } from '../trace.ts';
+import {
+  always,
+  broken,
+  firstBroken,
+  held,
+  messagesPage,
+  shown,
+  silent,
+  untried,
+} from './invariant.ts';
+import type { Invariant, Judgement } from './invariant.ts';
+
+const jsonRpc = 'JSON-RPC 2.0';
+
+/** Whether a request of the client's was answered, where it had to be by the end of the trace. */
+export function answered(trace: Trace, asked: Asked): Judgement {
+  if (trace.answersTo(asked.id).length > 0) return held;
+  const cancelledAt = trace.cancelled.get(idKey(asked.id));
+  if (cancelledAt !== undefined) return untried;
+  const what = `${asked.method} with the id ${idKey(asked.id)}`;
+  const { earlyEnd, settled } = trace;
+  if (earlyEnd) {
+    return broken(`The server ended ${exitText(earlyEnd.exit)} and left ${what} without an answer`);
+  }
+  if (settled && !settled.ok && settled.at > asked.at) {
+    return silent(`${what} had no answer in time`);
+  }
+  return untried;
+}
+
+export const answerInvariants: readonly Invariant[] = [
+  {
+    id: 'answered',
+    title: 'Every request is answered, unless it was cancelled.',
+    demanded: always(
+      'MUST',
+      jsonRpc,
+      '5 Response object',
+      'When a rpc call is made, the Server MUST reply with a Response, except for in the case of Notifications.',
+    ),
+    needs: 'a request',
+    judge: ({ polite }) =>
+      firstBroken([...polite.asked.values()].map((asked) => answered(polite, asked))),
+  },
+  {
+    id: 'answered-once',
+    title: 'No request is answered twice.',
+    demanded: always(
+      'MUST',
+      jsonRpc,
+      '5 Response object',
+      'When a rpc call is made, the Server MUST reply with a Response […]. The Response is expressed as a single JSON Object',
+    ),
+    needs: 'an answer',
+    judge: ({ polite }) =>
+      firstBroken(
+        [...polite.asked.values()].map(({ id, method }) => {
+          const answers = polite.answersTo(id);
+          if (answers.length === 0) return untried;
+          if (answers.length === 1) return held;
+          return broken(`${method} with the id ${idKey(id)} had ${answers.length} answers`);
+        }),
+      ),
+  },
+  {
+    id: 'same-id',
+    title: 'A response has the id of a request, and the id’s type.',
+    demanded: messagesPage(
+      'MUST',
+      'Responses',
+      'Responses MUST include the same ID as the request they correspond to.',
+    ),
+    needs: 'a response',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.responses
+          .filter(({ message }) => message['id'] !== undefined && message['id'] !== null)
+          .map(({ message, at }) => {
+            const asked = polite.asked.get(idKey(message['id']));
+            return asked && asked.at < at
+              ? held
+              : broken(`No request has the id ${idKey(message['id'])}: ${shown(message)}`);
+          }),
+      ),
+  },
+  {
+    id: 'notifications-silent',
+    title: 'A notification is never answered.',
+    demanded: (revision) =>
+      revision === '2024-11-05'
+        ? {
+            demand: 'MUST',
+            clause: {
+              page: jsonRpc,
+              heading: '4.1 Notification',
+              quote: 'The Server MUST NOT reply to a Notification',
+            },
+          }
+        : messagesPage('MUST', 'Notifications', 'The receiver MUST NOT send a response.')(revision),
+    needs: 'a notification that is followed by an answered ping',
+    judge: ({ polite }) => {
+      const [first] = polite.happenings.flatMap((one, at) =>
+        one.kind === 'sent' && isNotification(one.value) ? [at] : [],
+      );
+      if (first === undefined) return untried;
+      // Everything that was sent so far is a request or a notification, so that an answer to nothing answers a notification.
+      const stray = polite.responses.find(
+        ({ message, at }) => at > first && (message['id'] === undefined || message['id'] === null),
+      );
+      if (stray)
+        return broken(
+          `Nothing but requests and notifications was sent, and this came: ${shown(stray.message)}`,
+        );
+      return polite.waitedBetween(first, polite.happenings.length) ? held : untried;
+    },
+  },
+  {
+    id: 'ping',
+    title: 'A ping is answered with an empty result.',
+    demanded: always(
+      'MUST',
+      'basic/utilities/ping',
+      'Behavior Requirements',
+      'The receiver MUST respond promptly with an empty response',
+    ),
+    needs: 'a ping after initialize',
+    judge: ({ polite }) => {
+      const greeting = polite.greeting;
+      if (!greeting) return untried;
+      return firstBroken(
+        [...polite.asked.values()]
+          .filter(({ method, at }) => method === 'ping' && at > greeting.request.at)
+          .map((asked) => {
+            const answer = polite.answersTo(asked.id)[0];
+            if (!answer) return answered(polite, asked);
+            const { result } = answer.message;
+            const isEmpty =
+              isJsonObject(result) && Object.keys(result).every((key) => key === '_meta');
+            return isEmpty ? held : broken(`The ping was answered with ${shown(answer.message)}`);
+          }),
+      );
+    },
+  },
+  {
+    id: 'batch',
+    title: 'The requests of a batch are answered.',
+    demanded: (revision) =>
+      revision === '2025-03-26'
+        ? messagesPage(
+            'MUST',
+            'Batching',
+            'MCP implementations MAY support sending JSON-RPC batches, but MUST support receiving JSON-RPC batches.',
+          )(revision)
+        : undefined,
+    needs: 'a batch',
+    judge: ({ polite }) => firstBroken(polite.of('batch').map((asked) => answered(polite, asked))),
+  },
+  {
+    id: 'method-not-found',
+    title: 'A method that there is not is refused with -32601.',
+    demanded: always(
+      'advice',
+      jsonRpc,
+      '5.1 Error object',
+      '-32601: Method not found. The method does not exist / is not available.',
+    ),
+    needs: 'a request of an unknown method',
+    judge: ({ polite }) =>
+      firstBroken(
+        polite.of('unknown-method').map(({ id }) => {
+          const answer = polite.answersTo(id)[0]?.message;
+          if (!answer) return untried;
+          const { error } = answer;
+          return isJsonObject(error) && error['code'] === -32601
+            ? held
+            : broken(`An unknown method was answered with ${shown(answer)}`);
+        }),
+      ),
+  },
+];
+
+function isNotification(value: unknown): boolean {
+  return isJsonObject(value) && typeof value['method'] === 'string' && !('id' in value);
+}

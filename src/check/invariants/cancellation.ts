@@ -1,0 +1,130 @@
+/** What a cancellation does, and what it must not do. */
+import { isJsonObject } from '../../protocol/classify.ts';
+import { Method } from '../../protocol/methods.ts';
+import { exitText, idKey } from '../trace.ts';
+import type { Trace } from '../trace.ts';
+import { always, broken, firstBroken, held, shown, silent, untried } from './invariant.ts';
+import type { Invariant, Judgement } from './invariant.ts';
+
+const page = 'basic/utilities/cancellation';
+
+const notAnswered = always(
+  'SHOULD',
+  page,
+  'Behavior Requirements',
+  'Receivers of cancellation notifications SHOULD: […] Not send a response for the cancelled request',
+);
+
+export const cancellationInvariants: readonly Invariant[] = [
+  {
+    id: 'cancelled-silent',
+    title: 'A call that was cancelled in flight is not answered.',
+    demanded: notAnswered,
+    needs: 'a tool that still runs when it is cancelled: name one with --call',
+    judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id !== 0)),
+  },
+  {
+    id: 'cancelled-zero',
+    title: 'The same holds for a call whose id is 0.',
+    demanded: notAnswered,
+    needs: 'a tool that still runs when it is cancelled: name one with --call',
+    judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id === 0)),
+  },
+  {
+    id: 'cancel-race',
+    title: 'A cancellation that crosses the answer, or comes after it, harms nothing.',
+    demanded: always(
+      'MUST',
+      page,
+      'Timing Considerations',
+      'cancellation notifications may arrive after request processing has completed, and potentially after a response has already been sent. Both parties MUST handle these race conditions gracefully',
+    ),
+    needs: 'a cancellation of a request that is in flight or was answered',
+    judge: ({ polite }) =>
+      [...polite.places('cancel'), ...polite.places('cancel-done')].length > 0
+        ? survives(polite)
+        : untried,
+  },
+  {
+    id: 'invalid-cancel-ignored',
+    title: 'A cancellation of nothing is ignored.',
+    demanded: always(
+      'SHOULD',
+      page,
+      'Error Handling',
+      'Invalid cancellation notifications SHOULD be ignored: Unknown request IDs; Already completed requests; Malformed notifications',
+    ),
+    needs: 'a cancellation of an unknown request',
+    judge: ({ whole }) => {
+      // Whatever else is impolite would be judged with it.
+      const others = whole.happenings.some(
+        (one) => one.kind === 'sent' && one.impolite && !one.move?.startsWith('cancel-'),
+      );
+      const places = [...whole.places('cancel-unknown'), ...whole.places('cancel-malformed')];
+      const [first] = places.sort((a, b) => a - b);
+      if (others || first === undefined) return untried;
+      const stray = whole.responses.find(
+        ({ message, at }) => at > first && !whole.asked.has(idKey(message['id'])),
+      );
+      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
+    },
+  },
+  {
+    id: 'cancels-its-own',
+    title: 'The server cancels nothing but requests of its own.',
+    demanded: always(
+      'MUST',
+      page,
+      'Behavior Requirements',
+      'Cancellation notifications MUST only reference requests that: Were previously issued in the same direction',
+    ),
+    needs: 'a server that cancels a request of its own',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.notifications(Method.cancelled).map(({ message, at }) => {
+          const params = message['params'];
+          const id = isJsonObject(params) ? params['requestId'] : undefined;
+          const own = whole.requests.some(
+            (request) => request.at < at && request.message['id'] === id,
+          );
+          return own ? held : broken(`The server never sent this request: ${shown(message)}`);
+        }),
+      ),
+  },
+];
+
+/**
+ * One judgement for each call that was surely in flight when it was cancelled: a ping was answered after the call and before the
+ * cancellation, and the call was not.
+ */
+function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readonly Judgement[] {
+  return trace.of('call', 'call-zero').flatMap((asked) => {
+    const cancelledAt = trace.cancelled.get(idKey(asked.id));
+    if (cancelledAt === undefined || !concerns(asked.id)) return [];
+    const wasRunning = trace.waitedBetween(asked.at, cancelledAt);
+    const answer = trace.answersTo(asked.id)[0];
+    if (!wasRunning || (answer && answer.at < cancelledAt)) return [];
+    // What came before the next ping's answer may have been on its way.
+    if (answer) {
+      return trace.waitedBetween(cancelledAt, answer.at)
+        ? [
+            broken(
+              `The call with the id ${idKey(asked.id)} was cancelled, and answered later: ${shown(answer.message)}`,
+            ),
+          ]
+        : [];
+    }
+    const twin = [...trace.asked.values()].find(
+      ({ at, params }) => at > cancelledAt && params['name'] === asked.params['name'],
+    );
+    return twin && trace.answersTo(twin.id).length > 0 ? [held] : [];
+  });
+}
+
+/** Whether everything was answered at the end. */
+export function survives(trace: Trace): Judgement {
+  const { earlyEnd, settled } = trace;
+  if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);
+  if (!settled) return untried;
+  return settled.ok ? held : silent('After it, not everything was answered in time');
+}

@@ -1,0 +1,123 @@
+/** What a server does with what no client may send. The specification leaves it open; a good server answers and goes on. */
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { MoveType } from '../move.ts';
+import type { Trace } from '../trace.ts';
+import { survives } from './cancellation.ts';
+import { always, broken, held, shown, untried } from './invariant.ts';
+import type { Clause, Invariant } from './invariant.ts';
+
+const parseError: Clause = {
+  page: 'JSON-RPC 2.0',
+  heading: '5.1 Error object',
+  quote: '-32700: Parse error. Invalid JSON was received by the server.',
+};
+
+const invalidRequest: Clause = {
+  page: 'JSON-RPC 2.0',
+  heading: '5.1 Error object',
+  quote: '-32600: Invalid Request. The JSON sent is not a valid Request object.',
+};
+
+const strayAnswer: Clause = {
+  page: 'basic/utilities/cancellation',
+  heading: 'Behavior Requirements',
+  quote:
+    'The sender of the cancellation notification SHOULD ignore any response to the request that arrives afterward',
+};
+
+export const robustnessInvariants: readonly Invariant[] = [
+  answersWith(
+    'malformed',
+    'parse-error',
+    'A line that is no JSON is answered with -32700.',
+    -32700,
+    parseError,
+  ),
+  goesOn(
+    'malformed',
+    'parse-error-survived',
+    'A line that is no JSON harms nothing else.',
+    parseError,
+  ),
+  answersWith(
+    'invalid',
+    'invalid-request',
+    'JSON that is no message is answered with -32600.',
+    -32600,
+    invalidRequest,
+  ),
+  goesOn(
+    'invalid',
+    'invalid-request-survived',
+    'JSON that is no message harms nothing else.',
+    invalidRequest,
+  ),
+  goesOn(
+    'answer-twice',
+    'second-answer-survived',
+    'A second answer to a request of the server harms nothing.',
+    strayAnswer,
+  ),
+  goesOn(
+    'answer-unknown',
+    'stray-answer-survived',
+    'An answer to a request that there never was harms nothing.',
+    strayAnswer,
+  ),
+  {
+    ...goesOn(
+      'answer-late',
+      'late-answer-ignored',
+      'An answer that comes after the server’s cancellation is ignored.',
+      strayAnswer,
+    ),
+    demanded: always('SHOULD', strayAnswer.page, strayAnswer.heading, strayAnswer.quote),
+    needs: 'a server that cancels a request of its own',
+  },
+];
+
+function goesOn(move: MoveType, id: string, title: string, clause: Clause): Invariant {
+  return {
+    id,
+    title,
+    demanded: always('advice', clause.page, clause.heading, clause.quote),
+    needs: `the move ${move}`,
+    judge: ({ whole }) => (isTriedAlone(whole, move) ? survives(whole) : untried),
+  };
+}
+
+function answersWith(
+  move: MoveType,
+  id: string,
+  title: string,
+  code: number,
+  clause: Clause,
+): Invariant {
+  return {
+    id,
+    title,
+    demanded: always('advice', clause.page, clause.heading, clause.quote),
+    needs: `the move ${move}`,
+    judge: ({ whole }) => {
+      const [first] = whole.places(move);
+      if (first === undefined || !isTriedAlone(whole, move) || !whole.settled?.ok) return untried;
+      const answer = whole.responses.find(({ message, at }) => {
+        const { error } = message;
+        return at > first && isJsonObject(error) && error['code'] === code;
+      });
+      return answer ? held : broken(`No error with the code ${code} came; ${lastHeard(whole)}`);
+    },
+  };
+}
+
+function isTriedAlone(trace: Trace, move: MoveType): boolean {
+  const others = trace.happenings.some(
+    (one) => one.kind === 'sent' && one.impolite && one.move !== move,
+  );
+  return trace.places(move).length > 0 && !others;
+}
+
+function lastHeard({ heard }: Trace): string {
+  const last = heard.at(-1);
+  return last ? `the last message was ${shown(last.message)}` : 'nothing came at all';
+}

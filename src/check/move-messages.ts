@@ -1,0 +1,125 @@
+/** What each move sends. */
+import type { JsonObject } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
+import type { Move, SendingType } from './move.ts';
+import {
+  initializeParams,
+  listMethods,
+  notification,
+  request,
+  unknownRevision,
+} from './outgoing.ts';
+import type { ClientSide } from './client-side.ts';
+
+type Sends = (client: ClientSide, move: Move) => void;
+
+/** Longer than the buffers of pipes and of most readers. */
+const bigBytes = 1024 * 1024;
+
+const initialize =
+  (declares: 'all' | 'nothing', revision?: string): Sends =>
+  (client, move) => {
+    const params = initializeParams(revision ?? client.revision, declares);
+    client.send(request(client.nextId(), Method.initialize, params), move);
+  };
+
+const asks =
+  (method: string, params?: JsonObject): Sends =>
+  (client, move) =>
+    client.send(request(client.nextId(), method, params), move);
+
+const notifies =
+  (method: string, params?: JsonObject): Sends =>
+  (client, move) =>
+    client.send(notification(method, params), move);
+
+const calls =
+  (id: (client: ClientSide) => number): Sends =>
+  (client, move) => {
+    if ('tool' in move) client.call(id(client), move.tool, move);
+  };
+
+/** The first list of what is declared; every server of the kind has it. */
+const firstList = ({ declares }: ClientSide): string => listMethods(declares)[0] ?? 'tools/list';
+
+export const moveMessages: { readonly [K in SendingType]: Sends } = {
+  initialize: initialize('all'),
+  'initialize-bare': initialize('nothing'),
+  'initialize-unknown': initialize('nothing', unknownRevision),
+  initialized: notifies(Method.initialized),
+  rush: (client, move) => {
+    initialize('all')(client, move);
+    client.send(notification(Method.initialized), move);
+    client.send(request(client.nextId(), firstList(client)), move);
+  },
+  early: asks('tools/list'),
+  list: (client, move) => {
+    for (const method of listMethods(client.declares)) asks(method)(client, move);
+  },
+  twins: (client, move) => {
+    const id = client.nextId();
+    client.send(request(id, Method.ping), move);
+    client.send(request(String(id), Method.ping), move);
+  },
+  'odd-ids': (client, move) => {
+    for (const id of ['', -1, Number.MAX_SAFE_INTEGER, 'é\u{1f94a}"\\']) {
+      if (!client.isUsed(id)) client.send(request(id, Method.ping), move);
+    }
+  },
+  big: (client, move) =>
+    asks(firstList(client), { _meta: { 'check/filling': 'x'.repeat(bigBytes) } })(client, move),
+  batch: (client, move) =>
+    client.send(
+      [
+        request(client.nextId(), Method.ping),
+        notification('notifications/check/unknown'),
+        request(client.nextId(), Method.ping),
+      ],
+      move,
+    ),
+  'unknown-method': asks('check/unknown'),
+  'unknown-notification': notifies('notifications/check/unknown'),
+  'bad-cursor': (client, move) =>
+    asks(firstList(client), { cursor: 'check-no-such-cursor' })(client, move),
+  'bad-resource': asks('resources/read', { uri: 'check-no-such-scheme://nothing' }),
+  'bad-prompt': asks('prompts/get', { name: 'check-no-such-prompt' }),
+  'bad-level': asks('logging/setLevel', { level: 'check-no-such-level' }),
+  call: calls((client) => client.nextId()),
+  'call-zero': calls((client) => (client.isUsed(0) ? client.nextId() : 0)),
+  cancel: (client, move) => client.cancel(move),
+  'cancel-unknown': notifies(Method.cancelled, { requestId: 'check-never-sent' }),
+  'cancel-malformed': notifies(Method.cancelled, {}),
+  'cancel-done': (client, move) => {
+    const id = client.done.at(-1);
+    if (id !== undefined) client.send(notification(Method.cancelled, { requestId: id }), move);
+  },
+  'roots-changed': (client, move) => {
+    client.changeRoots();
+    client.send(notification(Method.rootsListChanged), move);
+  },
+  answer: (client, move) => {
+    const [oldest] = client.held;
+    if (oldest) client.answer(oldest, undefined, move);
+  },
+  'answer-reversed': (client, move) => {
+    for (const held of [...client.held].reverse()) client.answer(held, undefined, move);
+  },
+  'answer-twice': (client, move) => {
+    const last = client.answered.at(-1);
+    if (last) client.answer(last, undefined, move);
+  },
+  'answer-late': (client, move) => {
+    const last = client.withdrawn.at(-1);
+    if (last) client.answer(last, undefined, move);
+  },
+  'answer-unknown': (client, move) =>
+    client.send({ jsonrpc: '2.0', id: 'check-never-asked', result: {} }, move),
+  refuse: (client, move) => {
+    const [oldest] = client.held;
+    const error = { code: -32603, message: 'The client could not' };
+    if (oldest) client.answer(oldest, { error }, move);
+  },
+  malformed: (client, move) => client.sendText('{"jsonrpc": "2.0", "id": ', undefined, move),
+  invalid: (client, move) =>
+    client.send({ jsonrpc: '2.0', id: client.nextId(), nothing: true }, move),
+};

@@ -1,0 +1,112 @@
+/** What a client may do, one move at a time. A sequence of moves is what is played against a server. */
+
+/** Moves without a tool, each with what it does, for a person. */
+export const plainMoves = {
+  initialize: 'send initialize; the client declares roots, sampling and elicitation',
+  'initialize-bare': 'send initialize; the client declares nothing',
+  'initialize-unknown': 'send initialize for a revision that does not exist',
+  initialized: 'send notifications/initialized',
+  rush: 'send initialize, initialized and a request in one chunk',
+  early: 'send tools/list before initialize',
+  wait: 'wait for the answer to initialize, then for the answer to a ping',
+  end: 'close the input of the server',
+  last: 'send a list request and close the input of the server',
+  list: 'list what is declared',
+  twins: 'send two pings at once whose ids are a number and the same digits as a string',
+  'odd-ids': 'send pings with the ids "", -1, 9007199254740991 and a text that is not ASCII',
+  big: 'send a list request in a line of a megabyte',
+  batch: 'send two requests and a notification as a JSON-RPC batch',
+  'unknown-method': 'send a request of a method that no server has',
+  'unknown-notification': 'send a notification of a method that no server has',
+  'bad-cursor': 'ask for the page of a list at a cursor that was never given out',
+  'bad-resource': 'read a resource that does not exist',
+  'bad-prompt': 'get a prompt that does not exist',
+  'bad-level': 'set a log level that does not exist',
+  cancel: 'cancel the newest call in flight',
+  'cancel-unknown': 'cancel a request that was never sent',
+  'cancel-malformed': 'send a cancellation that names no request',
+  'cancel-done': 'cancel a request that has been answered',
+  'roots-changed': 'change the roots and say so',
+  answer: 'answer the oldest request of the server',
+  'answer-reversed': 'answer every request of the server, the newest first',
+  'answer-twice': 'answer a request of the server once more',
+  'answer-late': 'answer a request that the server has cancelled',
+  'answer-unknown': 'answer a request that the server never sent',
+  refuse: 'answer the oldest request of the server with an error',
+  malformed: 'send a line that is no JSON',
+  invalid: 'send a JSON object that is no message',
+  'pass-time': 'let so much time pass that what waits is given up',
+} as const;
+
+/** Moves that call a tool. */
+export const toolMoves = {
+  call: 'call the tool',
+  'call-zero': 'call the tool in a request with the id 0',
+} as const;
+
+type PlainType = keyof typeof plainMoves;
+type ToolType = keyof typeof toolMoves;
+
+/** One move. It is an event of the client's machine too. */
+export type Move =
+  | { readonly type: PlainType }
+  | { readonly type: ToolType; readonly tool: string };
+
+export type MoveType = Move['type'];
+export type Sequence = readonly Move[];
+
+/**
+ * What no client may send, or only at its own risk. What a server does after it is its own affair, so that a broken MUST is looked for
+ * in what came before.
+ */
+const impolite: ReadonlySet<MoveType> = new Set([
+  'rush',
+  'early',
+  'cancel-unknown',
+  'cancel-malformed',
+  'answer-twice',
+  'answer-unknown',
+  'malformed',
+  'invalid',
+]);
+
+export function isImpolite({ type }: Move): boolean {
+  return impolite.has(type);
+}
+
+/** A move as it is written on a command line: `cancel`, `call:echo`. */
+export function moveText(move: Move): string {
+  return 'tool' in move ? `${move.type}:${move.tool}` : move.type;
+}
+
+export function sequenceText(sequence: Sequence): string {
+  return sequence.map(moveText).join(' ');
+}
+
+/** Reads what {@link sequenceText} wrote; the first word that is no move where there is one. */
+export function readSequence(
+  text: string,
+): { readonly moves: Sequence } | { readonly unknown: string } {
+  const moves: Move[] = [];
+  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+    const [, type = '', tool] = /^([a-z-]+)(?::(.+))?$/.exec(word) ?? [];
+    if (tool === undefined && Object.hasOwn(plainMoves, type)) {
+      moves.push({ type: type as PlainType });
+    } else if (tool !== undefined && Object.hasOwn(toolMoves, type)) {
+      moves.push({ type: type as ToolType, tool });
+    } else {
+      return { unknown: word };
+    }
+  }
+  return { moves };
+}
+
+/** Moves that send messages at once; the others wait. */
+export type SendingType = Exclude<MoveType, 'wait' | 'end' | 'last' | 'pass-time'>;
+
+/** Every move with what it does, for a help text. */
+export function moveHelp(): string {
+  const plain = Object.entries(plainMoves).filter(([type]) => type !== 'pass-time');
+  const calls = Object.entries(toolMoves).map(([type, text]) => [`${type}:TOOL`, text] as const);
+  return [...plain, ...calls].map(([type, text]) => `  ${type}: ${text}`).join('\n');
+}

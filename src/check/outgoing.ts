@@ -1,0 +1,56 @@
+/** The messages that the client of a play sends. */
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientFeatures } from './client.machine.ts';
+
+/** A revision that there never was. */
+export const unknownRevision = '1999-01-01';
+
+/** What roots of a play are called, before their number. */
+export const rootName = 'check-root-';
+
+/** How many folders there are for roots; a list of a later number begins again. */
+export const rootFolders = 16;
+
+export function request(id: RequestId, method: string, params?: JsonObject): JsonObject {
+  return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
+}
+
+export function notification(method: string, params?: JsonObject): JsonObject {
+  return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
+}
+
+export function initializeParams(revision: string, declares: 'all' | 'nothing'): JsonObject {
+  const elicitation = revision >= '2025-06-18' ? { elicitation: {} } : {};
+  return {
+    protocolVersion: revision,
+    capabilities:
+      declares === 'all' ? { roots: { listChanged: true }, sampling: {}, ...elicitation } : {},
+    clientInfo: { name: 'mcp-actors-check', version: '1.0.0' },
+  };
+}
+
+/** What a client that has declared it answers; undefined for what it has not. */
+export function answerTo(
+  method: unknown,
+  offered: JsonObject,
+  root: string,
+): JsonObject | undefined {
+  if (method === 'roots/list' && offered['roots']) {
+    return { roots: [{ uri: root, name: root.slice(root.lastIndexOf('/') + 1) }] };
+  }
+  if (method === 'sampling/createMessage' && offered['sampling']) {
+    const content = { type: 'text', text: 'An answer of the check.' };
+    return { role: 'assistant', content, model: 'check', stopReason: 'endTurn' };
+  }
+  if (method === 'elicitation/create' && offered['elicitation']) return { action: 'decline' };
+  return undefined;
+}
+
+/** The list requests for what a server declares, pings aside the only requests that every client sends. */
+export function listMethods({ tools, resources, prompts }: ClientFeatures['declares']): string[] {
+  return [
+    ...(tools ? ['tools/list'] : []),
+    ...(resources ? ['resources/list', 'resources/templates/list'] : []),
+    ...(prompts ? ['prompts/list'] : []),
+  ];
+}

@@ -1,0 +1,135 @@
+/** A report for a terminal, and for programs. */
+import type { CheckReport, Finding } from './check-server.ts';
+import type { Clause, Demand } from './invariants/invariant.ts';
+import { sequenceText } from './move.ts';
+import { exitText } from './trace.ts';
+import type { Happening, Trace } from './trace.ts';
+
+const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
+/** Longer lines of a transcript are cut, characters. */
+const cut = 200;
+
+/** Whether a MUST is broken. */
+export function breaksMust({ findings }: CheckReport): boolean {
+  return findings.some(({ outcome, demand }) => outcome === 'broken' && demand === 'MUST');
+}
+
+export function reportText(report: CheckReport): string {
+  const { server, revision, plays, seed, findings, notes } = report;
+  const of = (outcome: Finding['outcome']) =>
+    order.flatMap((demand) =>
+      findings.filter((finding) => finding.outcome === outcome && finding.demand === demand),
+    );
+  const [broken, holding, untried] = [of('broken'), of('holds'), of('untried')];
+  const who = server ? `${server.name} ${server.version}` : 'a server that does not say who it is';
+  return [
+    `Checked ${who}, revision ${revision}: ${plays} plays, seed ${seed}.`,
+    ...section(
+      'Does not hold',
+      broken.map((finding) => brokenText(finding, revision)),
+    ),
+    ...section(
+      'Holds',
+      holding.map((finding) => `  ✓ ${head(finding)} (${finding.plays})`),
+    ),
+    ...section(
+      'Could not be tried',
+      untried.map((finding) => `  – ${head(finding)}\n    needs ${finding.needs}`),
+    ),
+    ...section(
+      'Notes',
+      notes.map((note) => `  ${note}`),
+    ),
+    '',
+    summary(findings),
+    '',
+  ].join('\n');
+}
+
+/** The same as a value for `JSON.stringify`. */
+export function reportJson(report: CheckReport): object {
+  const { findings, revision, ...rest } = report;
+  return {
+    ...rest,
+    revision,
+    holds: !breaksMust(report),
+    findings: findings.map(({ breach, clause, ...finding }) => ({
+      ...finding,
+      clause: { ...clause, url: urlOf(clause, revision) },
+      ...(breach
+        ? {
+            breach: {
+              detail: breach.detail,
+              sequence: sequenceText(breach.sequence),
+              plays: breach.plays,
+              again: breach.again,
+              transcript: transcript(breach.trace),
+            },
+          }
+        : {}),
+    })),
+  };
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines];
+}
+
+function head({ demand, id, title }: Finding): string {
+  return `${demand.padEnd(6)} ${id}: ${title}`;
+}
+
+function brokenText(finding: Finding, revision: string): string {
+  const { clause, breach, plays } = finding;
+  if (!breach) return head(finding);
+  const { detail, sequence, trace, again } = breach;
+  return [
+    `  ✗ ${head(finding)}`,
+    `    ${clause.page}, "${clause.heading}": ${clause.quote}`,
+    `    ${urlOf(clause, revision)}`,
+    `    Seen: ${detail}`,
+    `    In ${breach.plays} of ${plays} plays${again ? '' : '; it did not happen again when the first was played again'}.`,
+    `    Shortest sequence: ${sequenceText(sequence) || '(only the end of the input)'}`,
+    ...transcript(trace).map((line) => `      ${line}`),
+    '',
+  ].join('\n');
+}
+
+function urlOf({ page }: Clause, revision: string): string {
+  if (page.startsWith('JSON-RPC')) return 'https://www.jsonrpc.org/specification';
+  return `https://modelcontextprotocol.io/specification/${revision}/${page}`;
+}
+
+/** What was sent and received, a line each. */
+function transcript({ happenings }: Trace): readonly string[] {
+  return happenings.flatMap((one) => lineOf(one) ?? []);
+}
+
+function lineOf(one: Happening): string | undefined {
+  switch (one.kind) {
+    case 'sent':
+      return `→ ${shortened(one.text)}`;
+    case 'received':
+      return `← ${shortened(one.text)}`;
+    case 'waited':
+      return one.ok ? undefined : '… nothing came in time';
+    case 'input-ended':
+      return '→ (end of the input)';
+    case 'ended':
+      return `← (the server ended ${exitText(one.exit)})`;
+    case 'overdue':
+      return '… it did not end in time and was killed';
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > cut ? `${text.slice(0, cut)}… (${text.length} characters)` : text;
+}
+
+function summary(findings: readonly Finding[]): string {
+  const number = (outcome: Finding['outcome'], demand?: Demand) =>
+    findings.filter((one) => one.outcome === outcome && (demand ?? one.demand) === one.demand)
+      .length;
+  const broken = order.map((demand) => `${number('broken', demand)} ${demand}`).join(', ');
+  return `${number('holds')} hold; broken: ${broken}; ${number('untried')} could not be tried.`;
+}

@@ -1,0 +1,206 @@
+/** `mcp-actors check`: plays a client's sequences against any server and says what does not hold. */
+import { availableParallelism } from 'node:os';
+import { NotStarted, checkServer } from '../check/check-server.ts';
+import type { CheckReport } from '../check/check-server.ts';
+import { invariants } from '../check/invariants/all.ts';
+import { moveHelp, readSequence } from '../check/move.ts';
+import type { Sequence } from '../check/move.ts';
+import { breaksMust, reportJson, reportText } from '../check/report-text.ts';
+import { makeRootsFolder } from '../check/roots-folder.ts';
+import { launchProcess } from '../check/server-process.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { supportedVersions } from '../protocol/revisions/registry.ts';
+import type { Command } from './commands.ts';
+import { optionsText } from './help.ts';
+import type { OptionTable } from './option.ts';
+import { parseOptions, switchIn } from './parse-options.ts';
+import { print } from './print.ts';
+import { UsageError } from './usage-error.ts';
+
+const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
+
+/** The command's options; the documentation has them too. */
+export const checkOptions = {
+  call: {
+    kind: 'texts',
+    placeholder: 'TOOL[=JSON]',
+    help: 'A tool that may be called, with its arguments; may be given more than once. Without it no tool is called. The first should take a second or so, so that it can be cancelled while it runs.',
+  },
+  revision: {
+    kind: 'choice',
+    choices: supportedVersions,
+    default: supportedVersions[0] as string,
+    help: 'The revision of the protocol that the client asks for.',
+  },
+  json: { kind: 'switch', help: 'Print the report as JSON.' },
+  only: {
+    kind: 'texts',
+    placeholder: 'ID',
+    help: 'Look at this invariant and no other; may be given more than once. --list shows them.',
+  },
+  play: {
+    kind: 'texts',
+    placeholder: 'MOVES',
+    help: 'Play this sequence of moves instead of generated ones; may be given more than once. --list shows the moves.',
+  },
+  list: { kind: 'switch', help: 'Print the invariants and the moves.' },
+  seed: {
+    kind: 'count',
+    bounds: { min: 0, max: 2 ** 31 - 1 },
+    default: 1,
+    help: 'Settles the random walks: the same seed gives the same.',
+  },
+  walks: {
+    kind: 'count',
+    bounds: { min: 0, max: 100_000 },
+    default: 20,
+    help: 'How many random walks are played after the sequences that cover every transition.',
+  },
+  jobs: {
+    kind: 'count',
+    bounds: { min: 1, max: 64 },
+    default: undefined,
+    help: 'How many servers run at once. Default: as many as there are processors.',
+  },
+  timeout: { ...time, default: 5_000, help: 'How long an answer may take.' },
+  'start-timeout': {
+    ...time,
+    default: 30_000,
+    help: 'How long the answer to initialize may take, from the start of the process.',
+  },
+  'end-timeout': {
+    ...time,
+    default: 5_000,
+    help: 'How long the server may take to end once its input has ended.',
+  },
+  quiet: {
+    ...time,
+    default: 200,
+    help: 'How long nothing must come where there is no answer to wait for: a server without pings, and roots that are not asked for at once.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors check [options] -- COMMAND [ARGUMENTS...]
+
+Starts an MCP server over stdio, in whatever language it is written, again and again;
+plays a client's moves against it in many orders; and prints which demands of the
+specification hold, which do not, with the shortest sequence that breaks them, and
+which could not be tried.
+
+  mcp-actors check -- node server.js
+  mcp-actors check --call 'sleep={"seconds":1}' --call list_roots -- uvx my-server
+
+Options:
+${optionsText(checkOptions)}
+
+Exit status: 0 where no MUST is broken, 1 where one is, 2 where the command was called
+wrongly or the server could not be started.
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const at = args.indexOf('--');
+    const line = { command: 'mcp-actors check', args: at === -1 ? args : args.slice(0, at) };
+    const wanted = switchIn(checkOptions, line, 'help', 'list');
+    if (wanted) {
+      await print(process.stdout, wanted === 'help' ? help : listText());
+      return 0;
+    }
+    const { values, positionals } = parseOptions(checkOptions, line);
+    const [executable, ...serverArgs] = at === -1 ? [] : args.slice(at + 1);
+    if (positionals.length > 0 || executable === undefined) {
+      const written = ['check', '--', ...(positionals.length > 0 ? positionals : ['COMMAND'])].join(
+        ' ',
+      );
+      throw new UsageError(
+        `check needs the server's command after --, as in mcp-actors ${written}`,
+      );
+    }
+    const tools = new Map(values.call.map(readCall));
+    const only = new Set(values.only.map(readInvariant));
+    const sequences = values.play.map(readPlay);
+    const roots = await makeRootsFolder();
+    const stop = (signal: NodeJS.Signals) => {
+      // The servers are killed as this process exits.
+      void roots.remove().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
+    };
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+    let report: CheckReport;
+    try {
+      report = await checkServer({
+        launch: launchProcess(executable, serverArgs),
+        revision: values.revision,
+        tools,
+        rootsUri: roots.uri,
+        times: {
+          answerMs: values.timeout ?? checkOptions.timeout.default,
+          startMs: values['start-timeout'] ?? checkOptions['start-timeout'].default,
+          endMs: values['end-timeout'] ?? checkOptions['end-timeout'].default,
+          quietMs: values.quiet ?? checkOptions.quiet.default,
+        },
+        seed: values.seed ?? checkOptions.seed.default,
+        walks: values.walks ?? checkOptions.walks.default,
+        jobs: values.jobs ?? availableParallelism(),
+        ...(only.size > 0 ? { only } : {}),
+        ...(sequences.length > 0 ? { sequences } : {}),
+        ...(process.stderr.isTTY ? { progress: showProgress } : {}),
+      });
+    } catch (error) {
+      if (!(error instanceof NotStarted)) throw error;
+      throw new UsageError(`${executable} could not be started: ${error.message}`, {
+        cause: error,
+      });
+    } finally {
+      await roots.remove();
+    }
+    const text = values.json
+      ? `${JSON.stringify(reportJson(report), null, 2)}\n`
+      : reportText(report);
+    await print(process.stdout, text);
+    return breaksMust(report) ? 1 : 0;
+  },
+};
+
+function readCall(text: string): readonly [string, JsonObject] {
+  const [, tool = '', json = '{}'] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
+  if (tool === '' || /\s/.test(tool)) {
+    throw new UsageError(`--call: ${JSON.stringify(text)} names no tool; write TOOL or TOOL=JSON`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`--call ${tool}: ${json} is no JSON: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  if (!isJsonObject(value)) throw new UsageError(`--call ${tool}: ${json} is no JSON object`);
+  return [tool, value];
+}
+
+function readInvariant(id: string): string {
+  if (invariants.some((invariant) => invariant.id === id)) return id;
+  throw new UsageError(
+    `--only: there is no invariant ${JSON.stringify(id)}; mcp-actors check --list shows them`,
+  );
+}
+
+function readPlay(text: string): Sequence {
+  const read = readSequence(text);
+  if ('moves' in read) return read.moves;
+  throw new UsageError(
+    `--play: there is no move ${JSON.stringify(read.unknown)}; mcp-actors check --list shows them`,
+  );
+}
+
+function listText(): string {
+  const rows = invariants.map(({ id, title }) => `  ${id}: ${title}`);
+  return `Invariants:\n${rows.join('\n')}\n\nMoves:\n${moveHelp()}\n`;
+}
+
+function showProgress(done: number, total: number): void {
+  process.stderr.write(`\r${done} of ${total} plays${done === total ? '\n' : ''}`);
+}
