@@ -1,5 +1,7 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
 import { readFileSync } from 'node:fs';
+import { invariants } from '../src/check/invariants/all.ts';
+import { checkOptions } from '../src/cli/check.ts';
 import { optionsTable } from '../src/cli/help.ts';
 import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
 
@@ -11,11 +13,14 @@ const parts: { readonly [name: string]: () => string } = {
     ]),
   ),
   options: () => optionsTable().trim(),
+  'check options': () => optionsTable(checkOptions).trim(),
+  'check invariants': invariantsTable,
 };
 
 export const generatedPages: readonly URL[] = [
   'README.md',
   'docs/architecture.md',
+  'docs/checking.md',
   'docs/limits.md',
   'docs/server.md',
   'docs/tasks.md',
@@ -26,6 +31,15 @@ export const generatedPages: readonly URL[] = [
   'docs/testing.md',
   'docs/transports.md',
 ].map((path) => new URL(`../${path}`, import.meta.url));
+
+/** The invariants of `mcp-actors check`, as the latest revision demands them. */
+function invariantsTable(): string {
+  const rows = invariants.map(({ id, title, demanded }) => {
+    const { demand, clause } = demanded('2025-11-25') ?? demanded('2025-03-26') ?? {};
+    return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
+  });
+  return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
 
 /** A page with its generated parts as the code makes them today. */
 export function withGenerated(page: string): string {

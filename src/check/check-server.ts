@@ -202,7 +202,8 @@ class Check {
   async #probeTools(): Promise<void> {
     const { features } = this.#probed;
     const calls = features.tools.map((tool) => ({ type: 'call', tool }) as const);
-    const sequence = [...movesOf('initialize wait initialized wait'), ...calls, ...movesOf('wait')];
+    const start = movesOf('initialize wait initialized wait answer-reversed wait');
+    const sequence = [...start, ...calls, ...movesOf('wait')];
     const trace = await this.#play(sequence);
     const tellers: string[] = [];
     for (const { id, params } of trace.of('call')) {

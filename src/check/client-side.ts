@@ -65,6 +65,11 @@ export class ClientSide {
     return this.#used.has(idKey(id));
   }
 
+  /** Whether the server was told of a change of the roots. */
+  get hasChangedRoots(): boolean {
+    return this.#rootsVersion > 0;
+  }
+
   /** Whether a line of the server's names the newest of the roots. */
   namesNewestRoot({ text }: { readonly text: string }): boolean {
     return new RegExp(`${this.#root.slice(this.#root.lastIndexOf('/') + 1)}\\b`).test(text);

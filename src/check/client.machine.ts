@@ -77,6 +77,7 @@ export const clientMachine = setup({
         operating: {
           on: {
             list: { ...self, guard: 'hasLists' },
+            'list-all': self,
             twins: self,
             'odd-ids': self,
             big: { ...self, guard: 'hasLists' },

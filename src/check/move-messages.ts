@@ -56,6 +56,10 @@ export const moveMessages: { readonly [K in SendingType]: Sends } = {
   list: (client, move) => {
     for (const method of listMethods(client.declares)) asks(method)(client, move);
   },
+  'list-all': (client, move) => {
+    const all = { tools: true, resources: true, prompts: true };
+    for (const method of listMethods(all)) asks(method)(client, move);
+  },
   twins: (client, move) => {
     const id = client.nextId();
     client.send(request(id, Method.ping), move);

@@ -12,6 +12,7 @@ export const plainMoves = {
   end: 'close the input of the server',
   last: 'send a list request and close the input of the server',
   list: 'list what is declared',
+  'list-all': 'ask for every kind of list, declared or not',
   twins: 'send two pings at once whose ids are a number and the same digits as a string',
   'odd-ids': 'send pings with the ids "", -1, 9007199254740991 and a text that is not ASCII',
   big: 'send a list request in a line of a megabyte',
@@ -62,6 +63,7 @@ export type Sequence = readonly Move[];
 const impolite: ReadonlySet<MoveType> = new Set([
   'rush',
   'early',
+  'list-all',
   'cancel-unknown',
   'cancel-malformed',
   'answer-twice',

@@ -47,7 +47,11 @@ export function answerTo(
 }
 
 /** The list requests for what a server declares, pings aside the only requests that every client sends. */
-export function listMethods({ tools, resources, prompts }: ClientFeatures['declares']): string[] {
+export function listMethods({
+  tools,
+  resources,
+  prompts,
+}: Omit<ClientFeatures['declares'], 'logging'>): string[] {
   return [
     ...(tools ? ['tools/list'] : []),
     ...(resources ? ['resources/list', 'resources/templates/list'] : []),

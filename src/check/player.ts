@@ -153,7 +153,7 @@ class Player {
   async #tellRoots(): Promise<boolean> {
     const { tellers, times } = this.#options;
     const client = this.#client;
-    if (!client.offered?.['roots'] || tellers.length === 0) return true;
+    if (!client.offered?.['roots'] || !client.hasChangedRoots || tellers.length === 0) return true;
     for (let waitedMs = 0; ; waitedMs += times.quietMs) {
       const from = this.happenings.length;
       for (const tool of tellers) client.call(client.nextId(), tool);

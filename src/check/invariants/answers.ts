@@ -69,11 +69,12 @@ export const answerInvariants: readonly Invariant[] = [
   {
     id: 'same-id',
     title: 'A response has the id of a request, and the id’s type.',
-    demanded: messagesPage(
-      'MUST',
-      'Responses',
-      'Responses MUST include the same ID as the request they correspond to.',
-    ),
+    demanded: (revision) =>
+      messagesPage(
+        'MUST',
+        'Responses',
+        `${revision < '2025-11-25' ? 'Responses' : 'Result responses'} MUST include the same ID as the request they correspond to.`,
+      )(revision),
     needs: 'a response',
     judge: ({ polite }) =>
       firstBroken(

@@ -115,10 +115,10 @@ function declares(capability: string, method: string, member: string, quote: str
     title: `A server that lists ${capability} declares them.`,
     demanded: always('MUST', `server/${capability}`, 'Capabilities', quote),
     needs: `a server that lists ${capability}`,
-    judge: ({ polite }) => {
-      const { declared } = polite;
+    judge: ({ whole }) => {
+      const { declared } = whole;
       // An empty list supports nothing.
-      if (!declared || listed(polite, method, member).length === 0) return untried;
+      if (!declared || listed(whole, method, member).length === 0) return untried;
       return isJsonObject(declared[capability])
         ? held
         : broken(
