@@ -182,7 +182,10 @@ class Player {
   }
 
   async #end(): Promise<void> {
-    const { endMs } = this.#options.times;
+    const { times } = this.#options;
+    // What has said nothing yet may still be starting.
+    const isUp = this.happenings.some(({ kind }) => kind === 'received');
+    const endMs = isUp ? times.endMs : Math.max(times.endMs, times.startMs);
     if (this.#phase === 'playing' || this.#phase === 'settling') this.#endInput();
     await this.#wire.passTime?.(endMs);
     if (await this.#until(() => this.#phase === 'ended', endMs)) return;
