@@ -40,7 +40,7 @@ export const plainMoves = {
 } as const;
 
 /** Moves that call a tool. */
-export const toolMoves = {
+const toolMoves = {
   call: 'call the tool',
   'call-zero': 'call the tool in a request with the id 0',
 } as const;
@@ -77,7 +77,7 @@ export function isImpolite({ type }: Move): boolean {
 }
 
 /** A move as it is written on a command line: `cancel`, `call:echo`. */
-export function moveText(move: Move): string {
+function moveText(move: Move): string {
   return 'tool' in move ? `${move.type}:${move.tool}` : move.type;
 }
 
