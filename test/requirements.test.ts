@@ -1,31 +1,20 @@
-import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { requirements } from './requirements.ts';
-
-const here = import.meta.dirname;
-
-/** The files that cite each id. */
-async function citations(): Promise<ReadonlyMap<string, readonly string[]>> {
-  const cited = new Map<string, string[]>();
-  const files = await readdir(here, { recursive: true });
-  for (const file of files.filter((name) => /\.(test\.ts|jsonl)$/.test(name))) {
-    const text = await readFile(join(here, file), 'utf8');
-    for (const [, id = ''] of text.matchAll(/\[([A-Z]{2,}-\d{2})\]/g)) {
-      const citing = cited.get(id);
-      if (citing) citing.push(file);
-      else cited.set(id, [file]);
-    }
-  }
-  return cited;
-}
+import { combinationsOf, requirements } from './requirements.ts';
+import { citations } from './requirements/collected.ts';
+import type { Citation } from './requirements/collected.ts';
 
 describe('the requirements', () => {
-  let cited: ReadonlyMap<string, readonly string[]>;
+  let cited: ReadonlyMap<string, readonly Citation[]>;
 
   beforeAll(async () => {
-    cited = await citations();
-  });
+    const byId = new Map<string, Citation[]>();
+    for (const citation of await citations()) {
+      const others = byId.get(citation.id);
+      if (others) others.push(citation);
+      else byId.set(citation.id, [citation]);
+    }
+    cited = byId;
+  }, 120_000);
 
   test('have ids of their own', () => {
     const ids = requirements.map(({ id }) => id);
@@ -40,6 +29,17 @@ describe('the requirements', () => {
   test('are all that is cited', () => {
     const known = new Set(requirements.map(({ id }) => id));
     const unknown = [...cited].filter(([id]) => !known.has(id));
-    expect(unknown.map(([id, files]) => `${id} in ${files.join(', ')}`)).toEqual([]);
+    expect(unknown.map(([id, by]) => `${id} in ${by[0]?.file}`)).toEqual([]);
+  });
+
+  test('are each tested in every revision that they belong to, over every transport', () => {
+    const missing = requirements.flatMap((row) => {
+      const run = new Set(cited.get(row.id)?.map((by) => `${by.revision} over ${by.transport}`));
+      const lacking = combinationsOf(row)
+        .map(({ revision, transport }) => `${revision} over ${transport}`)
+        .filter((combination) => !run.has(combination));
+      return lacking.length > 0 ? [`${row.id}: ${lacking.join(', ')}`] : [];
+    });
+    expect(missing.join('\n')).toBe('');
   });
 });

@@ -1,20 +1,46 @@
 /**
  * What the tests hold this project to, for a session of the revisions 2024-11-05 to 2025-11-25: one row per demand.
- * A test cites a row in its name, `test('refuses … [LIFE-04]')`; `requirements.test.ts` checks that every row is cited and every citation known.
+ * A test cites a row in its name, `test('refuses … [LIFE-04]')`; `requirements.test.ts` checks that every citation is known, and that every row is
+ * cited by tests that are run for each revision it belongs to over each transport. Where the specification demands it: `requirements/clauses.ts`.
  */
+import { byteTransports, revisions, transportNames } from './contract/everywhere.ts';
+import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
+import type { Demand } from './requirements/demands.ts';
 import { serverFeatures } from './requirements/server-features.ts';
 import { tasks } from './requirements/tasks.ts';
 
-export interface Requirement {
+export interface Requirement extends Demand {
   readonly id: string;
   /** The page of the specification; "ours" is a decision where the specification leaves one open. */
   readonly source: string;
-  readonly text: string;
 }
 
 export const requirements: readonly Requirement[] = [base, clientFeatures, serverFeatures, tasks]
   .flatMap((demands) => Object.entries(demands))
-  .flatMap(([source, rows]) => Object.entries(rows).map(([id, text]) => ({ id, source, text })))
+  .flatMap(([source, rows]) =>
+    Object.entries(rows).map(([id, row]) => ({
+      id,
+      source,
+      ...(typeof row === 'string' ? { text: row } : row),
+    })),
+  )
   .sort((one, other) => (one.id < other.id ? -1 : 1));
+
+/** The revisions that a row belongs to. */
+export function revisionsOf({ since, before }: Demand): readonly Revision[] {
+  return revisions.filter(
+    (revision) =>
+      (since === undefined || revision >= since) && (before === undefined || revision < before),
+  );
+}
+
+/** What the tests of a row must be run for; nothing where it says why not. */
+export function combinationsOf(row: Demand): readonly Combination[] {
+  if (row.apart !== undefined) return [];
+  const transports = row.over === 'bytes' ? byteTransports : transportNames;
+  return revisionsOf(row).flatMap((revision) =>
+    transports.map((transport) => ({ revision, transport })),
+  );
+}

@@ -75,6 +75,8 @@ export class Call implements Asker {
   receivedAt = 0;
   /** The handler's context, kept here by whoever makes it: one for all that stands around a handler. */
   context: object | undefined;
+  /** Told once it has ended, whichever way: for what must not outlive it, such as a timer. */
+  ended: (() => void) | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the client and has no answer to yet. */
@@ -196,12 +198,14 @@ export class Call implements Asker {
   /** The handler has ended: what it asked and did not wait for is cancelled. */
   end(): void {
     this.state = 'ended';
+    this.ended?.();
     this.#cancelAsked('its request has ended');
   }
 
   /** Ends the call from outside: its signal fires, what it asked is cancelled. */
   abort(reason: Error): void {
     this.state = 'ended';
+    this.ended?.();
     this.#endedBy = reason;
     this.#controller?.abort(reason);
     this.#cancelAsked(reason.message);

@@ -37,7 +37,13 @@ export class ProtocolError extends Error {
   /** Sent as `error.data`. */
   readonly data: unknown;
 
+  /** @throws {RangeError} a code that is no integer: JSON-RPC has no others */
   constructor(code: number, message: string, data?: unknown) {
+    if (!Number.isInteger(code)) {
+      throw new RangeError(
+        `The code of a ProtocolError must be an integer, this is ${String(code)}`,
+      );
+    }
     super(message);
     this.code = code;
     this.data = data;

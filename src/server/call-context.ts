@@ -7,6 +7,8 @@ import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { isRequestId } from '../protocol/classify.ts';
 import { Method } from '../protocol/methods.ts';
+import { CallProgress } from './context/call-progress.ts';
+import type { ProgressDetails } from './context/call-progress.ts';
 import { isHumanPaced, missingCapability } from './context/client-capabilities.ts';
 import {
   UrlElicitationRequired,
@@ -32,9 +34,6 @@ import type { Limits } from './limits.ts';
 import type { ParsedBy, Schema } from './schema.ts';
 import { settledRoots } from './settled-roots.ts';
 
-/** Progress notifications of one call are at least so far apart, milliseconds. */
-const progressIntervalMs = 100;
-
 /** What the contexts of a session share. */
 export interface ContextScope {
   readonly limits: Limits;
@@ -48,8 +47,8 @@ export interface ContextScope {
 export class CallContext implements HandlerContext {
   readonly #call: Call;
   readonly #scope: ContextScope;
-  #progress = -Infinity;
-  #progressSentAt = -Infinity;
+  /** Null where the client did not ask for it. */
+  #progress: CallProgress | null | undefined;
   #log: HandlerLog | undefined;
 
   constructor(call: Call, scope: ContextScope) {
@@ -89,23 +88,13 @@ export class CallContext implements HandlerContext {
     }));
   }
 
-  progress(progress: number, details?: { readonly total?: number; readonly message?: string }) {
-    const progressToken = progressTokenOf(this.#call.params);
-    if (progressToken === undefined || !Number.isFinite(progress)) return;
-    if (progress <= this.#progress) return;
-    const now = this.#scope.clock.now();
-    const isLast = details?.total !== undefined && progress >= details.total;
-    if (now - this.#progressSentAt < progressIntervalMs && !isLast) return;
-    this.#progress = progress;
-    this.#progressSentAt = now;
-    const { total, message } = details ?? {};
-    const isTold = message !== undefined && this.client.revision.progressMessages;
-    this.#call.notify(Method.progress, {
-      progressToken,
-      progress,
-      ...(Number.isFinite(total) ? { total } : {}),
-      ...(isTold ? { message } : {}),
-    });
+  progress(progress: number, details?: ProgressDetails) {
+    if (this.#progress === undefined) {
+      const token = progressTokenOf(this.#call.params);
+      this.#progress =
+        token === undefined ? null : new CallProgress(this.#call, this.#scope.clock, token);
+    }
+    this.#progress?.report({ ...details, progress });
   }
 
   sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {

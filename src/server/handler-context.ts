@@ -57,8 +57,8 @@ export interface HandlerContext {
    */
   roots(options?: { readonly timeoutMs?: number }): Promise<RootsReport>;
   /**
-   * Reports progress, if the client asked for it. Values that do not increase are dropped, and so is what comes faster than ten a second
-   * or after the call has ended.
+   * Reports progress, if the client asked for it. Values that do not increase are dropped, and so is what comes after the call has ended. Of what
+   * comes faster than ten a second the latest is told when its interval is over; the end (`progress` reaches `total`) is told at once.
    *
    * @see MCP 2025-11-25, basic/utilities/progress
    */

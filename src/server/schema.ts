@@ -51,7 +51,7 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
   // A schema may come from JavaScript.
   if (!isSchema(schema))
     throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
-  if (!isStandardSchema(schema)) return objectSchema(schema, what);
+  if (!isStandardSchema(schema)) return objectSchema(inKnownDialect(schema, what), what);
   const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
   const conversion = known.get(side) ?? objectSchema(convert(schema, side, what), what);
   conversions.set(schema, known.set(side, conversion));
@@ -86,6 +86,22 @@ function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSc
     throw new TypeError(message, { cause });
   }
 }
+
+/**
+ * A schema in another dialect would be read as one of 2020-12, and mean something else.
+ *
+ * @see MCP 2025-11-25, basic, "JSON Schema Usage"
+ */
+function inKnownDialect(schema: ObjectSchema, what: string): ObjectSchema {
+  const dialect = schema['$schema'];
+  if (dialect === undefined) return schema;
+  if (typeof dialect === 'string' && dialect.replace(/#$/, '') === dialect2020) return schema;
+  throw new TypeError(
+    `${what} is written in the dialect ${describe(dialect)}, which is not supported; the one that is is "${dialect2020}"`,
+  );
+}
+
+const dialect2020 = 'https://json-schema.org/draft/2020-12/schema';
 
 /** @see MCP 2025-11-25, schema, "Tool": the root of both schemas has `type: "object"` */
 function objectSchema(schema: JsonSchema, what: string): ObjectSchema {

@@ -66,26 +66,33 @@ export type StructuredOutput<T> =
     };
 
 type OutputOf<TOutput> = TOutput extends Schema
-  ? StructuredOutput<AcceptedBy<TOutput>>
+  ? StructuredOutput<Frozen<AcceptedBy<TOutput>>>
   : ToolOutput;
+
+type Primitive = string | number | bigint | boolean | symbol | null | undefined;
+
+/** Nothing of a result is written to: what is constant will do, also where a library says that its arrays may be changed. */
+type Frozen<T> = unknown extends T
+  ? T
+  : T extends Primitive | ((...args: never[]) => unknown)
+    ? T
+    : { readonly [K in keyof T]: Frozen<T[K]> };
 
 export interface ToolSpecification<
   TInput extends Schema,
   TOutput extends Schema | undefined,
+  TGiven extends Given<TOutput> = Given<TOutput>,
 > extends ToolDescription {
   /** Any Standard Schema that can tell its JSON Schema, or a JSON Schema as a value. Without one the tool takes no arguments. */
   readonly inputSchema?: TInput;
   /** Where given, every result carries `structured` that conforms to it. */
   readonly outputSchema?: TOutput;
   /** Runs with arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`. */
-  readonly handler: NoInfer<Handler<TInput, TOutput>>;
+  readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TGiven;
 }
 
-/** Not inferred from: the output's type is that of the schema, so that a literal in it stays one (a handler that names no parameter needs `as const`). */
-type Handler<TInput, TOutput> = (
-  args: ParsedBy<TInput>,
-  context: HandlerContext,
-) => OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+/** What a handler gives, be it now or later. A constant type parameter extends it, so that a literal in a result stays one. */
+type Given<TOutput> = OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
 
 /**
  * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
@@ -97,7 +104,8 @@ type Handler<TInput, TOutput> = (
 export function defineTool<
   const TInput extends Schema = typeof noArguments,
   const TOutput extends Schema | undefined = undefined,
->(tool: ToolSpecification<TInput, TOutput>): Tool {
+  const TGiven extends Given<TOutput> = Given<TOutput>,
+>(tool: ToolSpecification<TInput, TOutput, TGiven>): Tool {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,

@@ -1,12 +1,13 @@
 import { cancelled, gate, progressed, result, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { combinations, operateWarm, textOf, tool } from './serving.ts';
+import { everywhere } from './everywhere.ts';
+import { operateWarm, textOf, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number | string) => toolCall(id, 'ask', { method });
 
-describe.each(combinations)('what was asked, in $revision over $transport', (combination) => {
+everywhere('what was asked', (combination) => {
   test('is cancelled with the request on whose behalf it was [CANCEL-05]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, combination);
@@ -36,7 +37,7 @@ describe.each(combinations)('what was asked, in $revision over $transport', (com
   });
 });
 
-describe('a cancellation that fits both directions', () => {
+everywhere('a cancellation that fits both directions', () => {
   test('means the client’s own request, then ours [CANCEL-06] [BASE-02]', async () => {
     const { ask, errors } = asking();
     const door = gate();
@@ -78,7 +79,7 @@ describe('a cancellation that fits both directions', () => {
   });
 });
 
-describe('what was asked and', () => {
+everywhere('what was asked and', () => {
   test('not awaited is cancelled when its request ends [CANCEL-09]', async () => {
     const door = gate();
     const forgets = tool('forgets', async (_, context) => {
@@ -162,7 +163,7 @@ describe('what was asked and', () => {
   });
 });
 
-describe('once a request has ended', () => {
+everywhere('once a request has ended', () => {
   test('by cancellation, its handler asks and tells nothing more [CANCEL-09]', async () => {
     const door = gate();
     const done = gate();

@@ -1,47 +1,42 @@
 import {
   cancelled,
   gate,
-  initialize,
   initialized,
   notification,
   request,
   result,
   toolCall,
 } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { echo, operate, revisions, serve, textOf, tool } from './serving.ts';
+import { expect, test } from 'vitest';
+import { byteCombinations, everywhere, except, only } from './everywhere.ts';
+import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
-const revision = '2025-03-26';
-
-describe('batches in 2025-03-26', () => {
-  test.each(['memory', 'stdio'] as const)(
-    'are answered as one batch, each member for itself, over %s [BATCH-01] [BATCH-05]',
-    async (transport) => {
-      const { peer } = await operate({ tools: [echo] }, { revision, transport });
-      peer.send([
-        request(1, 'ping'),
-        toolCall('1', 'echo', { a: 1 }),
-        notification('no/such'),
-        request(2, 'no/such'),
-        17,
-        { jsonrpc: '2.0', id: 3, method: 4 },
-        [request(4, 'ping')],
-        result('s-unknown', {}),
-      ]);
-      const answers = await peer.batch();
-      const codes = new Map(answers.map(({ id, error }) => [id, error?.code ?? 'result']));
-      expect(answers).toHaveLength(6);
-      expect(codes).toEqual(
-        new Map<unknown, unknown>([
-          [1, 'result'],
-          ['1', 'result'],
-          [2, -32601],
-          [undefined, -32600],
-          [3, -32600],
-        ]),
-      );
-    },
-  );
+everywhere('batches', only('2025-03-26', byteCombinations), () => {
+  test('are answered as one batch, each member for itself [BATCH-01] [BATCH-05]', async () => {
+    const { peer } = await operate({ tools: [echo] });
+    peer.send([
+      request(1, 'ping'),
+      toolCall('1', 'echo', { a: 1 }),
+      notification('no/such'),
+      request(2, 'no/such'),
+      17,
+      { jsonrpc: '2.0', id: 3, method: 4 },
+      [request(4, 'ping')],
+      result('s-unknown', {}),
+    ]);
+    const answers = await peer.batch();
+    const codes = new Map(answers.map(({ id, error }) => [id, error?.code ?? 'result']));
+    expect(answers).toHaveLength(6);
+    expect(codes).toEqual(
+      new Map<unknown, unknown>([
+        [1, 'result'],
+        ['1', 'result'],
+        [2, -32601],
+        [undefined, -32600],
+        [3, -32600],
+      ]),
+    );
+  });
 
   test('wait for their slowest member; what comes meanwhile is answered [BATCH-01]', async () => {
     const door = gate();
@@ -49,10 +44,10 @@ describe('batches in 2025-03-26', () => {
       await door.pass();
       return 'held';
     });
-    const { peer } = await operate({ tools: [echo, hold] }, { revision });
+    const { peer } = await operate({ tools: [echo, hold] });
     peer.send([toolCall(1, 'hold'), toolCall(2, 'echo')]);
     await door.arrived();
-    expect(textOf(await peer.call('echo', {}))).toBe('{}');
+    expect(textOf(await peer.call('echo'))).toBe('{}');
     await peer.quiet();
     expect(peer.received.some(Array.isArray)).toBe(false);
     door.release();
@@ -60,10 +55,7 @@ describe('batches in 2025-03-26', () => {
   });
 
   test('of notifications and responses alone are not answered, but taken [BATCH-02]', async () => {
-    const { peer, session } = await operate(
-      { tools: [echo] },
-      { revision, capabilities: { roots: {} } },
-    );
+    const { peer, session } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
     const before = peer.received.length;
     peer.send([notification('no/such'), result(asked.id, { roots: [{ uri: 'file:///a' }] })]);
@@ -75,7 +67,7 @@ describe('batches in 2025-03-26', () => {
   test('leave a cancelled member out [BATCH-03]', async () => {
     const door = gate();
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
-    const { peer } = await operate({ tools: [echo, hold] }, { revision });
+    const { peer } = await operate({ tools: [echo, hold] });
     peer.send([toolCall(1, 'hold'), toolCall(2, 'echo')]);
     await door.arrived();
     peer.send(cancelled(1));
@@ -85,7 +77,7 @@ describe('batches in 2025-03-26', () => {
   test('whose members were all cancelled are not answered [BATCH-03]', async () => {
     const door = gate();
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
-    const { peer } = await operate({ tools: [hold] }, { revision });
+    const { peer } = await operate({ tools: [hold] });
     peer.send([toolCall(1, 'hold'), toolCall(2, 'hold')]);
     await door.arrived(2);
     const before = peer.received.length;
@@ -96,13 +88,13 @@ describe('batches in 2025-03-26', () => {
 
   test('may hold a request and its cancellation [BATCH-03]', async () => {
     const hold = tool('hold', (_, { signal }) => gate().pass(signal));
-    const { peer } = await operate({ tools: [hold, echo] }, { revision });
+    const { peer } = await operate({ tools: [hold, echo] });
     peer.send([toolCall(1, 'hold'), cancelled(1), toolCall(2, 'echo')]);
     expect((await peer.batch()).map(({ id }) => id)).toEqual([2]);
   });
 
   test('refuse a repeated id once, and serve the first [BASE-07] [BATCH-01]', async () => {
-    const { peer } = await operate({ tools: [echo] }, { revision });
+    const { peer } = await operate({ tools: [echo] });
     peer.send([toolCall(1, 'echo', { first: true }), toolCall(1, 'echo')]);
     const answers = await peer.batch();
     expect(answers.map(({ error }) => error?.code)).toEqual([-32600, undefined]);
@@ -110,7 +102,7 @@ describe('batches in 2025-03-26', () => {
   });
 
   test('must not hold initialize [BATCH-04]', async () => {
-    const { peer, session } = await operate({ tools: [echo] }, { revision });
+    const { peer, session } = await operate({ tools: [echo] });
     peer.send([initialize(1), request(2, 'ping')]);
     const answers = await peer.batch();
     expect(answers.find(({ id }) => id === 1)?.error?.code).toBe(-32600);
@@ -120,7 +112,7 @@ describe('batches in 2025-03-26', () => {
 
   test('may hold initialized, which means what it means alone [BATCH-07]', async () => {
     const { peer } = serve({ tools: [echo] });
-    peer.send(initialize(1, { protocolVersion: revision, capabilities: { roots: {} } }));
+    peer.send(initialize(1, { capabilities: { roots: {} } }));
     await peer.response(1);
     peer.send([initialized, request(2, 'ping')]);
     await peer.batch();
@@ -129,13 +121,13 @@ describe('batches in 2025-03-26', () => {
   });
 
   test('that are empty get one error [BATCH-05]', async () => {
-    const { peer } = await operate({ tools: [echo] }, { revision });
+    const { peer } = await operate({ tools: [echo] });
     peer.send([]);
     expect((await peer.error(undefined)).code).toBe(-32600);
   });
 
   test('of a thousand calls are one answer [BATCH-01] [FLOW-01]', async () => {
-    const { peer } = await operate({ tools: [echo] }, { revision });
+    const { peer } = await operate({ tools: [echo] });
     peer.send(Array.from({ length: 1000 }, (_, id) => toolCall(id, 'echo', { id })));
     const answers = await peer.batch();
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1000);
@@ -145,7 +137,7 @@ describe('batches in 2025-03-26', () => {
   test('that are in flight at the end are answered at the deadline [LIFE-16] [BATCH-01]', async () => {
     const door = gate();
     const hold = tool('hold', () => door.pass());
-    const { peer, clock } = await operate({ tools: [hold, echo] }, { revision });
+    const { peer, clock } = await operate({ tools: [hold, echo] });
     peer.send([toolCall(1, 'hold'), toolCall(2, 'echo')]);
     await door.arrived();
     peer.end();
@@ -158,27 +150,26 @@ describe('batches in 2025-03-26', () => {
   });
 });
 
-describe('arrays elsewhere', () => {
-  test.each(revisions.filter((other) => other !== revision))(
-    'are refused in %s, and nothing in them runs [BATCH-06]',
-    async (other) => {
-      let runs = 0;
-      const counted = tool('counted', () => `${++runs}`);
-      const { peer } = await operate({ tools: [counted] }, { revision: other });
-      peer.send([toolCall(1, 'counted')]);
-      const refusal = await peer.response(undefined);
-      expect(refusal.error?.code).toBe(-32600);
-      await peer.quiet();
-      expect(runs).toBe(0);
-    },
-  );
+everywhere('arrays elsewhere', except('2025-03-26', byteCombinations), () => {
+  test('are refused, and nothing in them runs [BATCH-06]', async () => {
+    let runs = 0;
+    const counted = tool('counted', () => `${++runs}`);
+    const { peer } = await operate({ tools: [counted] });
+    peer.send([toolCall(1, 'counted')]);
+    const refusal = await peer.response(undefined);
+    expect(refusal.error?.code).toBe(-32600);
+    await peer.quiet();
+    expect(runs).toBe(0);
+  });
+});
 
+everywhere('arrays', only('2025-03-26', byteCombinations), () => {
   test('are refused before initialize, whatever they hold [BATCH-06] [BATCH-04]', async () => {
     const { peer, session } = serve({ tools: [echo] });
-    peer.send([initialize(1, { protocolVersion: revision })]);
+    peer.send([initialize(1)]);
     expect((await peer.error(undefined)).code).toBe(-32600);
     expect(session.actor.getSnapshot().value).toBe('uninitialized');
-    await peer.handshake({ protocolVersion: revision });
+    await peer.handshake();
     peer.send([request(2, 'ping')]);
     expect(await peer.batch()).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
-import { cancelled, gate, initialize, notification, request, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, serve, textOf, tool } from './serving.ts';
+import { cancelled, gate, notification, request, toolCall } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { everywhere } from './everywhere.ts';
+import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 /** A tool that is held until its gate opens or its signal fires, and the gate. */
 function holding() {
@@ -14,9 +15,9 @@ function holding() {
   return { door, hold, reasons };
 }
 
-describe.each(combinations)('cancellation in $revision over $transport', (combination) => {
+everywhere('cancellation', (combination) => {
   test.each([1, 0, '', '0', 'a'])(
-    'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02]',
+    'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02] [CANCEL-10]',
     async (id) => {
       const { door, hold, reasons } = holding();
       const { peer } = await operate({ tools: [hold] }, combination);
@@ -32,7 +33,7 @@ describe.each(combinations)('cancellation in $revision over $transport', (combin
   );
 });
 
-describe('cancellation', () => {
+everywhere('cancellation', () => {
   test('does not answer though the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
     const door = gate();
     const stubborn = tool('stubborn', async () => {

@@ -1,7 +1,8 @@
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
 import type { ResponseFrame } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, operateWarm, textOf, tool } from './serving.ts';
+import { everywhere } from './everywhere.ts';
+import { echo, operate, operateWarm, textOf, tool } from './serving.ts';
 
 /** A tool that is held at its gate, and notes the order of starts. */
 function holding() {
@@ -17,7 +18,7 @@ function holding() {
 
 const call = (n: number) => toolCall(n, 'hold', { n });
 
-describe.each(combinations)('requests in flight in $revision over $transport', (combination) => {
+everywhere('requests in flight', (combination) => {
   test('a repeated id is refused, and the first goes on [BASE-07]', async () => {
     const { door, hold, started } = holding();
     const { peer } = await operateWarm({ tools: [hold] }, combination);
@@ -71,7 +72,7 @@ describe.each(combinations)('requests in flight in $revision over $transport', (
   });
 });
 
-describe('requests in flight', () => {
+everywhere('requests in flight', () => {
   test('a ping under an id in flight is refused as any other [BASE-07]', async () => {
     const { door, hold } = holding();
     const { peer } = await operateWarm({ tools: [hold] });
@@ -158,8 +159,10 @@ describe('requests in flight', () => {
       expect(textOf((await peer.response(id)).result)).toBe(`{"id":${id}}`);
     }
   });
+});
 
-  test('ten thousand calls in one chunk are each answered once [BASE-08] [FLOW-01]', async () => {
+describe('a session', () => {
+  test('answers ten thousand calls in one chunk, each once [BASE-08] [FLOW-01]', async () => {
     const { peer } = await operateWarm({}, { limits: { maxWaiting: 20_000 } });
     peer.send(...Array.from({ length: 10_000 }, (_, id) => toolCall(id, 'echo', { id })));
     await peer.response(9_999);

@@ -1,10 +1,11 @@
 import { request, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { byteCombinations, everywhere } from './everywhere.ts';
 import { echo, operate, textOf } from './serving.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe.each(['memory', 'stdio'] as const)('limits of a line over %s', (transport) => {
+everywhere('limits of a line', byteCombinations, ({ transport }) => {
   const limits = { maxLineBytes: 1000, maxDepth: 20 };
   const operating = () => operate({ tools: [echo] }, { transport, limits });
   const padded = (bytes: number, id: number) => {

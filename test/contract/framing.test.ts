@@ -1,94 +1,92 @@
 import { request, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { byteCombinations, echo, operate, serve, textOf } from './serving.ts';
+import { expect, test } from 'vitest';
+import { byteCombinations, everywhere } from './everywhere.ts';
+import { echo, operate, serve, textOf } from './serving.ts';
 
 const bytes = new TextEncoder();
 const lineOf = (message: unknown) => `${JSON.stringify(message)}\n`;
 
-describe.each(byteCombinations)(
-  'framing in $revision over $transport',
-  ({ revision, transport }) => {
-    const operating = () => operate({ tools: [echo] }, { revision, transport });
+everywhere('framing', byteCombinations, ({ revision, transport }) => {
+  const operating = () => operate({ tools: [echo] }, { revision, transport });
 
-    test('takes one byte at a time, characters cut in the middle [STDIO-01]', async () => {
-      const { peer } = await operating();
-      const text = 'é ✓ 𝄞 \u2028 \u2029 \u0000';
-      for (const byte of bytes.encode(lineOf(toolCall(1, 'echo', { text })))) {
-        peer.sendRaw(Uint8Array.of(byte));
-      }
-      expect(JSON.parse(textOf((await peer.response(1)).result))).toEqual({ text });
-    });
+  test('takes one byte at a time, characters cut in the middle [STDIO-01]', async () => {
+    const { peer } = await operating();
+    const text = 'é ✓ 𝄞 \u2028 \u2029 \u0000';
+    for (const byte of bytes.encode(lineOf(toolCall(1, 'echo', { text })))) {
+      peer.sendRaw(Uint8Array.of(byte));
+    }
+    expect(JSON.parse(textOf((await peer.response(1)).result))).toEqual({ text });
+  });
 
-    test('takes thousands of messages in one chunk, answered in order [STDIO-01]', async () => {
-      const { peer } = await operating();
-      const ids = Array.from({ length: 3000 }, (_, at) => at);
-      const before = peer.received.length;
-      peer.send(...ids.map((id) => request(id, 'ping')));
-      await peer.response(2999);
-      expect(peer.received.slice(before)).toEqual(
-        ids.map((id) => ({ jsonrpc: '2.0', id, result: {} })),
-      );
-    });
+  test('takes thousands of messages in one chunk, answered in order [STDIO-01]', async () => {
+    const { peer } = await operating();
+    const ids = Array.from({ length: 3000 }, (_, at) => at);
+    const before = peer.received.length;
+    peer.send(...ids.map((id) => request(id, 'ping')));
+    await peer.response(2999);
+    expect(peer.received.slice(before)).toEqual(
+      ids.map((id) => ({ jsonrpc: '2.0', id, result: {} })),
+    );
+  });
 
-    test('accepts CRLF, a byte order mark and blank lines [STDIO-02]', async () => {
-      const { peer } = await operating();
-      const before = peer.received.length;
-      peer.sendRaw(`\n\r\n  \t\n\uFEFF${JSON.stringify(request(1, 'ping'))}\r\n\n\uFEFF\n`);
-      peer.sendRaw('\r\n');
-      await peer.response(1);
-      await peer.quiet();
-      expect(peer.received).toHaveLength(before + 2);
-    });
+  test('accepts CRLF, a byte order mark and blank lines [STDIO-02]', async () => {
+    const { peer } = await operating();
+    const before = peer.received.length;
+    peer.sendRaw(`\n\r\n  \t\n\uFEFF${JSON.stringify(request(1, 'ping'))}\r\n\n\uFEFF\n`);
+    peer.sendRaw('\r\n');
+    await peer.response(1);
+    await peer.quiet();
+    expect(peer.received).toHaveLength(before + 2);
+  });
 
-    test.each([
-      '{',
-      'hello',
-      '{"jsonrpc":"2.0","id":1,"method":"ping"',
-      "{'jsonrpc':'2.0'}",
-      '{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}',
-      '\u0000',
-      'NaN',
-    ])('answers -32700 without an id to %j, and goes on [STDIO-03] [BASE-04]', async (line) => {
-      const { peer, facts } = await operating();
-      peer.sendRaw(`${line}\n${JSON.stringify(request('next', 'ping'))}\n`);
-      const refusal = await peer.response(undefined);
-      expect(refusal.error?.code).toBe(-32700);
-      expect(refusal).not.toHaveProperty('id');
-      expect((await peer.response('next')).result).toEqual({});
-      await facts.next('frame.invalid');
-    });
+  test.each([
+    '{',
+    'hello',
+    '{"jsonrpc":"2.0","id":1,"method":"ping"',
+    "{'jsonrpc':'2.0'}",
+    '{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}',
+    '\u0000',
+    'NaN',
+  ])('answers -32700 without an id to %j, and goes on [STDIO-03] [BASE-04]', async (line) => {
+    const { peer, facts } = await operating();
+    peer.sendRaw(`${line}\n${JSON.stringify(request('next', 'ping'))}\n`);
+    const refusal = await peer.response(undefined);
+    expect(refusal.error?.code).toBe(-32700);
+    expect(refusal).not.toHaveProperty('id');
+    expect((await peer.response('next')).result).toEqual({});
+    await facts.next('frame.invalid');
+  });
 
-    test('answers -32700 to bytes that are no UTF-8, and only to that line [STDIO-03]', async () => {
-      const { peer } = await operating();
-      const broken = [...bytes.encode('{"jsonrpc":"2.0","id":5,"method":"'), 0xff, 0xc0, 0x0a];
-      peer.sendRaw(
-        Uint8Array.from([
-          ...bytes.encode(lineOf(request(1, 'ping'))),
-          ...broken,
-          ...bytes.encode(lineOf(request(2, 'ping'))),
-        ]),
-      );
-      expect((await peer.error(undefined)).code).toBe(-32700);
-      await peer.response(1);
-      await peer.response(2);
-    });
+  test('answers -32700 to bytes that are no UTF-8, and only to that line [STDIO-03]', async () => {
+    const { peer } = await operating();
+    const broken = [...bytes.encode('{"jsonrpc":"2.0","id":5,"method":"'), 0xff, 0xc0, 0x0a];
+    peer.sendRaw(
+      Uint8Array.from([
+        ...bytes.encode(lineOf(request(1, 'ping'))),
+        ...broken,
+        ...bytes.encode(lineOf(request(2, 'ping'))),
+      ]),
+    );
+    expect((await peer.error(undefined)).code).toBe(-32700);
+    await peer.response(1);
+    await peer.response(2);
+  });
 
-    test('answers the last line though it has no line feed [STDIO-08]', async () => {
-      const { peer } = await operating();
-      peer.sendRaw(JSON.stringify(request(1, 'ping')));
-      peer.end();
-      expect((await peer.response(1)).result).toEqual({});
-    });
+  test('answers the last line though it has no line feed [STDIO-08]', async () => {
+    const { peer } = await operating();
+    peer.sendRaw(JSON.stringify(request(1, 'ping')));
+    peer.end();
+    expect((await peer.response(1)).result).toEqual({});
+  });
 
-    test('writes no line feed inside a message [STDIO-07]', async () => {
-      const { peer } = await operating();
-      const result = await peer.call('echo', { text: 'one\ntwo\r\nthree\u2028' });
-      expect(JSON.parse(textOf(result))).toEqual({ text: 'one\ntwo\r\nthree\u2028' });
-    });
-  },
-);
+  test('writes no line feed inside a message [STDIO-07]', async () => {
+    const { peer } = await operating();
+    const result = await peer.call('echo', { text: 'one\ntwo\r\nthree\u2028' });
+    expect(JSON.parse(textOf(result))).toEqual({ text: 'one\ntwo\r\nthree\u2028' });
+  });
+});
 
-describe('JSON that is no message', () => {
+everywhere('JSON that is no message', byteCombinations, () => {
   const noMessages: readonly [message: string, id: unknown, code?: number][] = [
     ['1', undefined],
     ['null', undefined],
@@ -141,7 +139,7 @@ describe('JSON that is no message', () => {
   });
 });
 
-describe('a key __proto__', () => {
+everywhere('a key __proto__', byteCombinations, () => {
   test('is harmless wherever it stands [STDIO-06]', async () => {
     const { peer } = serve({ tools: [echo] });
     await peer.handshake();

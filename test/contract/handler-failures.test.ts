@@ -1,7 +1,8 @@
 import { ProtocolError, RuntimeError, ToolError } from 'mcp-actors';
 import { gate, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, textOf, tool } from './serving.ts';
+import { expect, test } from 'vitest';
+import { everywhere } from './everywhere.ts';
+import { echo, operate, textOf, tool } from './serving.ts';
 
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
@@ -51,13 +52,16 @@ const bugs: { readonly [what: string]: () => unknown } = {
   }),
 };
 
+/** Codes that JSON-RPC does not have. */
+const noCodes = [1.5, Number.NaN, '-32000', undefined];
+
 /** What JSON cannot hold. */
 const unserializable: { readonly [what: string]: () => unknown } = {
-  'a cycle': () => ({ content: [], structured: cycle }),
-  'a BigInt': () => ({ content: [], structured: { big: 1n } }),
+  'a cycle': () => ({ content: [], _meta: cycle }),
+  'a BigInt': () => ({ content: [], _meta: { big: 1n } }),
   'a getter that throws': () => ({
     content: [],
-    structured: {
+    _meta: {
       get broken() {
         throw new Error('the password is 1234');
       },
@@ -65,7 +69,7 @@ const unserializable: { readonly [what: string]: () => unknown } = {
   }),
   'a toJSON that throws': () => ({
     content: [],
-    structured: {
+    _meta: {
       toJSON: () => {
         throw new Error('the password is 1234');
       },
@@ -76,7 +80,7 @@ const unserializable: { readonly [what: string]: () => unknown } = {
   },
 };
 
-describe.each(combinations)('a handler in $revision over $transport', (combination) => {
+everywhere('a handler', (combination) => {
   test('that throws harms only its own request [FLOW-04] [BASE-06]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
@@ -107,7 +111,7 @@ describe.each(combinations)('a handler in $revision over $transport', (combinati
   });
 });
 
-describe('a handler', () => {
+everywhere('a handler', () => {
   test.each(Object.entries(bugs))(
     'that %s harms only its own request, and tells nothing [FLOW-04] [BASE-08]',
     async (_, handler) => {
@@ -168,5 +172,26 @@ describe('a handler', () => {
     const lazy = tool('lazy', () => ({ then: (give: (text: string) => void) => give('late') }));
     const { peer } = await operate({ tools: [lazy] });
     expect(textOf(await peer.call('lazy'))).toBe('late');
+  });
+});
+
+everywhere('the error of a handler', () => {
+  test.each(noCodes)('has an integer code: %j is a bug [BASE-11]', async (code) => {
+    const odd = tool('odd', () => {
+      throw new ProtocolError(code as number, 'odd');
+    });
+    const { peer, facts } = await operate({ tools: [odd] });
+    peer.send(toolCall(1, 'odd'));
+    expect(await peer.error(1)).toEqual({ code: -32603, message: 'Internal error' });
+    expect((await facts.next('handler.failed')).message).toContain('must be an integer');
+  });
+
+  test('goes to the client with its code, message and data [BASE-11]', async () => {
+    const told = tool('told', () => {
+      throw new ProtocolError(-32050, 'has data', { a: [1] });
+    });
+    const { peer } = await operate({ tools: [told] });
+    peer.send(toolCall(1, 'told'));
+    expect(await peer.error(1)).toEqual({ code: -32050, message: 'has data', data: { a: [1] } });
   });
 });

@@ -1,20 +1,14 @@
-import {
-  initialize,
-  initialized,
-  notification,
-  request,
-  rootsChanged,
-  toolCall,
-} from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, revisions, serve, textOf, tool } from './serving.ts';
+import { initialized, notification, request, rootsChanged, toolCall } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { everywhere } from './everywhere.ts';
+import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 const asksForRoots = tool('asks', async (_, context) => {
   const { roots } = await context.request('roots/list');
   return JSON.stringify(roots);
 });
 
-describe.each(combinations)('a session of $revision over $transport', ({ revision, transport }) => {
+everywhere('a session', ({ revision, transport }) => {
   test('negotiates the version that was asked for [LIFE-01]', async () => {
     const { peer } = serve({ tools: [echo], instructions: 'Be kind' }, { transport });
     const reply = await peer.handshake({ protocolVersion: revision });
@@ -90,7 +84,7 @@ describe.each(combinations)('a session of $revision over $transport', ({ revisio
   });
 });
 
-describe.each(revisions)('a second initialize in %s', (revision) => {
+everywhere('a second initialize', ({ revision }) => {
   const first = { protocolVersion: revision, capabilities: { roots: {} } };
 
   test('gets the same answer where it is identical and operation has not begun [LIFE-07]', async () => {
@@ -124,7 +118,7 @@ describe.each(revisions)('a second initialize in %s', (revision) => {
   });
 });
 
-describe('initialized', () => {
+everywhere('initialized', () => {
   test('before initialize changes nothing [LIFE-10]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialized, toolCall(1, 'echo'));

@@ -1,9 +1,9 @@
 import { createMcpServer, definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors';
 import type { McpServer } from 'mcp-actors';
-import { converse, initialize, initialized } from 'mcp-actors/testing';
+import { initialized } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, serve, tool } from './serving.ts';
-import { TestClock } from './test-clock.ts';
+import { everywhere } from './everywhere.ts';
+import { connect, echo, initialize, operate, serve, tool } from './serving.ts';
 
 const read = () => '';
 const template = defineResourceTemplate({ uriTemplate: 'many://{n}', name: 'many', read });
@@ -60,18 +60,13 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-const everywhere = combinations.flatMap((combination) =>
-  kinds.map((kind) => ({ ...combination, ...kind })),
-);
-
 /** Longer than a list must be quiet. */
 const quietMs = 60;
 
-describe.each(everywhere)(
-  'a change of $kind in $revision over $transport',
-  ({ method, changes, revision, transport }) => {
-    test('is told once it is over, whatever the change [LIST-01]', async () => {
-      const { peer, server, clock } = await operate(features, { revision, transport });
+everywhere('a change', ({ revision }) => {
+  describe.each(kinds)('of $kind', ({ method, changes }) => {
+    test('is told once it is over, whatever the change [LIST-01] [RES-08]', async () => {
+      const { peer, server, clock } = await operate(features);
       for (const [at, change] of changes.entries()) {
         change(server);
         await peer.quiet();
@@ -82,7 +77,7 @@ describe.each(everywhere)(
     });
 
     test('is told once with all that follow at once, and as no other kind [LIST-02]', async () => {
-      const { peer, server, clock } = await operate(features, { revision, transport });
+      const { peer, server, clock } = await operate(features);
       for (const change of changes) {
         change(server);
         clock.increment(10);
@@ -95,7 +90,7 @@ describe.each(everywhere)(
     });
 
     test('before the client is ready is told once it is [LIST-03]', async () => {
-      const { peer, server, clock } = serve(features, { transport });
+      const { peer, server, clock } = serve(features);
       peer.send(initialize(1, { protocolVersion: revision }));
       await peer.response(1);
       for (const change of changes) change(server);
@@ -109,10 +104,10 @@ describe.each(everywhere)(
       await peer.quiet();
       expect(peer.count(method)).toBe(1);
     });
-  },
-);
+  });
+});
 
-describe('a list', () => {
+everywhere('a list', () => {
   const [tools] = kinds as readonly [Kind];
 
   test('that never stops changing is told of nevertheless, but not each time [LIST-02]', async () => {
@@ -159,25 +154,25 @@ describe('a list', () => {
   });
 
   test('is told of in each session, until that session ends [LIST-04]', async () => {
-    const clock = new TestClock();
     const server = createMcpServer({ name: 'shared', version: '1', ...features });
-    const [one, other] = [converse(server, { clock }), converse(server, { clock })];
+    const [one, other] = [connect(server), connect(server)];
+    const pass = () => [one, other].map(({ clock }) => clock.increment(quietMs));
     await one.peer.handshake();
     await other.peer.handshake();
     tools.changes[0]?.(server);
-    clock.increment(quietMs);
+    pass();
     await one.peer.notification(tools.method);
     await other.peer.notification(tools.method);
 
     // A change that has not been told of when a session ends holds no timer.
     tools.changes[1]?.(server);
     await one.session[Symbol.asyncDispose]();
-    clock.increment(quietMs);
+    pass();
     await other.peer.notification(tools.method);
     expect(one.peer.count(tools.method)).toBe(1);
     tools.changes[2]?.(server);
     await other.session[Symbol.asyncDispose]();
-    expect(clock.liveTimers).toBe(0);
+    expect([one.clock.liveTimers, other.clock.liveTimers]).toEqual([0, 0]);
     expect(other.peer.count(tools.method)).toBe(2);
   });
 });

@@ -1,8 +1,10 @@
-import { initialize, notification, request } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { echo, operate, serve, textOf } from './serving.ts';
+import { notification, request } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { everywhere, only } from './everywhere.ts';
+import { echo, initialize, operate, serve, textOf } from './serving.ts';
 
-describe('version negotiation', () => {
+// What comes of an unknown version is a session of the latest revision.
+everywhere('version negotiation', only('2025-11-25'), () => {
   test.each(['2026-07-28', '1999-01-01', '', 'latest', '2025-11-25 '])(
     'answers the unknown version %j with the latest [LIFE-02]',
     async (protocolVersion) => {
@@ -15,9 +17,8 @@ describe('version negotiation', () => {
   );
 });
 
-describe('a malformed initialize', () => {
+everywhere('a malformed initialize', ({ revision: protocolVersion }) => {
   const clientInfo = { name: 'client', version: '1' };
-  const protocolVersion = '2025-06-18';
   const capabilities = {};
 
   const faults: readonly [path: string, params: object | undefined][] = [
@@ -69,7 +70,7 @@ describe('a malformed initialize', () => {
   });
 });
 
-describe('capabilities', () => {
+everywhere('capabilities', ({ revision }) => {
   test('of a server without features are none, and their methods are not found [LIFE-11]', async () => {
     const { peer } = serve({});
     const reply = await peer.handshake();
@@ -93,11 +94,11 @@ describe('capabilities', () => {
   });
 
   test('title of a server is told to revisions that know titles [LIFE-11]', async () => {
-    const older = serve({ title: 'A title' });
-    const newer = serve({ title: 'A title' });
-    const told = await newer.peer.handshake({ protocolVersion: '2025-06-18' });
-    const untold = await older.peer.handshake({ protocolVersion: '2025-03-26' });
-    expect(told['serverInfo']).toHaveProperty('title', 'A title');
-    expect(untold['serverInfo']).not.toHaveProperty('title');
+    const { peer } = serve({ title: 'A title' });
+    expect((await peer.handshake())['serverInfo']).toEqual({
+      name: 'under-test',
+      version: '1.0.0',
+      ...(revision >= '2025-06-18' ? { title: 'A title' } : {}),
+    });
   });
 });

@@ -2,7 +2,8 @@ import { definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors
 import type { McpServer } from 'mcp-actors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { combinations, operate, tool } from './serving.ts';
+import { everywhere } from './everywhere.ts';
+import { operate, tool } from './serving.ts';
 import type { Serving } from './serving.ts';
 
 const read = () => '';
@@ -95,18 +96,13 @@ async function walk(
   return pages;
 }
 
-const everywhere = combinations.flatMap((combination) =>
-  lists.map((list) => ({ ...combination, ...list, list })),
-);
-
-describe.each(everywhere)(
-  '$method in $revision over $transport',
-  ({ list, revision, transport }) => {
+everywhere('a list', () => {
+  describe.each(lists.map((list) => ({ ...list, list })))('of $method', ({ list }) => {
     const start = async (count: number, pageSize: number) => {
       listed.clear();
       const templates = list.method === 'resources/list' ? [listing] : [];
       const definition = { ...none, resourceTemplates: templates };
-      const serving = await operate(definition, { revision, transport, limits: { pageSize } });
+      const serving = await operate(definition, { limits: { pageSize } });
       for (let n = 0; n < count; n++) list.add(serving.server, n);
       return serving;
     };
@@ -142,8 +138,8 @@ describe.each(everywhere)(
         });
       }
     });
-  },
-);
+  });
+});
 
 describe.each(lists)('$method', (list) => {
   test('skips and repeats nothing that stayed, whatever comes and goes between pages [PAGE-02]', async () => {

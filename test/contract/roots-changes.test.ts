@@ -1,9 +1,10 @@
 import { gate, result, rootsChanged } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf } from './roots-serving.ts';
-import { combinations, textOf } from './serving.ts';
+import { everywhere } from './everywhere.ts';
+import { textOf } from './serving.ts';
 
-describe.each(combinations)('changing roots in $revision over $transport', (combination) => {
+everywhere('changing roots', (combination) => {
   test('during a query cost exactly one more, and the last answer wins [ROOTS-05]', async () => {
     const roots = await operateRoots(combination);
     const first = await roots.query();
@@ -33,7 +34,7 @@ describe.each(combinations)('changing roots in $revision over $transport', (comb
   });
 });
 
-describe('changing roots', () => {
+everywhere('changing roots', () => {
   test('a thousand times in one chunk, with the answer at its end, ask once more [ROOTS-06]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();

@@ -1,9 +1,10 @@
-import { initialize, initialized, rootsChanged } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { initialized, rootsChanged } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf } from './roots-serving.ts';
-import { combinations, serve } from './serving.ts';
+import { everywhere } from './everywhere.ts';
+import { initialize, serve } from './serving.ts';
 
-describe.each(combinations)('roots in $revision over $transport', (combination) => {
+everywhere('roots', (combination) => {
   test('are asked for after initialized, without params, and published [ROOTS-02]', async () => {
     const roots = await operateRoots(combination);
     const query = await roots.query();
@@ -58,7 +59,7 @@ describe.each(combinations)('roots in $revision over $transport', (combination) 
   });
 });
 
-describe('roots', () => {
+everywhere('roots', () => {
   test.each([null, false, true, 'yes'])(
     'declared as %j are not declared: nothing is asked [ROOTS-01]',
     async (value) => {

@@ -8,39 +8,30 @@ import type {
   Tool,
   ToolOutput,
 } from 'mcp-actors';
-import { converse, turn } from 'mcp-actors/testing';
-import type { Conversation, ConversationOptions, Introduction } from 'mcp-actors/testing';
+import { initialize as initializeAs, converse, turn } from 'mcp-actors/testing';
+import type {
+  Connection,
+  Conversation,
+  ConversationOptions,
+  Introduction,
+  Message,
+  ScriptedPeer,
+} from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
+import { combinationUnderTest, noteServed } from './everywhere.ts';
+import type { TransportName } from './everywhere.ts';
 import { officialSchemas } from './official-schemas.ts';
 import { sdkMemory } from './sdk-memory-wire.ts';
 import { sdkStreams, streams } from './stream-wire.ts';
 import type { TestWire } from './stream-wire.ts';
 import { TestClock } from './test-clock.ts';
 
-/** The revisions of the legacy era, oldest first. */
-export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
-
-const transports = {
+const transports: { readonly [name in TransportName]: () => Connection<TestWire> } = {
   memory,
   stdio: streams,
   'SDK memory': sdkMemory,
   'SDK stdio': sdkStreams,
-} as const;
-
-export type TransportName = keyof typeof transports;
-
-/** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
-const byteTransports = ['memory', 'stdio'] as const;
-
-/** Every revision over every transport. */
-export const combinations = everyRevision([...byteTransports, 'SDK memory', 'SDK stdio']);
-
-/** Every revision over our own transports. */
-export const byteCombinations = everyRevision(byteTransports);
-
-function everyRevision(names: readonly TransportName[]) {
-  return revisions.flatMap((revision) => names.map((transport) => ({ revision, transport })));
-}
+};
 
 export interface Serving extends Conversation<TestWire> {
   readonly server: McpServer;
@@ -59,7 +50,7 @@ export function serve(features: Partial<ServerDefinition>, options?: ServingOpti
 /** Does the same for a server that there is already. */
 export function connect(
   server: McpServer,
-  { transport = 'memory', ...options }: ServingOptions = {},
+  { transport = combinationUnderTest()?.transport ?? 'memory', ...options }: ServingOptions = {},
 ): Serving {
   const clock = new TestClock();
   const connection = transports[transport]();
@@ -68,8 +59,9 @@ export function connect(
     { wallClock: () => new Date(clock.now()), ...options, clock, check: officialSchemas },
     connection,
   );
+  const { session, peer, wire } = conversation;
+  introduceAs(peer, combinationUnderTest()?.revision);
   onTestFinished(async () => {
-    const { session, peer, wire } = conversation;
     const isOpen = () => session.actor.getSnapshot().status === 'active';
     wire.resumeReading();
     if (isOpen()) session.shutdown('the test has ended');
@@ -79,8 +71,22 @@ export function connect(
     await session.closed;
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
+    noteServed(transport, session.actor.getSnapshot().context.client?.revision.version);
   });
   return { ...conversation, server, clock };
+}
+
+/** `initialize`, of a client of the revision under test where the test does not say another. */
+export function initialize(id: unknown, introduction: Introduction = {}): Message {
+  const protocolVersion = combinationUnderTest()?.revision;
+  return initializeAs(id, protocolVersion ? { protocolVersion, ...introduction } : introduction);
+}
+
+/** Lets a client introduce itself in this revision where the test does not say another. */
+function introduceAs(peer: ScriptedPeer, protocolVersion: string | undefined): void {
+  if (protocolVersion === undefined) return;
+  const handshake = peer.handshake.bind(peer);
+  peer.handshake = (introduction) => handshake({ protocolVersion, ...introduction });
 }
 
 export interface OperationOptions extends ServingOptions {
@@ -91,10 +97,13 @@ export interface OperationOptions extends ServingOptions {
 /** Starts a session and brings it into operation. */
 export async function operate(
   features: Partial<ServerDefinition>,
-  { revision = '2025-11-25', capabilities = {}, ...options }: OperationOptions = {},
+  { revision, capabilities = {}, ...options }: OperationOptions = {},
 ): Promise<Serving> {
   const serving = serve(features, options);
-  await serving.peer.handshake({ protocolVersion: revision, capabilities });
+  await serving.peer.handshake({
+    ...(revision === undefined ? {} : { protocolVersion: revision }),
+    capabilities,
+  });
   return serving;
 }
 

@@ -1,92 +1,90 @@
 import { cancelled, gate, request, toolCall, turn } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { byteCombinations, operate, operateWarm, serve, textOf, tool } from './serving.ts';
+import { byteCombinations, everywhere } from './everywhere.ts';
+import { operate, operateWarm, serve, textOf, tool } from './serving.ts';
 
-describe.each(byteCombinations)(
-  'the end of the input in $revision over $transport',
-  (combination) => {
-    test('lets what runs finish, and answers it [LIFE-15]', async () => {
-      const door = gate();
-      const hold = tool('hold', async () => {
-        await door.pass();
-        return 'held';
-      });
-      const { peer, session } = await operateWarm({ tools: [hold] }, combination);
-      peer.send(toolCall(1, 'hold'));
-      await door.arrived();
-      peer.end();
-      await turn();
-      expect(session.actor.getSnapshot().matches('draining')).toBe(true);
-      door.release();
-      expect(textOf((await peer.response(1)).result)).toBe('held');
-      expect(await session.closed).toEqual({ kind: 'input-ended' });
+everywhere('the end of the input', byteCombinations, (combination) => {
+  test('lets what runs finish, and answers it [LIFE-15]', async () => {
+    const door = gate();
+    const hold = tool('hold', async () => {
+      await door.pass();
+      return 'held';
     });
+    const { peer, session } = await operateWarm({ tools: [hold] }, combination);
+    peer.send(toolCall(1, 'hold'));
+    await door.arrived();
+    peer.end();
+    await turn();
+    expect(session.actor.getSnapshot().matches('draining')).toBe(true);
+    door.release();
+    expect(textOf((await peer.response(1)).result)).toBe('held');
+    expect(await session.closed).toEqual({ kind: 'input-ended' });
+  });
 
-    test('starts and answers what still waits for its turn [LIFE-15]', async () => {
-      const door = gate();
-      const hold = tool('hold', async ({ n }) => {
-        await door.pass();
-        return String(n);
-      });
-      const { peer, session } = await operateWarm(
-        { tools: [hold] },
-        { ...combination, limits: { maxRunning: 1 } },
-      );
-      peer.send(...[1, 2, 3].map((n) => toolCall(n, 'hold', { n })));
-      peer.end();
-      await door.arrived();
-      door.release();
-      for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
-      await session.closed;
+  test('starts and answers what still waits for its turn [LIFE-15]', async () => {
+    const door = gate();
+    const hold = tool('hold', async ({ n }) => {
+      await door.pass();
+      return String(n);
     });
+    const { peer, session } = await operateWarm(
+      { tools: [hold] },
+      { ...combination, limits: { maxRunning: 1 } },
+    );
+    peer.send(...[1, 2, 3].map((n) => toolCall(n, 'hold', { n })));
+    peer.end();
+    await door.arrived();
+    door.release();
+    for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
+    await session.closed;
+  });
 
-    test('right behind the requests answers them all [LIFE-15] [BASE-08]', async () => {
-      const { peer, session } = await operate(
-        { tools: [tool('late', async ({ n }) => await Promise.resolve(String(n)))] },
-        combination,
-      );
-      peer.send(...[1, 2, 3].map((n) => toolCall(n, 'late', { n })));
-      peer.end();
-      for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
-      await session.closed;
-    });
+  test('right behind the requests answers them all [LIFE-15] [BASE-08]', async () => {
+    const { peer, session } = await operate(
+      { tools: [tool('late', async ({ n }) => await Promise.resolve(String(n)))] },
+      combination,
+    );
+    peer.send(...[1, 2, 3].map((n) => toolCall(n, 'late', { n })));
+    peer.end();
+    for (const n of [1, 2, 3]) expect(textOf((await peer.response(n)).result)).toBe(`${n}`);
+    await session.closed;
+  });
 
-    test('settles what we asked at once: no answer can come [CORR-05] [LIFE-15]', async () => {
-      const { ask, errors } = asking();
-      const { peer, session } = await operateWarm({ tools: [ask] }, combination);
-      peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
-      await peer.request('custom/question');
-      peer.end();
-      expect(textOf((await peer.response(1)).result)).toContain('TRANSPORT_CLOSED');
-      expect(errors).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
-      await session.closed;
-      expect(peer.count('notifications/cancelled')).toBe(0);
-    });
+  test('settles what we asked at once: no answer can come [CORR-05] [LIFE-15]', async () => {
+    const { ask, errors } = asking();
+    const { peer, session } = await operateWarm({ tools: [ask] }, combination);
+    peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
+    await peer.request('custom/question');
+    peer.end();
+    expect(textOf((await peer.response(1)).result)).toContain('TRANSPORT_CLOSED');
+    expect(errors).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
+    await session.closed;
+    expect(peer.count('notifications/cancelled')).toBe(0);
+  });
 
-    test('gives a handler that hangs an error at the deadline, and aborts its signal [LIFE-16]', async () => {
-      const reasons: unknown[] = [];
-      const hang = tool('hang', (_, { signal }) => {
-        signal.addEventListener('abort', () => reasons.push(signal.reason));
-        return new Promise(() => {});
-      });
-      const { peer, session, clock } = await operateWarm({ tools: [hang] }, combination);
-      peer.send(toolCall(1, 'hang'));
-      await peer.quiet();
-      peer.end();
-      await turn();
-      clock.increment(1000);
-      await turn();
-      expect(reasons).toEqual([]);
-      clock.increment(1000);
-      const { code, data } = await peer.error(1);
-      expect(code).toBe(-32000);
-      expect(data).toEqual({ reason: 'shutting-down', retryable: false });
-      expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
-      expect(await session.closed).toEqual({ kind: 'input-ended' });
+  test('gives a handler that hangs an error at the deadline, and aborts its signal [LIFE-16]', async () => {
+    const reasons: unknown[] = [];
+    const hang = tool('hang', (_, { signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason));
+      return new Promise(() => {});
     });
-  },
-);
+    const { peer, session, clock } = await operateWarm({ tools: [hang] }, combination);
+    peer.send(toolCall(1, 'hang'));
+    await peer.quiet();
+    peer.end();
+    await turn();
+    clock.increment(1000);
+    await turn();
+    expect(reasons).toEqual([]);
+    clock.increment(1000);
+    const { code, data } = await peer.error(1);
+    expect(code).toBe(-32000);
+    expect(data).toEqual({ reason: 'shutting-down', retryable: false });
+    expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
+    expect(await session.closed).toEqual({ kind: 'input-ended' });
+  });
+});
 
 test('a handler that cleans up when its signal fires has time to, before the deadline [LIFE-16]', async () => {
   const cleanUp = gate();
@@ -109,7 +107,7 @@ test('a handler that cleans up when its signal fires has time to, before the dea
   expect(peer.received.filter((frame) => (frame as { id?: unknown }).id === 1)).toHaveLength(1);
 });
 
-describe('while draining', () => {
+everywhere('while draining', byteCombinations, () => {
   /** A session that drains, held by a handler. */
   const draining = async () => {
     const door = gate();
@@ -175,7 +173,7 @@ describe('while draining', () => {
   });
 });
 
-describe('a session ends', () => {
+everywhere('a session ends', byteCombinations, () => {
   test('at once where nothing runs, at any point of its life [LIFE-15]', async () => {
     const uninitialized = serve({});
     uninitialized.peer.end();
@@ -206,8 +204,10 @@ describe('a session ends', () => {
     expect(await session.closed).toEqual({ kind: 'shutdown', reason: 'disposed' });
     await expect(peer.request('roots/list')).rejects.toThrow('the session has ended (shutdown)');
   });
+});
 
-  test('and who waited for roots hears of it [CORR-05] [ROOTS-16]', async () => {
+everywhere('the end of the input', byteCombinations, () => {
+  test('is heard of by who waited for roots [CORR-05] [ROOTS-16]', async () => {
     const wait = tool('wait', async (_, context) => JSON.stringify(await context.roots()));
     const { peer, session } = await operateWarm({ tools: [wait] }, { capabilities: { roots: {} } });
     peer.send(toolCall(1, 'wait'));

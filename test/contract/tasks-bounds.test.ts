@@ -1,14 +1,15 @@
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Task } from 'mcp-actors';
-import { converse, gate, request, turn } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { operate } from './serving.ts';
+import { gate, request, turn } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { byteCombinations, everywhere, since } from './everywhere.ts';
+import { connect, operate } from './serving.ts';
 import { begin, change, held, look, taskTool } from './task-serving.ts';
 
 const instant = taskTool('instant', () => 'done');
 const idsOf = (list: JsonObject) => (list['tasks'] as Task[]).map(({ taskId }) => taskId);
 
-describe('the time to live of a task', () => {
+everywhere('the time to live of a task', since('2025-11-25'), () => {
   test.each([
     ['nothing', undefined, 5000],
     ['little', 2000, 2000],
@@ -57,7 +58,7 @@ describe('the time to live of a task', () => {
   });
 });
 
-describe('a taskId', () => {
+everywhere('a taskId', since('2025-11-25'), () => {
   test.each([undefined, null, 1, '', 'nobody', {}])(
     'that is %j names no task: -32602 [TASKS-23]',
     async (taskId) => {
@@ -72,7 +73,7 @@ describe('a taskId', () => {
 
   test('of another session names no task, and no list has it [TASKS-25]', async () => {
     const server = createMcpServer({ name: 's', version: '1', tools: [instant] });
-    const [one, other] = [converse(server), converse(server)];
+    const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake();
     await other.peer.handshake();
     const { taskId } = await begin(one.peer, 'instant');
@@ -88,7 +89,7 @@ describe('a taskId', () => {
   });
 });
 
-describe('tasks/list', () => {
+everywhere('tasks/list', since('2025-11-25'), () => {
   test('gives every task, oldest first, page by page, also where some are gone meanwhile [TASKS-19]', async () => {
     const limits = { pageSize: 2 };
     const { peer, clock } = await operate({ tools: [instant] }, { limits });
@@ -115,7 +116,7 @@ describe('tasks/list', () => {
   );
 });
 
-describe('tasks are limited', () => {
+everywhere('tasks are limited', since('2025-11-25'), () => {
   const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
 
   test('by how many run: one more is refused until one has ended [TASKS-26]', async () => {
@@ -151,7 +152,7 @@ describe('tasks are limited', () => {
   });
 });
 
-describe('the end of the session', () => {
+everywhere('the end of the session', since('2025-11-25', byteCombinations), () => {
   test('gives tasks the drain time, and answers who waits for one [LIFE-15]', async () => {
     const { door, hold } = held();
     const { peer, session } = await operate({ tools: [hold] });

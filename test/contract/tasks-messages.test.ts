@@ -1,7 +1,8 @@
 import type { JsonObject } from 'mcp-actors';
 import { gate, request } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { everywhere, since } from './everywhere.ts';
 import { operate, textOf } from './serving.ts';
 import { begin, change, look, related, relatedKey, taskTool } from './task-serving.ts';
 
@@ -30,7 +31,7 @@ const statuses = (peer: ScriptedPeer) =>
     .filter((frame) => (frame as JsonObject)['method'] === 'notifications/tasks/status')
     .map((frame) => (frame as { params: { status: string } }).params.status);
 
-describe('a task that asks the client', () => {
+everywhere('a task that asks the client', since('2025-11-25'), () => {
   test('is input_required until it has the answer, and says whose question it is [TASKS-07] [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     const task = await begin(peer, 'curious');
@@ -124,7 +125,7 @@ describe('a task that asks the client', () => {
   });
 });
 
-describe('what a task sends', () => {
+everywhere('what a task sends', since('2025-11-25'), () => {
   test('is progress with the token of its request, for as long as it runs [TASKS-15] [TASKS-18] [PROGRESS-02]', async () => {
     const door = gate();
     const counting = taskTool('counting', async (_, context) => {

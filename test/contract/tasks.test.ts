@@ -1,21 +1,17 @@
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { cancelled, converse, gate, request } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { echo, operate, revisions, serve, textOf } from './serving.ts';
+import { cancelled, gate, request } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { before, everywhere, since } from './everywhere.ts';
+import { connect, echo, operate, serve, textOf } from './serving.ts';
 import { begin, change, held, look, related, taskTool } from './task-serving.ts';
 
 const instant = taskTool('instant', (args) => JSON.stringify(args));
 const required = taskTool('required', () => 'ran', 'required');
 const forbidden = taskTool('forbidden', () => 'ran', 'forbidden');
-const transports = ['memory', 'stdio'] as const;
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel'];
 
-describe.each(
-  revisions
-    .slice(0, 3)
-    .flatMap((revision) => transports.map((transport) => ({ revision, transport }))),
-)('in $revision over $transport, which knows no tasks', (combination) => {
+everywhere('a session that knows no tasks', before('2025-11-25'), (combination) => {
   test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
     const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
     for (const name of ['instant', 'required', 'forbidden']) {
@@ -39,7 +35,7 @@ describe.each(
   });
 });
 
-describe('a server none of whose tools runs as a task', () => {
+everywhere('a server none of whose tools runs as a task', () => {
   test('declares none, ignores "task", and offers no method [TASKS-01] [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, forbidden] });
     expect((await peer.handshake())['capabilities']).not.toHaveProperty('tasks');
@@ -52,7 +48,7 @@ describe('a server none of whose tools runs as a task', () => {
   });
 });
 
-describe('a server some of whose tools run as tasks', () => {
+everywhere('a server some of whose tools run as tasks', since('2025-11-25'), () => {
   test('declares it, and says of each tool what it said itself [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, instant, required, forbidden] });
     expect((await peer.handshake())['capabilities']).toMatchObject({
@@ -108,10 +104,10 @@ describe('a server some of whose tools run as tasks', () => {
   });
 });
 
-describe.each(transports)('a task over %s', (transport) => {
-  test('is answered at once, works, ends, and gives its result [TASKS-05] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
+everywhere('the life of a task', since('2025-11-25'), () => {
+  test('is answered at once, works, ends, and gives its result [TASKS-05] [TASKS-06] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
     const { door, hold } = held();
-    const { peer, clock } = await operate({ tools: [hold] }, { transport });
+    const { peer, clock } = await operate({ tools: [hold] });
     clock.increment(1000);
     const created = await peer.ask('tools/call', {
       name: 'hold',
@@ -144,7 +140,7 @@ describe.each(transports)('a task over %s', (transport) => {
   });
 
   test('that ends in the same turn is told of after the answer to its request [TASKS-05] [TASKS-12]', async () => {
-    const { peer } = await operate({ tools: [instant] }, { transport });
+    const { peer } = await operate({ tools: [instant] });
     peer.send(request(1, 'tools/call', { name: 'instant', task: {} }));
     const { result } = await peer.response(1);
     expect(result).toMatchObject({ task: { status: 'working' } });
@@ -162,7 +158,7 @@ test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) =>
   expect(define).toThrow(TypeError);
 });
 
-describe('a task', () => {
+everywhere('a task', since('2025-11-25'), () => {
   test('has an id that says nothing of the next [TASKS-04]', async () => {
     const { peer } = await operate({ tools: [instant] });
     const ids = new Set<string>();
@@ -241,7 +237,7 @@ describe('a task', () => {
       seen.push(`gave ${textOf(result)}`);
       return result;
     });
-    const { peer, session } = converse(server);
+    const { peer, session } = connect(server);
     await peer.handshake();
     await begin(peer, 'instant');
     await change(peer);

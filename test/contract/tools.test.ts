@@ -1,6 +1,7 @@
 import { defineTool } from 'mcp-actors';
-import { describe, expect, test } from 'vitest';
-import { combinations, echo, operate, serve, textOf, tool } from './serving.ts';
+import { expect, test } from 'vitest';
+import { everywhere } from './everywhere.ts';
+import { echo, operate, serve, textOf, tool } from './serving.ts';
 
 const icons = [{ src: 'data:image/png;base64,AAAA', mimeType: 'image/png', sizes: ['16x16'] }];
 
@@ -16,7 +17,7 @@ const described = defineTool({
 
 const annotations = { audience: ['user'], lastModified: '2025-01-12T15:00:58Z' };
 
-describe.each(combinations)('tools in $revision over $transport', ({ revision, transport }) => {
+everywhere('tools', ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
   test('are declared with listChanged, be there any or none yet [TOOLS-08]', async () => {

@@ -1,9 +1,9 @@
-/** A server in a process of its own, spoken to in raw lines. Each line of its stdout is checked to be a message. */
+/** A server in a process of its own, spoken to in raw lines. Each line of its stdout is checked against the official schemas. */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
+import { officialSchemas } from '../contract/official-schemas.ts';
 import { LineStream, eachLine } from './line-stream.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -62,9 +62,11 @@ export class ServerProcess {
   readonly log = new LineStream<Line>('log line');
   /** Answers to the server's requests, by method; what has none stays unanswered. */
   readonly answers = new Map<string, (request: Line) => object>();
-  /** Lines of stdout that are no JSON-RPC message. */
+  /** Lines of stdout that are no message, or not what the official schemas say of it. */
   readonly violations: string[] = [];
   stderr = '';
+  /** The methods of the requests that were sent, by id: a result is checked by what it answers. */
+  readonly #methods = new Map<unknown, string>();
 
   constructor(args: readonly string[], { cwd = repository, env = {}, unread }: LaunchOptions) {
     this.child = spawn(process.execPath, args, {
@@ -91,6 +93,9 @@ export class ServerProcess {
 
   /** Sends messages in one chunk. */
   send(...messages: readonly object[]): void {
+    for (const { id, method } of messages as readonly Line[]) {
+      if (id !== undefined && typeof method === 'string') this.#methods.set(id, method);
+    }
     const lines = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     this.child.stdin.write(lines.join(''));
   }
@@ -122,8 +127,9 @@ export class ServerProcess {
 
   #readMessage(line: string): void {
     try {
-      JSONRPCMessageSchema.parse(JSON.parse(line));
       const message = JSON.parse(line) as Line;
+      const fault = officialSchemas(message, this.#methods.get(message['id']));
+      if (fault !== undefined) this.violations.push(`${line}: ${fault}`);
       this.messages.push(message);
       const answer = this.answers.get(String(message['method']));
       if (answer && 'id' in message) this.send({ id: message['id'], result: answer(message) });

@@ -13,7 +13,8 @@ import { openTelemetry } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
 import { converse, gate, request, toolCall } from 'mcp-actors/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { echo, revisions, tool } from '../contract/serving.ts';
+import { revisions } from '../contract/everywhere.ts';
+import { echo, tool } from '../contract/serving.ts';
 import { TestClock } from '../contract/test-clock.ts';
 import { AsyncContexts, memoryMeter, memoryTracing } from './stand-ins.ts';
 

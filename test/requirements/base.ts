@@ -19,19 +19,36 @@ export const base: Demands = {
   'JSON-RPC 2.0, "Error object"': {
     'BASE-06':
       'Unknown or undeclared methods are -32601, bad params -32602, bugs -32603 without details.',
-    'STDIO-03': 'Bad JSON and bad UTF-8 are -32700, and the connection lives.',
-    'STDIO-04':
-      'JSON that is no message is -32600, with the id where one can be read, and the connection lives.',
+    'STDIO-03': {
+      text: 'Bad JSON and bad UTF-8 are -32700, and the connection lives.',
+      over: 'bytes',
+    },
+    'STDIO-04': {
+      text: 'JSON that is no message is -32600, with the id where one can be read, and the connection lives.',
+      over: 'bytes',
+    },
   },
   'JSON-RPC 2.0, "Response object"': {
     'BASE-08': 'Every request gets exactly one response, unless it was cancelled.',
   },
+  'MCP 2025-11-25, basic, "Error Responses"': {
+    'BASE-11': 'An error has an integer code and a message, whatever a handler made it of.',
+  },
+  'MCP 2025-11-25, basic/utilities/cancellation, "Implementation Notes"': {
+    'CANCEL-10': 'The reason of a cancellation is the reason of the handler’s signal, for its log.',
+  },
   'MCP 2025-11-25, schema': {
-    'BASE-10': 'Every frame that leaves a session conforms to the official schema.',
+    'BASE-10': {
+      text: 'Every frame that leaves a session conforms to the official schema.',
+      apart: '`serve` checks every frame of every test with it; this is the test of the check.',
+    },
   },
   'MCP 2025-11-25, basic/lifecycle, "Version Negotiation"': {
     'LIFE-01': 'A requested version that the server speaks is the negotiated one.',
-    'LIFE-02': 'An unknown version is answered with the latest, never echoed.',
+    'LIFE-02': {
+      text: 'An unknown version is answered with the latest, never echoed.',
+      since: '2025-11-25',
+    },
   },
   'MCP 2025-11-25, basic/lifecycle, "Initialization"': {
     'LIFE-03':
@@ -47,12 +64,22 @@ export const base: Demands = {
       'Another second initialize, or one in operation, is -32600, and what the first said stands.',
     'LIFE-09': 'initialize, initialized and a call in one chunk work, in that order.',
     'LIFE-10': 'initialized before initialize, or repeated, changes nothing.',
-    'LIFE-16':
-      'Draining has a deadline: a handler that hangs gets its signal aborted and its request an error.',
-    'LIFE-17':
-      'While draining, ping is answered and new requests are refused with a code of their own.',
-    'LIFE-18': 'Broken output ends the session quietly and once, and aborts what runs.',
-    'LIFE-19': 'A shutdown that is repeated, or comes while draining, changes nothing.',
+    'LIFE-16': {
+      text: 'Draining has a deadline: a handler that hangs gets its signal aborted and its request an error.',
+      over: 'bytes',
+    },
+    'LIFE-17': {
+      text: 'While draining, ping is answered and new requests are refused with a code of their own.',
+      over: 'bytes',
+    },
+    'LIFE-18': {
+      text: 'Broken output ends the session quietly and once, and aborts what runs.',
+      over: 'bytes',
+    },
+    'LIFE-19': {
+      text: 'A shutdown that is repeated, or comes while draining, changes nothing.',
+      over: 'bytes',
+    },
     'CANCEL-04':
       'An id is free again once its request was cancelled, and the first handler cannot answer for the second.',
     'CANCEL-06':
@@ -63,18 +90,22 @@ export const base: Demands = {
     'CORR-03': 'Late, duplicate and unknown responses are told apart and change nothing.',
     'CORR-04':
       'So many requests to the client may be pending; one more is LIMIT_EXCEEDED and is not sent.',
-    'CORR-05':
-      'The end of the session settles every pending request with TRANSPORT_CLOSED and refuses new ones.',
-    'CORR-06': 'A malformed response fails its request at once.',
+    'CORR-05': {
+      text: 'The end of the session settles every pending request with TRANSPORT_CLOSED and refuses new ones.',
+      over: 'bytes',
+    },
+    'CORR-06': { text: 'A malformed response fails its request at once.', over: 'bytes' },
     'CORR-07': 'An error answer reaches the caller with its code, message and data.',
     'CORR-08': 'A request whose params JSON cannot hold fails alone and is not sent.',
     'CORR-09':
       'Aborting the signal of one request cancels that request alone, and tells the client.',
-    'STDIO-02': 'CRLF, a byte order mark and blank lines are accepted.',
-    'STDIO-05':
-      'A line that is too long, or nests too deep, is refused with a clear error, and the connection lives.',
-    'STDIO-06': 'A key __proto__ is harmless.',
-    'STDIO-08': 'The last line needs no line feed.',
+    'STDIO-02': { text: 'CRLF, a byte order mark and blank lines are accepted.', over: 'bytes' },
+    'STDIO-05': {
+      text: 'A line that is too long, or nests too deep, is refused with a clear error, and the connection lives.',
+      over: 'bytes',
+    },
+    'STDIO-06': { text: 'A key __proto__ is harmless.', over: 'bytes' },
+    'STDIO-08': { text: 'The last line needs no line feed.', over: 'bytes' },
     'FLOW-01': 'So many handlers run at once; others wait and start in order.',
     'FLOW-02':
       'Past the queue a request is refused with a clear, retryable error, and is served again after.',
@@ -82,8 +113,10 @@ export const base: Demands = {
     'FLOW-04': 'A handler that throws, rejects, hangs or gives garbage harms only its own request.',
     'FLOW-05': 'A result that JSON cannot hold is -32603 for its own request.',
     'FLOW-06': 'Answers leave in the order in which handlers finish.',
-    'FLOW-07':
-      'A client that does not read stops new work, then, past a read-ahead, the reading of its input; nothing is lost when it reads again.',
+    'FLOW-07': {
+      text: 'A client that does not read stops new work, then, past a read-ahead, the reading of its input; nothing is lost when it reads again.',
+      over: 'bytes',
+    },
   },
   'MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"': {
     'LIFE-11':
@@ -97,8 +130,10 @@ export const base: Demands = {
     'LIFE-14': 'Progress starts the timeout anew; a hard maximum stays.',
   },
   'MCP 2025-11-25, basic/lifecycle, "Shutdown"': {
-    'LIFE-15':
-      'The end of the input ends the session: our requests settle, handlers may finish and are answered, output is flushed.',
+    'LIFE-15': {
+      text: 'The end of the input ends the session: our requests settle, handlers may finish and are answered, output is flushed.',
+      over: 'bytes',
+    },
   },
   'MCP 2025-11-25, basic/utilities/cancellation': {
     'CANCEL-01': 'Cancelling a request in flight aborts its signal, and no answer is sent.',
@@ -131,39 +166,94 @@ export const base: Demands = {
     'PROGRESS-03': 'Progress is rate-limited.',
   },
   'MCP 2025-11-25, basic/transports, "Sending Messages to the Server"': {
-    'STREAM-01':
-      'What a handler sends while it serves a request is marked as that request’s, and goes on its stream.',
+    'STREAM-01': {
+      text: 'What a handler sends while it serves a request is marked as that request’s, and goes on its stream.',
+      apart: 'Transports with a stream for each request alone: ours have one stream.',
+    },
   },
   'MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"': {
-    'STREAM-02': 'What belongs to no request of the client’s goes on no request’s stream.',
+    'STREAM-02': {
+      text: 'What belongs to no request of the client’s goes on no request’s stream.',
+      apart: 'Transports with a stream for each request alone: ours have one stream.',
+    },
   },
   'MCP 2025-11-25, basic/transports, "Security Warning"': {
-    'STREAM-03': 'A server on loopback refuses a foreign Host or Origin with 403.',
+    'STREAM-03': {
+      text: 'A server on loopback refuses a foreign Host or Origin with 403.',
+      apart: 'Streamable HTTP, which the official server transport does here.',
+    },
   },
   'MCP 2025-11-25, basic/transports, "Session Management"': {
-    'STREAM-04': 'A session has an id of its own; an unknown or ended one is 404.',
+    'STREAM-04': {
+      text: 'A session has an id of its own; an unknown or ended one is 404.',
+      apart: 'Streamable HTTP, which the official server transport does here.',
+    },
   },
   'MCP 2025-11-25, basic/transports, "Custom Transports"': {
-    'STREAM-05':
-      'Whatever carries messages both ways carries a session: the official clients work over each transport.',
+    'STREAM-05': {
+      text: 'Whatever carries messages both ways carries a session: the official clients work over each transport.',
+      apart:
+        'The official clients choose the revision: both are run over each transport, both ways.',
+    },
   },
   'MCP 2025-11-25, basic/transports, "stdio"': {
-    'STDIO-01': 'Messages are lines of UTF-8 JSON, however the bytes are cut into chunks.',
-    'STDIO-07': 'What is written is one JSON text per line, with no line feed inside.',
-    'STDIO-09': 'Nothing but messages is on stdout, whatever a dependency prints.',
+    'STDIO-01': {
+      text: 'Messages are lines of UTF-8 JSON, however the bytes are cut into chunks.',
+      over: 'bytes',
+    },
+    'STDIO-07': {
+      text: 'What is written is one JSON text per line, with no line feed inside.',
+      over: 'bytes',
+    },
+    'STDIO-09': {
+      text: 'Nothing but messages is on stdout, whatever a dependency prints.',
+      apart: 'A real process has a stdout; what is in it is no matter of the revision.',
+    },
   },
   'MCP 2025-03-26, basic, "Batching"': {
-    'BATCH-01': 'A batch is received and its answers leave as one batch.',
-    'BATCH-02': 'A batch of notifications and responses alone is not answered.',
-    'BATCH-03':
-      'A cancelled member has no answer in the batch; a batch of cancelled members has none at all.',
-    'BATCH-04': 'initialize must not be part of a batch.',
-    'BATCH-07': 'A notification means in a batch what it means alone.',
+    'BATCH-01': {
+      text: 'A batch is received and its answers leave as one batch.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
+    'BATCH-02': {
+      text: 'A batch of notifications and responses alone is not answered.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
+    'BATCH-03': {
+      text: 'A cancelled member has no answer in the batch; a batch of cancelled members has none at all.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
+    'BATCH-04': {
+      text: 'initialize must not be part of a batch.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
+    'BATCH-07': {
+      text: 'A notification means in a batch what it means alone.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
   },
   'JSON-RPC 2.0, "Batch"': {
-    'BATCH-05': 'An empty batch is one error; a broken member is an error of its own.',
+    'BATCH-05': {
+      text: 'An empty batch is one error; a broken member is an error of its own.',
+      since: '2025-03-26',
+      before: '2025-06-18',
+      over: 'bytes',
+    },
   },
   'MCP 2025-06-18, changelog': {
-    'BATCH-06': 'Arrays are -32600 in every other revision and before initialize.',
+    'BATCH-06': {
+      text: 'Arrays are -32600 in every other revision and before initialize.',
+      over: 'bytes',
+    },
   },
 };

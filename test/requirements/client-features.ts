@@ -34,39 +34,65 @@ export const clientFeatures: Demands = {
       'A result is one block or many, and is read alike; a malformed one is INVALID_RESPONSE.',
   },
   'MCP 2025-11-25, client/sampling, "Message Content Constraints"': {
-    'SAMPLE-06': 'Uses of tools are followed by their results, alone in a message of the user.',
+    'SAMPLE-06': {
+      text: 'Uses of tools are followed by their results, alone in a message of the user.',
+      since: '2025-11-25',
+    },
   },
   'MCP 2025-11-25, client/sampling, "Error Handling"': {
     'SAMPLE-07': 'A refusal by the user is the caller’s to see: REQUEST_FAILED with code -1.',
   },
   'MCP 2025-11-25, client/elicitation, "Capabilities"': {
-    'ELICIT-01':
-      'A form is sent where elicitation is {} or has form; {url: {}} alone does not mean form. Otherwise nothing is sent.',
-    'ELICIT-02': 'A URL is sent only where elicitation.url was declared.',
+    'ELICIT-01': {
+      text: 'A form is sent where elicitation is {} or has form; {url: {}} alone does not mean form. Otherwise nothing is sent.',
+      since: '2025-06-18',
+    },
+    'ELICIT-02': {
+      text: 'A URL is sent only where elicitation.url was declared.',
+      since: '2025-11-25',
+    },
     'ELICIT-03':
       'Elicitation begins with 2025-06-18, URLs with 2025-11-25: older clients are sent none.',
   },
   'MCP 2025-11-25, client/elicitation, "Requested Schema"': {
-    'ELICIT-04':
-      'Forms are flat objects of strings with formats, numbers, integers, booleans and choices; anything else is refused where it is defined, by name.',
-    'ELICIT-05':
-      'The requested schema has what the revision knows: 2025-06-18 has enumNames and no default but a boolean’s, and no choice of several.',
+    'ELICIT-04': {
+      text: 'Forms are flat objects of strings with formats, numbers, integers, booleans and choices; anything else is refused where it is defined, by name.',
+      since: '2025-06-18',
+    },
+    'ELICIT-05': {
+      text: 'The requested schema has what the revision knows: 2025-06-18 has enumNames and no default but a boolean’s, and no choice of several.',
+      since: '2025-06-18',
+    },
   },
   'MCP 2025-11-25, client/elicitation, "Response Actions"': {
-    'ELICIT-06': 'accept, decline and cancel are told apart; any other action is INVALID_RESPONSE.',
+    'ELICIT-06': {
+      text: 'accept, decline and cancel are told apart; any other action is INVALID_RESPONSE.',
+      since: '2025-06-18',
+    },
   },
   'MCP 2025-11-25, client/elicitation, "Form Mode Security"': {
-    'ELICIT-07': 'Content is checked against the form, on accept only; a fault is named.',
+    'ELICIT-07': {
+      text: 'Content is checked against the form, on accept only; a fault is named.',
+      since: '2025-06-18',
+    },
   },
   'MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"': {
-    'ELICIT-08':
-      'A URL elicitation has its mode, a message, a valid URL without credentials, and an id that is unique and cannot be guessed.',
+    'ELICIT-08': {
+      text: 'A URL elicitation has its mode, a message, a valid URL without credentials, and an id that is unique and cannot be guessed.',
+      since: '2025-11-25',
+    },
   },
   'MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"': {
-    'ELICIT-09': 'A completion is told once, and only to the client that was asked.',
+    'ELICIT-09': {
+      text: 'A completion is told once, and only to the client that was asked.',
+      since: '2025-11-25',
+    },
   },
   'MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"': {
-    'ELICIT-10': 'A request that needs a URL opened first is -32042 with its elicitations.',
+    'ELICIT-10': {
+      text: 'A request that needs a URL opened first is -32042 with its elicitations.',
+      since: '2025-11-25',
+    },
   },
   'ours, handlers': {
     'CTX-01': 'A request with a schema gives what has passed it; what has not is INVALID_RESPONSE.',
@@ -88,19 +114,34 @@ export const clientFeatures: Demands = {
     'ROOTS-12': 'Unknown, empty, unsupported, failed and timed out are different outcomes.',
   },
   'MCP 2025-11-25, client/roots, "Data Types"': {
-    'ROOTS-20':
-      'A file: URI becomes a path in the forms that clients send: percent-encoding, localhost, drive letters, UNC, trailing slashes.',
+    'ROOTS-20': {
+      text: 'A file: URI becomes a path in the forms that clients send: percent-encoding, localhost, drive letters, UNC, trailing slashes.',
+      apart: 'A question about a path, not about a message.',
+    },
     'ROOTS-14':
       'A URI that is not file: and a repeated one are skipped with a reason; order is kept; a name of the wrong type is dropped.',
     'ROOTS-18': 'Unknown members and nextCursor are tolerated.',
   },
   'MCP 2025-11-25, client/roots, "Security Considerations"': {
-    'ROOTS-21':
-      'A root that is missing, no directory or not accessible is unusable with a reason; the others are used.',
-    'ROOTS-22': 'A root that disappears later is noticed when it is used.',
-    'BOUND-01':
-      'A path is inside a root by its real path and by whole segments: /a/b does not contain /a/bc.',
-    'BOUND-02': 'A link that leads out of the roots is refused, and checked again at open.',
-    'BOUND-03': 'A path that is not there yet is judged by its nearest existing ancestor.',
+    'ROOTS-21': {
+      text: 'A root that is missing, no directory or not accessible is unusable with a reason; the others are used.',
+      apart: 'The file system is asked, not the client.',
+    },
+    'ROOTS-22': {
+      text: 'A root that disappears later is noticed when it is used.',
+      apart: 'The file system is asked, not the client.',
+    },
+    'BOUND-01': {
+      text: 'A path is inside a root by its real path and by whole segments: /a/b does not contain /a/bc.',
+      apart: 'A question about a path, not about a message.',
+    },
+    'BOUND-02': {
+      text: 'A link that leads out of the roots is refused, and checked again at open.',
+      apart: 'The file system is asked, not the client.',
+    },
+    'BOUND-03': {
+      text: 'A path that is not there yet is judged by its nearest existing ancestor.',
+      apart: 'A question about a path, not about a message.',
+    },
   },
 };

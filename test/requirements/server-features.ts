@@ -27,22 +27,36 @@ export const serverFeatures: Demands = {
     'TOOLS-05': 'A listed tool has only what its revision knows.',
   },
   'MCP 2025-11-25, schema, "Tool"': {
-    'SCHEMA-01':
-      'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
+    'SCHEMA-01': {
+      text: 'inputSchema and outputSchema describe objects; a definition with another schema is refused at once.',
+      apart: 'It is decided when a tool is defined, before there is a session.',
+    },
   },
   'OpenTelemetry semantic conventions for MCP, "Server"': {
-    'OTEL-01':
-      'Each request that runs a handler is a server span "{method} {tool or prompt}" with the attributes of the conventions.',
-    'OTEL-03':
-      'error.type is the code of the error that the client gets, tool_error for a result with isError, and the status is an error then.',
+    'OTEL-01': {
+      text: 'Each request that runs a handler is a server span "{method} {tool or prompt}" with the attributes of the conventions.',
+      apart:
+        'The module sees a request after the session has read it; its tests run in each revision.',
+    },
+    'OTEL-03': {
+      text: 'error.type is the code of the error that the client gets, tool_error for a result with isError, and the status is an error then.',
+      apart:
+        'The module sees a request after the session has read it; its tests run in each revision.',
+    },
   },
   'OpenTelemetry semantic conventions for MCP, "Context propagation"': {
-    'OTEL-02':
-      'The trace context in params._meta is the parent; the context around it is linked then; the span is active while the handler runs.',
+    'OTEL-02': {
+      text: 'The trace context in params._meta is the parent; the context around it is linked then; the span is active while the handler runs.',
+      apart:
+        'The module sees a request after the session has read it; its tests run in each revision.',
+    },
   },
   'OpenTelemetry semantic conventions for MCP, "Metrics"': {
-    'OTEL-04':
-      'mcp.server.operation.duration is recorded in seconds, with attributes of low cardinality.',
+    'OTEL-04': {
+      text: 'mcp.server.operation.duration is recorded in seconds, with attributes of low cardinality.',
+      apart:
+        'The module sees a request after the session has read it; its tests run in each revision.',
+    },
   },
   'ours, middleware': {
     'MIDDLE-01':
@@ -51,19 +65,39 @@ export const serverFeatures: Demands = {
     'MIDDLE-03':
       'Middleware sees the context of the call: its client, its signal, what it may ask.',
     'MIDDLE-04': 'A handler runs at most once for a request, however often next() is called.',
-    'MIDDLE-05': 'Without middleware nothing stands between router and handler.',
+    'MIDDLE-05': {
+      text: 'Without middleware nothing stands between router and handler.',
+      apart: 'It is about what is called where no middleware is.',
+    },
   },
   'ours, schemas': {
     'SCHEMA-02':
       'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',
     'SCHEMA-03': 'What a schema refuses is said with its path, whichever library found it.',
     'SCHEMA-04': 'A schema that checks asynchronously is awaited, for arguments and for results.',
-    'SCHEMA-05': 'The types of a schema flow into the handler and its output without a cast.',
+    'SCHEMA-05': {
+      text: 'The types of a schema flow into the handler and its output without a cast.',
+      apart: 'It is decided when a tool is defined, before there is a session.',
+    },
     'SCHEMA-06':
       'A JSON Schema that cannot be compiled fails the tool at its first call, by name, and nothing else.',
   },
   'MCP 2025-11-25, server/tools, "Tool Names"': {
-    'TOOLS-06': 'A tool’s name has 1 to 128 characters of A-Z a-z 0-9 _ - .',
+    'TOOLS-06': {
+      text: 'A tool’s name has 1 to 128 characters of A-Z a-z 0-9 _ - .',
+      apart: 'It is decided when a tool is defined, before there is a session.',
+    },
+  },
+  'MCP 2025-11-25, server/tools, "Tool Names", uniqueness': {
+    'TOOLS-11': 'Tool names differ in their case, and are unique in a server.',
+  },
+  'MCP 2025-11-25, basic, "JSON Schema Usage"': {
+    'SCHEMA-07': {
+      text: 'A JSON Schema of another dialect than 2020-12 is refused, by name.',
+      apart: 'It is decided when a tool is defined, before there is a session.',
+    },
+    'SCHEMA-08':
+      'A JSON Schema without $schema, or with that of 2020-12, is checked as one of 2020-12.',
   },
   'MCP 2025-11-25, server/utilities/pagination': {
     'TOOLS-07': 'A cursor that the server never gave is -32602.',

@@ -1,7 +1,8 @@
 import { definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors';
 import type { Complete, ServerDefinition } from 'mcp-actors';
-import { describe, expect, test } from 'vitest';
-import { combinations, operate } from '../contract/serving.ts';
+import { expect, test } from 'vitest';
+import { everywhere, since } from '../contract/everywhere.ts';
+import { operate } from '../contract/serving.ts';
 
 const languages = ['python', 'pytorch', 'pyside', 'ruby'];
 const beginningWith: Complete = (value) => languages.filter((each) => each.startsWith(value));
@@ -37,98 +38,95 @@ const ofTemplate = (name: string, value: unknown) => ({
   argument: { name, value },
 });
 
-describe.each(combinations)(
-  'completion in $revision over $transport',
-  ({ revision, transport }) => {
-    /** Starts a session and tells what it declares. */
-    const declared = async (definition: Partial<ServerDefinition>) => {
-      const { peer } = await operate(definition, { revision, transport });
-      const reply = peer.received[0] as { readonly result: { readonly capabilities: object } };
-      return 'completions' in reply.result.capabilities;
-    };
+everywhere('completion', ({ revision, transport }) => {
+  /** Starts a session and tells what it declares. */
+  const declared = async (definition: Partial<ServerDefinition>) => {
+    const { peer } = await operate(definition, { revision, transport });
+    const reply = peer.received[0] as { readonly result: { readonly capabilities: object } };
+    return 'completions' in reply.result.capabilities;
+  };
 
-    test('is declared where something completes, and the revision knows it [COMPL-01]', async () => {
-      const isKnown = revision >= '2025-03-26';
-      expect(await declared(features)).toBe(isKnown);
-      expect(await declared({ prompts: features.prompts })).toBe(isKnown);
-      expect(await declared({ resourceTemplates: [numbered] })).toBe(isKnown);
-      expect(await declared({ prompts: [], completions: true })).toBe(isKnown);
-      expect(await declared({ prompts: [definePrompt({ name: 'a', get: () => '' })] })).toBe(false);
+  test('is declared where something completes, and the revision knows it [COMPL-01]', async () => {
+    const isKnown = revision >= '2025-03-26';
+    expect(await declared(features)).toBe(isKnown);
+    expect(await declared({ prompts: features.prompts })).toBe(isKnown);
+    expect(await declared({ resourceTemplates: [numbered] })).toBe(isKnown);
+    expect(await declared({ prompts: [], completions: true })).toBe(isKnown);
+    expect(await declared({ prompts: [definePrompt({ name: 'a', get: () => '' })] })).toBe(false);
+  });
+
+  test('may come at run time where the definition says so, else never [COMPL-01]', async () => {
+    const open = await operate({ prompts: [], completions: true }, { revision, transport });
+    const closed = await operate({ prompts: [] }, { revision, transport });
+    for (const { server } of [open, closed]) server.prompts.add(completedBy(beginningWith));
+    expect(await open.peer.ask('completion/complete', ofPrompt('it', 'r'))).toHaveProperty(
+      'completion.values',
+      ['ruby'],
+    );
+    await expect(closed.peer.ask('completion/complete', ofPrompt('it', 'r'))).rejects.toMatchObject(
+      { error: { code: -32601 } },
+    );
+  });
+
+  test('is -32601 where nothing completes [COMPL-01]', async () => {
+    const { peer } = await operate({ prompts: [], tools: [] }, { revision, transport });
+    await expect(peer.ask('completion/complete', ofPrompt('it', ''))).rejects.toMatchObject({
+      error: { code: -32601 },
     });
+  });
 
-    test('may come at run time where the definition says so, else never [COMPL-01]', async () => {
-      const open = await operate({ prompts: [], completions: true }, { revision, transport });
-      const closed = await operate({ prompts: [] }, { revision, transport });
-      for (const { server } of [open, closed]) server.prompts.add(completedBy(beginningWith));
-      expect(await open.peer.ask('completion/complete', ofPrompt('it', 'r'))).toHaveProperty(
-        'completion.values',
-        ['ruby'],
-      );
-      await expect(
-        closed.peer.ask('completion/complete', ofPrompt('it', 'r')),
-      ).rejects.toMatchObject({ error: { code: -32601 } });
+  test('gives values, how many there are, and no more than 100 [COMPL-02]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    expect(await peer.ask('completion/complete', ofPrompt('it', 'py'))).toEqual({
+      completion: { values: ['python', 'pytorch', 'pyside'], total: 3, hasMore: false },
     });
+    const { completion } = await peer.ask('completion/complete', ofTemplate('number', '7'));
+    expect(completion).toMatchObject({ total: 250, hasMore: true });
+    expect(completion).toHaveProperty('values.length', 100);
+    expect(completion).toHaveProperty('values.0', 'none-70');
+  });
 
-    test('is -32601 where nothing completes [COMPL-01]', async () => {
-      const { peer } = await operate({ prompts: [], tools: [] }, { revision, transport });
-      await expect(peer.ask('completion/complete', ofPrompt('it', ''))).rejects.toMatchObject({
-        error: { code: -32601 },
+  test('knows what has been filled in, where the revision does [COMPL-04]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    const context = { arguments: { kind: 'even' } };
+    const params = { ...ofTemplate('number', ''), context };
+    expect(await peer.ask('completion/complete', params)).toHaveProperty(
+      'completion.values.1',
+      revision >= '2025-06-18' ? 'even-1' : 'none-1',
+    );
+  });
+
+  test('of an argument that nothing completes is an empty list [COMPL-02]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    for (const params of [ofPrompt('plain', 'x'), ofTemplate('kind', 'x')]) {
+      expect(await peer.ask('completion/complete', params)).toEqual({
+        completion: { values: [], total: 0, hasMore: false },
       });
-    });
+    }
+  });
 
-    test('gives values, how many there are, and no more than 100 [COMPL-02]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      expect(await peer.ask('completion/complete', ofPrompt('it', 'py'))).toEqual({
-        completion: { values: ['python', 'pytorch', 'pyside'], total: 3, hasMore: false },
-      });
-      const { completion } = await peer.ask('completion/complete', ofTemplate('number', '7'));
-      expect(completion).toMatchObject({ total: 250, hasMore: true });
-      expect(completion).toHaveProperty('values.length', 100);
-      expect(completion).toHaveProperty('values.0', 'none-70');
+  test.each([
+    [{ ...ofPrompt('it', ''), ref: { type: 'ref/prompt', name: 'no' } }, '"no"'],
+    [{ ...ofPrompt('it', ''), ref: { type: 'ref/resource', uri: 'no://{a}' } }, '"no://{a}"'],
+    [{ ...ofPrompt('it', ''), ref: { type: 'ref/resource', uri: 'n://fixed' } }, '"it"'],
+    [{ ...ofPrompt('it', ''), ref: { type: 'ref/tool', name: 'ask' } }, '"ref.type"'],
+    [{ ...ofPrompt('it', ''), ref: { type: 'ref/prompt' } }, '"ref.name"'],
+    [{ ...ofPrompt('it', ''), ref: 'ask' }, '"ref"'],
+    [{ ref: { type: 'ref/prompt', name: 'ask' } }, '"argument"'],
+    [ofPrompt('other', ''), '"other"'],
+    [ofPrompt('toString', ''), '"toString"'],
+    [ofTemplate('other', ''), '"other"'],
+    [ofPrompt('it', 7), '"argument.value"'],
+    [{}, '"argument"'],
+  ])('refuses %j, naming what is wrong [COMPL-03]', async (params, named) => {
+    const { peer } = await operate(features, { revision, transport });
+    await expect(peer.ask('completion/complete', params)).rejects.toMatchObject({
+      error: { code: -32602, message: expect.stringContaining(named) },
     });
+  });
+});
 
-    test('knows what has been filled in, where the revision does [COMPL-04]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      const context = { arguments: { kind: 'even' } };
-      const params = { ...ofTemplate('number', ''), context };
-      expect(await peer.ask('completion/complete', params)).toHaveProperty(
-        'completion.values.1',
-        revision >= '2025-06-18' ? 'even-1' : 'none-1',
-      );
-    });
-
-    test('of an argument that nothing completes is an empty list [COMPL-02]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      for (const params of [ofPrompt('plain', 'x'), ofTemplate('kind', 'x')]) {
-        expect(await peer.ask('completion/complete', params)).toEqual({
-          completion: { values: [], total: 0, hasMore: false },
-        });
-      }
-    });
-
-    test.each([
-      [{ ...ofPrompt('it', ''), ref: { type: 'ref/prompt', name: 'no' } }, '"no"'],
-      [{ ...ofPrompt('it', ''), ref: { type: 'ref/resource', uri: 'no://{a}' } }, '"no://{a}"'],
-      [{ ...ofPrompt('it', ''), ref: { type: 'ref/resource', uri: 'n://fixed' } }, '"it"'],
-      [{ ...ofPrompt('it', ''), ref: { type: 'ref/tool', name: 'ask' } }, '"ref.type"'],
-      [{ ...ofPrompt('it', ''), ref: { type: 'ref/prompt' } }, '"ref.name"'],
-      [{ ...ofPrompt('it', ''), ref: 'ask' }, '"ref"'],
-      [{ ref: { type: 'ref/prompt', name: 'ask' } }, '"argument"'],
-      [ofPrompt('other', ''), '"other"'],
-      [ofPrompt('toString', ''), '"toString"'],
-      [ofTemplate('other', ''), '"other"'],
-      [ofPrompt('it', 7), '"argument.value"'],
-      [{}, '"argument"'],
-    ])('refuses %j, naming what is wrong [COMPL-03]', async (params, named) => {
-      const { peer } = await operate(features, { revision, transport });
-      await expect(peer.ask('completion/complete', params)).rejects.toMatchObject({
-        error: { code: -32602, message: expect.stringContaining(named) },
-      });
-    });
-  },
-);
-
-describe('a completer', () => {
+everywhere('a completer', () => {
   test.each([[undefined], [{ values: [] }], ['a'], [['a', 7]]])(
     'that gives %j fails that request alone [FLOW-04]',
     async (given) => {
@@ -142,7 +140,9 @@ describe('a completer', () => {
       );
     },
   );
+});
 
+everywhere('a completer', since('2025-06-18'), () => {
   test.each([7, 'x', { arguments: 'x' }, { arguments: { kind: 7 } }])(
     'is not asked with a context of %j [COMPL-04]',
     async (context) => {

@@ -1,9 +1,10 @@
 import { UrlElicitationRequired, createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import type { FormSource, HandlerContext, JsonObject, Tool } from 'mcp-actors';
-import { cancelled, converse, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { cancelled, toolCall } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { combinations, operateWarm, revisions, textOf, tool } from '../contract/serving.ts';
+import { everywhere, since } from '../contract/everywhere.ts';
+import { connect, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'elicitation/create';
 const complete = 'notifications/elicitation/complete';
@@ -57,7 +58,7 @@ const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as J
 const isKnown = (revision: string) => revision >= '2025-06-18';
 const hasUrls = (revision: string) => revision === '2025-11-25';
 
-describe.each(combinations)('elicitation in $revision over $transport', (combination) => {
+everywhere('elicitation', (combination) => {
   const { revision } = combination;
 
   test('asks with a form and gives what was filled in [ELICIT-03] [ELICIT-05] [ELICIT-06]', async () => {
@@ -140,10 +141,11 @@ describe.each(combinations)('elicitation in $revision over $transport', (combina
     expect(textOf(await peer.call('completed', { id: second }))).toBe('true');
     await peer.notification(complete);
   });
+});
 
+everywhere('a form', since('2025-06-18'), () => {
   test('is cancelled with its call [CANCEL-05]', async () => {
-    if (!isKnown(revision)) return;
-    const { peer } = await start({ ...combination, capabilities: both });
+    const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
     const { id } = await peer.request(method);
     peer.send(cancelled(1));
@@ -151,7 +153,7 @@ describe.each(combinations)('elicitation in $revision over $transport', (combina
   });
 });
 
-describe('a client that declares', () => {
+everywhere('a client that declares', since('2025-11-25'), () => {
   test.each<[object, readonly string[]]>([
     [{}, []],
     [{ elicitation: {} }, ['form']],
@@ -175,33 +177,29 @@ describe('a client that declares', () => {
     }
     expect(peer.count(method)).toBe(modes.length);
   });
-
-  test.each(revisions)(
-    'forms, in %s, is not sent them behind the context’s back [ELICIT-01] [ELICIT-03]',
-    async (revision) => {
-      const raw = outcomeOf('raw', (context, params) => context.request(method, params));
-      const { peer } = await operateWarm(
-        { tools: [raw] },
-        { revision, capabilities: { elicitation: {} } },
-      );
-      const url = await peer.call('raw', {
-        mode: 'url',
-        url: 'https://a.example',
-        elicitationId: '1',
-        message: '',
-      });
-      expect(read(url)).toMatchObject({ code: 'CAPABILITY_MISSING' });
-      if (isKnown(revision)) return;
-      const form = await peer.call('raw', {
-        message: '',
-        requestedSchema: { type: 'object', properties: {} },
-      });
-      expect(read(form)).toMatchObject({ code: 'CAPABILITY_MISSING' });
-    },
-  );
 });
 
-describe('an answer to a form', () => {
+everywhere('a client that declares', ({ revision }) => {
+  test('forms is not sent others behind the context’s back [ELICIT-01] [ELICIT-03]', async () => {
+    const raw = outcomeOf('raw', (context, params) => context.request(method, params));
+    const { peer } = await operateWarm({ tools: [raw] }, { capabilities: { elicitation: {} } });
+    const url = await peer.call('raw', {
+      mode: 'url',
+      url: 'https://a.example',
+      elicitationId: '1',
+      message: '',
+    });
+    expect(read(url)).toMatchObject({ code: 'CAPABILITY_MISSING' });
+    if (isKnown(revision)) return;
+    const form = await peer.call('raw', {
+      message: '',
+      requestedSchema: { type: 'object', properties: {} },
+    });
+    expect(read(form)).toMatchObject({ code: 'CAPABILITY_MISSING' });
+  });
+});
+
+everywhere('an answer to a form', since('2025-06-18'), () => {
   const answered = async (answer: JsonObject) => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
@@ -247,7 +245,7 @@ describe('an answer to a form', () => {
   });
 });
 
-describe('a form that is none', () => {
+everywhere('a form that is none', since('2025-06-18'), ({ revision }) => {
   test('is the handler’s error, and nothing is sent [ELICIT-04]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = { type: 'object', properties: { nested: { type: 'object' } } };
@@ -260,11 +258,17 @@ describe('a form that is none', () => {
   });
 
   test('for its revision alone is refused there [ELICIT-05]', async () => {
-    const { peer } = await start({ revision: '2025-06-18', capabilities: { elicitation: {} } });
+    const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = {
       type: 'object',
       properties: { tags: { type: 'array', items: { enum: ['a'] } } },
     };
+    if (revision >= '2025-11-25') {
+      peer.send(toolCall(1, 'any', { schema }));
+      const { params } = await peer.request(method);
+      expect(params).toHaveProperty('requestedSchema.properties.tags.type', 'array');
+      return;
+    }
     const answer = read(await peer.call('any', { schema }));
     expect(answer).toMatchObject({
       code: 'CAPABILITY_MISSING',
@@ -274,7 +278,7 @@ describe('a form that is none', () => {
   });
 });
 
-describe('a URL', () => {
+everywhere('a URL', since('2025-11-25'), () => {
   test.each(['', '/pay', 'a.example', 'https://user@a.example', 'https://:secret@a.example', 7])(
     '%j is refused [ELICIT-08]',
     async (url) => {
@@ -310,7 +314,7 @@ describe('a URL', () => {
 
   test('is told as done to the client that was asked and to no other, by the server [ELICIT-09]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', tools });
-    const [one, other] = [converse(server), converse(server)];
+    const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake({ capabilities: both });
     await other.peer.handshake({ capabilities: both });
     one.peer.send(toolCall(1, 'open'));

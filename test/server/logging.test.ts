@@ -1,8 +1,9 @@
 import { logLevels } from 'mcp-actors';
 import type { JsonObject, LogLevel, LoggingOptions } from 'mcp-actors';
-import { cancelled, gate, initialize, request, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, operateWarm, serve, tool } from '../contract/serving.ts';
+import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { everywhere } from '../contract/everywhere.ts';
+import { initialize, operateWarm, serve, tool } from '../contract/serving.ts';
 import type { OperationOptions, Serving } from '../contract/serving.ts';
 
 const message = 'notifications/message';
@@ -23,7 +24,7 @@ const logged = ({ peer }: Pick<Serving, 'peer'>) =>
     .map(({ params }) => params as JsonObject);
 const everyLevel = logLevels.map((level) => [level, level]);
 
-describe.each(combinations)('logging in $revision over $transport', (combination) => {
+everywhere('logging', (combination) => {
   test('is declared, and tells what is at or above the level set [LOG-01] [LOG-02]', async () => {
     const serving = serve({ logging: {}, tools: [log] }, combination);
     const { peer } = serving;
@@ -66,7 +67,7 @@ describe.each(combinations)('logging in $revision over $transport', (combination
   });
 });
 
-describe('a log message', () => {
+everywhere('a log message', () => {
   test.each<[unknown, unknown]>([
     ['text', 'text'],
     [{ a: [1, null] }, { a: [1, null] }],
@@ -151,7 +152,7 @@ describe('a log message', () => {
   });
 });
 
-describe('more log messages than the limit', () => {
+everywhere('more log messages than the limit', () => {
   const limits = { maxLogsPerSecond: 3 };
   const lines = (level: LogLevel, count: number) =>
     Array.from({ length: count }, (_, n) => [level, n]);

@@ -1,7 +1,8 @@
 import { initialize, initialized, request, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
-import { combinations, operate, operateWarm, serve, echo } from '../contract/serving.ts';
+import { everywhere } from '../contract/everywhere.ts';
+import { operate, operateWarm, serve, echo } from '../contract/serving.ts';
 import type { OperationOptions, Serving } from '../contract/serving.ts';
 
 const limits = { keepaliveIntervalMs: 30_000, keepaliveTimeoutMs: 10_000, keepaliveFailures: 3 };
@@ -20,7 +21,7 @@ async function settled() {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe.each(combinations)('ping in $revision over $transport', (combination) => {
+everywhere('ping', (combination) => {
   test('is answered in every state [PING-01]', async () => {
     const { peer } = serve({ tools: [echo] }, combination);
     const pinged = async () => expect(await peer.ask('ping')).toEqual({});
@@ -68,7 +69,7 @@ describe.each(combinations)('ping in $revision over $transport', (combination) =
   });
 });
 
-describe('a session’s ping', () => {
+everywhere('a session’s ping', () => {
   test('waits until the client may be asked [LIFE-06]', async () => {
     const { peer, session } = serve({});
     const pinged = session.ping();
@@ -105,7 +106,7 @@ describe('a session’s ping', () => {
   });
 });
 
-describe('a keepalive', () => {
+everywhere('a keepalive', () => {
   const start = (options: OperationOptions = {}) =>
     operate({ tools: [echo] }, { limits, ...options });
 

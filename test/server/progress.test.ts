@@ -1,6 +1,7 @@
-import { cancelled, gate, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, operateWarm, tool } from '../contract/serving.ts';
+import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { byteCombinations, everywhere } from '../contract/everywhere.ts';
+import { operateWarm, tool } from '../contract/serving.ts';
 
 const progress = 'notifications/progress';
 
@@ -17,7 +18,7 @@ function reporting() {
   return { door, report };
 }
 
-describe.each(combinations)('progress in $revision over $transport', (combination) => {
+everywhere('progress', (combination) => {
   test.each(['token', 0, '', 7])(
     'goes to the client with its token %j and increases [PROGRESS-01] [PROGRESS-05]',
     async (progressToken) => {
@@ -52,21 +53,12 @@ describe.each(combinations)('progress in $revision over $transport', (combinatio
   );
 });
 
-describe('progress', () => {
+everywhere('progress', () => {
   test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
     const { door, report } = reporting();
     const { peer } = await operateWarm({ tools: [report] });
     door.release();
-    for (const meta of [undefined, {}, { progressToken: null }, { progressToken: 1.5 }]) {
-      await peer.call('report', { steps: [[1]] }, meta);
-    }
-    peer.send({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'report', arguments: { steps: [[1]] }, _meta: 'progressToken' },
-    });
-    await peer.response(1);
+    for (const meta of [undefined, {}]) await peer.call('report', { steps: [[1]] }, meta);
     expect(peer.count(progress)).toBe(0);
   });
 
@@ -83,6 +75,54 @@ describe('progress', () => {
     });
     expect(values).toEqual([1, 1000]);
   });
+
+  test('that came too soon is told when its interval is over, the latest step alone [PROGRESS-03]', async () => {
+    const { door, report } = reporting();
+    const { peer, clock } = await operateWarm({ tools: [report] });
+    const before = clock.liveTimers;
+    peer.send(toolCall(1, 'report', { steps: [[1], [2], [3], [2.5], [4]] }, { progressToken: 1 }));
+    for (let step = 1; step <= 4; step++) {
+      await door.arrived(step);
+      door.release(1);
+    }
+    await door.arrived(5);
+    expect((await peer.notification(progress)).params?.['progress']).toBe(1);
+    clock.increment(99);
+    await peer.quiet();
+    expect(peer.count(progress)).toBe(1);
+    clock.increment(1);
+    expect((await peer.notification(progress)).params?.['progress']).toBe(3);
+    expect(clock.liveTimers).toBe(before);
+    clock.increment(1000);
+    await peer.quiet();
+    expect(peer.count(progress)).toBe(2);
+    door.release();
+    await peer.response(1);
+  });
+
+  test.each(['answered', 'cancelled'])(
+    'that came too soon is not told once its request is %s, and holds no timer [PROGRESS-02]',
+    async (how) => {
+      const { door, report } = reporting();
+      const { peer, clock } = await operateWarm({ tools: [report] });
+      const before = clock.liveTimers;
+      peer.send(toolCall(1, 'report', { steps: [[1], [2], [3]] }, { progressToken: 1 }));
+      for (const step of [1, 2]) {
+        await door.arrived(step);
+        door.release(1);
+      }
+      await door.arrived(3);
+      expect(clock.liveTimers).toBe(before + 1);
+      if (how === 'answered') door.release(1);
+      else peer.send(cancelled(1));
+      await peer.quiet();
+      expect(clock.liveTimers).toBe(before);
+      clock.increment(1000);
+      await peer.quiet();
+      expect(peer.count(progress)).toBe(1);
+      door.release();
+    },
+  );
 
   test('that is no finite number is not sent [PROGRESS-01]', async () => {
     const odd = tool('odd', (_, context) => {
@@ -128,4 +168,19 @@ describe('progress', () => {
     await peer.quiet();
     expect(peer.count(progress)).toBe(1);
   });
+});
+
+// The SDK's own transports over streams drop such a request.
+everywhere('a token', byteCombinations, () => {
+  test.each([{ progressToken: null }, { progressToken: 1.5 }, 'progressToken'])(
+    'that is none asks for no progress: %j [PROGRESS-01]',
+    async (_meta) => {
+      const { door, report } = reporting();
+      const { peer } = await operateWarm({ tools: [report] });
+      door.release();
+      peer.send(request(1, 'tools/call', { name: 'report', arguments: { steps: [[1]] }, _meta }));
+      await peer.response(1);
+      expect(peer.count(progress)).toBe(0);
+    },
+  );
 });

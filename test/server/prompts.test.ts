@@ -1,7 +1,8 @@
 import { definePrompt } from 'mcp-actors';
 import type { Prompt, PromptOutput } from 'mcp-actors';
-import { describe, expect, expectTypeOf, test } from 'vitest';
-import { combinations, operate, revisions } from '../contract/serving.ts';
+import { expect, expectTypeOf, test } from 'vitest';
+import { everywhere } from '../contract/everywhere.ts';
+import { operate } from '../contract/serving.ts';
 
 const icons = [{ src: 'https://example.com/review.svg', sizes: ['any'] }];
 
@@ -25,7 +26,7 @@ function giving(output: unknown): Prompt {
   return definePrompt({ name: 'giving', get: () => output as PromptOutput });
 }
 
-describe.each(combinations)('prompts in $revision over $transport', ({ revision, transport }) => {
+everywhere('prompts', ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
   test('are declared [PROMPT-01]', async () => {
@@ -98,7 +99,7 @@ describe.each(combinations)('prompts in $revision over $transport', ({ revision,
   });
 });
 
-describe.each(revisions)('what a prompt gives in %s', (revision) => {
+everywhere('what a prompt gives', ({ revision }) => {
   const annotations = { priority: 1, lastModified: '2025-01-12T15:00:58Z' };
   const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' } as const;
   const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' } as const;
@@ -147,7 +148,7 @@ describe.each(revisions)('what a prompt gives in %s', (revision) => {
   });
 });
 
-describe('a prompt', () => {
+everywhere('a prompt', () => {
   test.each([
     [undefined],
     [7],

@@ -1,6 +1,7 @@
 import { defineResource, defineResourceTemplate } from 'mcp-actors';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { combinations, operate, revisions } from '../contract/serving.ts';
+import { everywhere } from '../contract/everywhere.ts';
+import { operate } from '../contract/serving.ts';
 
 const icons = [{ src: 'https://example.com/i.png', mimeType: 'image/png', sizes: ['48x48'] }];
 const annotations = {
@@ -54,83 +55,78 @@ function knownTo(revision: string) {
   };
 }
 
-describe.each(combinations)(
-  'resource templates in $revision over $transport',
-  ({ revision, transport }) => {
-    test('are listed with what the revision knows [RES-05] [RES-07]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      expect(await peer.ask('resources/templates/list')).toEqual({
-        resourceTemplates: [
-          { uriTemplate: notes.uriTemplate, name: 'notes', ...knownTo(revision) },
-        ],
-      });
+everywhere('resource templates', ({ revision, transport }) => {
+  test('are listed with what the revision knows [RES-05] [RES-07]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    expect(await peer.ask('resources/templates/list')).toEqual({
+      resourceTemplates: [{ uriTemplate: notes.uriTemplate, name: 'notes', ...knownTo(revision) }],
     });
+  });
 
-    test('list resources after the fixed ones, by URI, each once [RES-07]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      expect(await peer.ask('resources/list')).toEqual({
-        resources: [
-          { uri: 'notes://me/fixed', name: 'fixed', size: 5, ...knownTo(revision) },
-          { uri: 'notes://a/1', name: 'one' },
-          { uri: 'notes://b/2', name: 'two', size: 3, ...knownTo(revision) },
-        ],
-      });
+  test('list resources after the fixed ones, by URI, each once [RES-07]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    expect(await peer.ask('resources/list')).toEqual({
+      resources: [
+        { uri: 'notes://me/fixed', name: 'fixed', size: 5, ...knownTo(revision) },
+        { uri: 'notes://a/1', name: 'one' },
+        { uri: 'notes://b/2', name: 'two', size: 3, ...knownTo(revision) },
+      ],
     });
+  });
 
-    test('are read with their variables decoded; a fixed resource wins [RES-05]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      const uri = 'notes://ann%20lee/a/b%2Fc.txt?line=4';
-      expect(await peer.ask('resources/read', { uri })).toEqual({
-        contents: [
-          {
-            uri,
-            mimeType: 'text/plain',
-            text: JSON.stringify({ uri, user: 'ann lee', path: 'a/b/c.txt', line: '4' }),
-          },
-        ],
-      });
-      expect(await peer.ask('resources/read', { uri: fixed.uri })).toHaveProperty(
-        'contents.0.text',
-        'fixed',
-      );
+  test('are read with their variables decoded; a fixed resource wins [RES-05]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    const uri = 'notes://ann%20lee/a/b%2Fc.txt?line=4';
+    expect(await peer.ask('resources/read', { uri })).toEqual({
+      contents: [
+        {
+          uri,
+          mimeType: 'text/plain',
+          text: JSON.stringify({ uri, user: 'ann lee', path: 'a/b/c.txt', line: '4' }),
+        },
+      ],
     });
+    expect(await peer.ask('resources/read', { uri: fixed.uri })).toHaveProperty(
+      'contents.0.text',
+      'fixed',
+    );
+  });
 
-    test('of which none matches, or that find nothing, are -32002 with the URI [RES-02]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      for (const uri of ['notes://alone', 'notes://nobody/x', 'notes://a/%zz', 'other://a/b']) {
-        await expect(peer.ask('resources/read', { uri })).rejects.toMatchObject({
-          error: { code: -32002, data: { uri } },
+  test('of which none matches, or that find nothing, are -32002 with the URI [RES-02]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    for (const uri of ['notes://alone', 'notes://nobody/x', 'notes://a/%zz', 'other://a/b']) {
+      await expect(peer.ask('resources/read', { uri })).rejects.toMatchObject({
+        error: { code: -32002, data: { uri } },
+      });
+    }
+  });
+
+  test('have subscribers to each of their URIs [RES-03]', async () => {
+    const { peer, session } = await operate(features, { revision, transport });
+    await peer.ask('resources/subscribe', { uri: 'notes://a/1' });
+    session.resourceUpdated('notes://a/2');
+    session.resourceUpdated('notes://a/1');
+    const { params } = await peer.notification('notifications/resources/updated');
+    expect(params).toEqual({ uri: 'notes://a/1' });
+    await peer.ask('resources/unsubscribe', { uri: 'notes://a/1' });
+    session.resourceUpdated('notes://a/1');
+    await peer.quiet();
+    expect(peer.count('notifications/resources/updated')).toBe(1);
+  });
+
+  test('refuse what is no URI, naming it [RES-06]', async () => {
+    const { peer } = await operate(features, { revision, transport });
+    for (const uri of ['no uri', '', 7, null, undefined, {}]) {
+      for (const method of ['resources/read', 'resources/subscribe', 'resources/unsubscribe']) {
+        await expect(peer.ask(method, { uri })).rejects.toMatchObject({
+          error: { code: -32602, message: expect.stringContaining('"uri"') },
         });
       }
-    });
+    }
+  });
+});
 
-    test('have subscribers to each of their URIs [RES-03]', async () => {
-      const { peer, session } = await operate(features, { revision, transport });
-      await peer.ask('resources/subscribe', { uri: 'notes://a/1' });
-      session.resourceUpdated('notes://a/2');
-      session.resourceUpdated('notes://a/1');
-      const { params } = await peer.notification('notifications/resources/updated');
-      expect(params).toEqual({ uri: 'notes://a/1' });
-      await peer.ask('resources/unsubscribe', { uri: 'notes://a/1' });
-      session.resourceUpdated('notes://a/1');
-      await peer.quiet();
-      expect(peer.count('notifications/resources/updated')).toBe(1);
-    });
-
-    test('refuse what is no URI, naming it [RES-06]', async () => {
-      const { peer } = await operate(features, { revision, transport });
-      for (const uri of ['no uri', '', 7, null, undefined, {}]) {
-        for (const method of ['resources/read', 'resources/subscribe', 'resources/unsubscribe']) {
-          await expect(peer.ask(method, { uri })).rejects.toMatchObject({
-            error: { code: -32602, message: expect.stringContaining('"uri"') },
-          });
-        }
-      }
-    });
-  },
-);
-
-describe.each(revisions)('what is read in %s', (revision) => {
+everywhere('what is read', ({ revision }) => {
   test('is text, bytes as base64, or contents with what the revision knows [RES-01]', async () => {
     const contents = [
       { uri: 'r://a#1', text: 'one', mimeType: 'text/plain', _meta: { 'example.com/x': 1 } },
@@ -158,7 +154,7 @@ describe.each(revisions)('what is read in %s', (revision) => {
   });
 });
 
-describe('a resource', () => {
+everywhere('a resource', () => {
   test.each([
     [undefined, -32002],
     [null, -32603],
@@ -179,10 +175,6 @@ describe('a resource', () => {
     for (const uri of ['r://odd', 'r://late']) {
       await expect(peer.ask('resources/read', { uri })).rejects.toMatchObject({ error: { code } });
     }
-  });
-
-  test('needs a URI [RES-06]', () => {
-    expect(() => defineResource({ uri: 'no uri', name: 'x', read: () => '' })).toThrow('"no uri"');
   });
 
   test('that has gone can still be unsubscribed from [RES-03]', async () => {
@@ -210,7 +202,7 @@ describe('a resource', () => {
   });
 });
 
-describe('a resource template', () => {
+everywhere('a resource template', () => {
   test.each([['notes'], [[{ name: 'no uri' }]], [[7]], [[{ uri: 'a://b' }]], [undefined]])(
     'whose list gives %j fails that request alone [FLOW-04]',
     async (given) => {
@@ -227,7 +219,25 @@ describe('a resource template', () => {
     },
   );
 
-  test('that cannot be matched, or completes what it has not, cannot be defined [RES-05]', () => {
+  test('is asked in the order of definition: the first that matches reads [RES-05]', async () => {
+    const templateOf = (uriTemplate: string) =>
+      defineResourceTemplate({ uriTemplate, name: uriTemplate, read: () => uriTemplate });
+    const { peer } = await operate({
+      resourceTemplates: [templateOf('x://{a}.txt'), templateOf('x://{a}')],
+    });
+    const read = async (uri: string) =>
+      (await peer.ask('resources/read', { uri }))['contents'] as readonly { text: string }[];
+    expect((await read('x://a.txt'))[0]?.text).toBe('x://{a}.txt');
+    expect((await read('x://a.md'))[0]?.text).toBe('x://{a}');
+  });
+});
+
+describe('a definition', () => {
+  test('of a resource needs a URI [RES-06]', () => {
+    expect(() => defineResource({ uri: 'no uri', name: 'x', read: () => '' })).toThrow('"no uri"');
+  });
+
+  test('of a template that cannot be matched, or completes what it has not, is refused [RES-05]', () => {
     const read = () => '';
     expect(() => defineResourceTemplate({ uriTemplate: 'a://{b', name: 'x', read })).toThrow(
       '"a://{b"',
@@ -243,7 +253,7 @@ describe('a resource template', () => {
     ).toThrow('"c"');
   });
 
-  test('gives its variables their types [RES-05]', () => {
+  test('of a template gives its variables their types [RES-05]', () => {
     defineResourceTemplate({
       uriTemplate: 'a://{b}/{c*}/{+d}{.e}{?f,g*}',
       name: 'typed',
@@ -268,17 +278,5 @@ describe('a resource template', () => {
         return '';
       },
     });
-  });
-
-  test('is asked in the order of definition: the first that matches reads [RES-05]', async () => {
-    const templateOf = (uriTemplate: string) =>
-      defineResourceTemplate({ uriTemplate, name: uriTemplate, read: () => uriTemplate });
-    const { peer } = await operate({
-      resourceTemplates: [templateOf('x://{a}.txt'), templateOf('x://{a}')],
-    });
-    const read = async (uri: string) =>
-      (await peer.ask('resources/read', { uri }))['contents'] as readonly { text: string }[];
-    expect((await read('x://a.txt'))[0]?.text).toBe('x://{a}.txt');
-    expect((await read('x://a.md'))[0]?.text).toBe('x://{a}');
   });
 });

@@ -1,7 +1,8 @@
 import { createMcpServer, defineResource } from 'mcp-actors';
 import { converse } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { operate, revisions } from '../contract/serving.ts';
+import { expect, test } from 'vitest';
+import { everywhere } from '../contract/everywhere.ts';
+import { operate } from '../contract/serving.ts';
 
 const notes = defineResource({
   uri: 'test://notes',
@@ -28,7 +29,7 @@ const broken = defineResource({
 
 const resources = [notes, picture, broken];
 
-describe.each(revisions)('resources in %s', (revision) => {
+everywhere('resources', ({ revision }) => {
   test('are declared with subscribe and listChanged [RES-04]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     await peer.quiet();
@@ -90,7 +91,7 @@ describe.each(revisions)('resources in %s', (revision) => {
   });
 });
 
-describe('a resource', () => {
+everywhere('a resource', () => {
   test('whose reading fails is -32603 for its own request [FLOW-04]', async () => {
     const { peer } = await operate({ resources });
     await expect(peer.ask('resources/read', { uri: 'test://broken' })).rejects.toMatchObject({
@@ -118,7 +119,7 @@ describe('a resource', () => {
   });
 });
 
-describe('two sessions of one server', () => {
+everywhere('two sessions of one server', () => {
   test('have subscriptions of their own [RES-03]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', resources });
     const [one, other] = [converse(server), converse(server)];

@@ -1,7 +1,8 @@
 import type { JsonObject, SamplingRequest, Tool } from 'mcp-actors';
 import { cancelled, toolCall } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { combinations, operateWarm, revisions, textOf, tool } from '../contract/serving.ts';
+import { expect, test } from 'vitest';
+import { everywhere, since } from '../contract/everywhere.ts';
+import { operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'sampling/createMessage';
 const hello = { role: 'user', content: 'Hello' } as const;
@@ -32,7 +33,7 @@ const start = (options: Parameters<typeof operateWarm>[1]) =>
   operateWarm({ tools: [sampling()] }, options);
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
-describe.each(combinations)('sampling in $revision over $transport', (combination) => {
+everywhere('sampling', (combination) => {
   test('says what the handler said, and gives the reply [SAMPLE-04] [SAMPLE-05]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     const rest = {
@@ -89,7 +90,7 @@ describe.each(combinations)('sampling in $revision over $transport', (combinatio
   });
 });
 
-describe.each(revisions)('for a client of %s that declares everything', (revision) => {
+everywhere('a client that declares everything', ({ revision }) => {
   const isLatest = revision === '2025-11-25';
   const refusal = {
     code: 'CAPABILITY_MISSING',
@@ -147,7 +148,7 @@ describe.each(revisions)('for a client of %s that declares everything', (revisio
   });
 });
 
-describe('what a client did not declare in detail', () => {
+everywhere('what a client did not declare in detail', since('2025-11-25'), () => {
   test.each([
     ['sampling.tools', { tools: [weather] }, { sampling: { context: {} } }],
     ['sampling.tools', { toolChoice: {} }, { sampling: {} }],
@@ -162,13 +163,12 @@ describe('what a client did not declare in detail', () => {
     });
     expect(peer.count(method)).toBe(0);
   });
+});
 
-  test.each([
-    ['2025-11-25', { sampling: { context: {} } }],
-    ['2025-06-18', { sampling: {} }],
-    ['2024-11-05', { sampling: {} }],
-  ])('context is asked for in %s of %j [SAMPLE-03]', async (revision, capabilities) => {
-    const { peer } = await start({ revision, capabilities });
+everywhere('the context of a client', ({ revision }) => {
+  test('is asked for where the client has it [SAMPLE-03]', async () => {
+    const context = revision < '2025-11-25' ? {} : { context: {} };
+    const { peer } = await start({ capabilities: { sampling: context } });
     const includeContext = 'thisServer';
     peer.send(toolCall(1, 'sample', { messages: [hello], maxTokens: 1, includeContext }));
     const asked = await peer.request(method);
@@ -178,7 +178,7 @@ describe('what a client did not declare in detail', () => {
   });
 });
 
-describe('a request that no client may be sent is refused:', () => {
+everywhere('a request that no client may be sent is refused:', since('2025-11-25'), () => {
   const assistant = (...content: readonly object[]) => ({ role: 'assistant', content });
   const user = (...content: readonly object[]) => ({ role: 'user', content });
   const text = { type: 'text', text: 'and' };
@@ -235,7 +235,7 @@ describe('a request that no client may be sent is refused:', () => {
   });
 });
 
-describe('a result', () => {
+everywhere('a result', () => {
   const block = (text: string) => ({ type: 'text', text });
 
   test.each<[object, object]>([

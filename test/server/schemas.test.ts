@@ -5,7 +5,22 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { JsonObject } from 'mcp-actors';
+import { ErrorAnswer } from 'mcp-actors/testing';
+import { everywhere } from '../contract/everywhere.ts';
 import { operate, textOf } from '../contract/serving.ts';
+
+/** What a model is told of arguments that do not fit: in a result since 2025-11-25, in an error before. */
+async function refusal(answer: Promise<JsonObject>): Promise<string> {
+  try {
+    const result = await answer;
+    expect(result['isError']).toBe(true);
+    return textOf(result);
+  } catch (error) {
+    if (error instanceof ErrorAnswer) return error.error.message;
+    throw error;
+  }
+}
 
 /** One tool, written with each library: a required integer, a default, a transform; a default in its output. */
 const libraries: { readonly [library: string]: Tool } = {
@@ -54,52 +69,60 @@ const libraries: { readonly [library: string]: Tool } = {
   }),
 };
 
-describe.each(Object.entries(libraries))('a tool whose schemas are %s', (_, sum) => {
-  test('is listed with both as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
-    const { peer } = await operate({ tools: [sum] });
-    const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
-    expect(tools).toEqual([
-      expect.objectContaining({
-        inputSchema: expect.objectContaining({
-          type: 'object',
-          properties: {
-            count: expect.objectContaining({ type: 'integer' }),
-            // Where another property transforms, arktype leaves the default out.
-            unit: expect.objectContaining({ type: 'string' }),
-            offset: expect.objectContaining({ type: 'string' }),
-          },
-          required: ['count'],
+everywhere('a tool', ({ revision }) => {
+  describe.each(Object.entries(libraries))('whose schemas are %s', (_, sum) => {
+    test('is listed with both as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
+      const { peer } = await operate({ tools: [sum] });
+      const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
+      expect(tools).toEqual([
+        expect.objectContaining({
+          inputSchema: expect.objectContaining({
+            type: 'object',
+            properties: {
+              count: expect.objectContaining({ type: 'integer' }),
+              // Where another property transforms, arktype leaves the default out.
+              unit: expect.objectContaining({ type: 'string' }),
+              offset: expect.objectContaining({ type: 'string' }),
+            },
+            required: ['count'],
+          }),
+          ...(revision < '2025-06-18'
+            ? {}
+            : {
+                outputSchema: expect.objectContaining({
+                  type: 'object',
+                  properties: expect.objectContaining({ total: { type: 'number' } }),
+                }),
+              }),
         }),
-        outputSchema: expect.objectContaining({
-          type: 'object',
-          properties: expect.objectContaining({ total: { type: 'number' } }),
-        }),
-      }),
-    ]);
-  });
+      ]);
+    });
 
-  test('gets what its schema makes of the arguments, and gives what it makes of the result [SCHEMA-02]', async () => {
-    const { peer } = await operate({ tools: [sum] });
-    const cases = [
-      { args: { count: 2 }, gives: { total: 2, unit: 'mm' } },
-      { args: { count: 2, unit: 'cm', offset: '40' }, gives: { total: 42, unit: 'cm' } },
-      { args: { count: 2, unit: 'none' }, gives: { total: 2, unit: 'none' } },
-    ];
-    for (const { args, gives } of cases) {
-      expect((await peer.call('sum', args))['structuredContent']).toEqual(gives);
-    }
-  });
+    test('gets what its schema makes of the arguments, and gives what it makes of the result [SCHEMA-02] [TOOLS-04]', async () => {
+      const { peer } = await operate({ tools: [sum] });
+      const cases = [
+        { args: { count: 2 }, gives: { total: 2, unit: 'mm' } },
+        { args: { count: 2, unit: 'cm', offset: '40' }, gives: { total: 42, unit: 'cm' } },
+        { args: { count: 2, unit: 'none' }, gives: { total: 2, unit: 'none' } },
+      ];
+      for (const { args, gives } of cases) {
+        const result = await peer.call('sum', args);
+        expect(JSON.parse(textOf(result))).toEqual(gives);
+        expect(result['structuredContent']).toEqual(revision < '2025-06-18' ? undefined : gives);
+      }
+    });
 
-  test('says where the arguments are wrong [SCHEMA-03] [TOOLS-02]', async () => {
-    const { peer } = await operate({ tools: [sum] });
-    const text = textOf(await peer.call('sum', { count: 'two', unit: 1 }));
-    expect(text).toMatch(/^sum was called with invalid arguments: /);
-    expect(text).toMatch(/\bcount\b.*; .*\bunit\b/);
-    expect(text).not.toMatch(/count.*count/);
+    test('says where the arguments are wrong [SCHEMA-03] [TOOLS-02]', async () => {
+      const { peer } = await operate({ tools: [sum] });
+      const text = await refusal(peer.call('sum', { count: 'two', unit: 1 }));
+      expect(text).toMatch(/^(Invalid params: )?sum was called with invalid arguments: /);
+      expect(text).toMatch(/\bcount\b.*; .*\bunit\b/);
+      expect(text).not.toMatch(/count.*count/);
+    });
   });
 });
 
-describe('a Standard Schema', () => {
+everywhere('a Standard Schema', () => {
   const slow = z.object({
     name: z.string().refine((name) => Promise.resolve(name !== 'taken'), 'is taken'),
   });
@@ -113,10 +136,10 @@ describe('a Standard Schema', () => {
       handler: ({ name }) => ({ structured: { name: name === 'a' ? 'taken' : name } }),
     });
     const { peer, facts } = await operate({ tools: [claim] });
-    expect((await peer.call('claim', { name: 'free' }))['structuredContent']).toEqual({
+    expect(JSON.parse(textOf(await peer.call('claim', { name: 'free' })))).toEqual({
       name: 'free',
     });
-    expect(textOf(await peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
+    expect(await refusal(peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
     await expect(peer.call('claim', { name: 'a' })).rejects.toMatchObject({
       error: { code: -32603 },
     });
@@ -136,7 +159,7 @@ describe('a Standard Schema', () => {
     });
     const { peer } = await operate({ tools: [claim] });
     expect(textOf(await peer.call('claim', { name: 'free' }))).toBe('free');
-    expect(textOf(await peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
+    expect(await refusal(peer.call('claim', { name: 'taken' }))).toContain('name: is taken');
   });
 
   test('names the path of what lies deep [SCHEMA-03]', async () => {
@@ -154,7 +177,7 @@ describe('a Standard Schema', () => {
     );
     const { peer } = await operate({ tools });
     for (const name of Object.keys(deep)) {
-      const text = textOf(await peer.call(name, { list: [{ at: 1 }, { at: 'x' }] }));
+      const text = await refusal(peer.call(name, { list: [{ at: 1 }, { at: 'x' }] }));
       expect(text).toMatch(/list(\.1|\[1\])\.at/);
     }
   });
@@ -222,6 +245,55 @@ describe('a Standard Schema', () => {
   });
 });
 
+const latest = 'https://json-schema.org/draft/2020-12/schema';
+
+describe('the dialect of a JSON Schema', () => {
+  const define = ($schema: unknown) => () =>
+    defineTool({
+      name: 'dated',
+      description: 'Dated',
+      inputSchema: { $schema, type: 'object' },
+      handler: () => '',
+    });
+
+  test.each([
+    'http://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+    'https://example.com/my-dialect',
+    '',
+    7,
+  ])('%j is refused by name [SCHEMA-07]', (dialect) => {
+    expect(define(dialect)).toThrow(TypeError);
+    expect(define(dialect)).toThrow(JSON.stringify(dialect));
+    expect(define(dialect)).toThrow(/inputSchema of the tool "dated".*not supported.*2020-12/);
+  });
+
+  test.each([latest, `${latest}#`, undefined])('%j is 2020-12 [SCHEMA-07]', (dialect) => {
+    expect(define(dialect)).not.toThrow();
+  });
+});
+
+everywhere('a JSON Schema of 2020-12', () => {
+  test.each([{ $schema: latest }, {}])('with %j is checked as one [SCHEMA-08]', async (dialect) => {
+    const pair = defineTool({
+      name: 'pair',
+      description: 'Takes what older dialects cannot say',
+      inputSchema: {
+        ...dialect,
+        type: 'object',
+        properties: { pair: { type: 'array', prefixItems: [{ type: 'string' }], items: false } },
+        dependentRequired: { a: ['b'] },
+      },
+      handler: () => 'taken',
+    });
+    const { peer } = await operate({ tools: [pair] });
+    expect(textOf(await peer.call('pair', { pair: ['a'] }))).toBe('taken');
+    expect(await refusal(peer.call('pair', { pair: ['a', 'b'] }))).toContain('pair');
+    expect(await refusal(peer.call('pair', { pair: [1] }))).toContain('pair.0 must be string');
+    expect(await refusal(peer.call('pair', { a: 1 }))).toContain('b');
+  });
+});
+
 describe('a definition is refused at once', () => {
   const define = (schemas: { inputSchema?: unknown; outputSchema?: unknown }) => () =>
     defineTool({
@@ -275,7 +347,7 @@ describe('a definition is refused at once', () => {
   });
 });
 
-describe('a JSON Schema', () => {
+everywhere('a JSON Schema', () => {
   test('that cannot be compiled is named at the first call, before the handler runs [SCHEMA-06]', async () => {
     let ran = false;
     const broken = defineTool({
@@ -308,7 +380,7 @@ describe('a JSON Schema', () => {
       handler: () => ({ structured }),
     });
     const { peer } = await operate({ tools: [frozen] });
-    expect((await peer.call('frozen'))['structuredContent']).toEqual({ a: 1 });
+    expect(textOf(await peer.call('frozen'))).toBe('{"a":1}');
   });
 
   test('whose property has a slash in its name is shown as it is [SCHEMA-03]', async () => {
@@ -319,6 +391,6 @@ describe('a JSON Schema', () => {
       handler: () => '',
     });
     const { peer } = await operate({ tools: [slash] });
-    expect(textOf(await peer.call('slash', { 'a/b~c': 1 }))).toContain('a/b~c must be string');
+    expect(await refusal(peer.call('slash', { 'a/b~c': 1 }))).toContain('a/b~c must be string');
   });
 });

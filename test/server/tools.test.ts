@@ -1,7 +1,8 @@
 import { ToolError, defineTool } from 'mcp-actors';
 import { toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { echo, operate, revisions, serve, textOf, tool } from '../contract/serving.ts';
+import { everywhere } from '../contract/everywhere.ts';
+import { echo, operate, serve, textOf, tool } from '../contract/serving.ts';
 
 const measure = defineTool({
   name: 'measure',
@@ -24,7 +25,7 @@ const measure = defineTool({
 
 const knowsStructure = (revision: string) => revision >= '2025-06-18';
 
-describe.each(revisions)('tools in %s', (revision) => {
+everywhere('tools', ({ revision }) => {
   test('are listed with what the revision knows, and no more [TOOLS-05]', async () => {
     const { peer } = await operate({ tools: [measure] }, { revision });
     const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
@@ -92,7 +93,7 @@ describe.each(revisions)('tools in %s', (revision) => {
   });
 });
 
-describe('a tool', () => {
+everywhere('a tool', ({ revision }) => {
   test('gets the defaults of its schema [TOOLS-02]', async () => {
     const { peer } = await operate({ tools: [measure] });
     expect(textOf(await peer.call('measure', { text: 'ab', times: 3 }))).toBe('{"length":6}');
@@ -122,7 +123,7 @@ describe('a tool', () => {
     const fails = defineTool({
       ...measure,
       name: 'fails',
-      handler: () => Promise.reject<never>(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
+      handler: () => Promise.reject(new ToolError('Nothing there', { code: 'NOT_FOUND' })),
     });
     const { peer } = await operate({ tools: [fails] });
     expect(await peer.call('fails', { text: '' })).toEqual({
@@ -146,7 +147,7 @@ describe('a tool', () => {
     expect(await peer.call('any', { kind: 'blocks' })).toEqual({ content: [image] });
     expect(await peer.call('any', { kind: 'result' })).toEqual({
       content: [image],
-      structuredContent: { n: 1 },
+      ...(knowsStructure(revision) ? { structuredContent: { n: 1 } } : {}),
       isError: true,
       _meta: { 'x/y': 1 },
     });
@@ -166,6 +167,18 @@ describe('a tool', () => {
     expect(await peer.ask('tools/list')).toHaveProperty('tools.length', 2);
   });
 
+  test('sees who its client is, and the id of its request [LIFE-01]', async () => {
+    const look = tool('look', (_, { client, requestId }) =>
+      JSON.stringify([client.info.name, client.revision.version, requestId]),
+    );
+    const { peer } = serve({ tools: [look] });
+    await peer.handshake({ clientInfo: { name: 'someone', version: '2' } });
+    peer.send(toolCall(0, 'look'));
+    expect(textOf((await peer.response(0)).result)).toBe(JSON.stringify(['someone', revision, 0]));
+  });
+});
+
+describe('the name of a tool', () => {
   test.each(['', ' ', 'a b', 'ä', 'a/b', 'x'.repeat(129)])(
     'cannot be named %j [TOOLS-06]',
     (name) => {
@@ -176,14 +189,17 @@ describe('a tool', () => {
   test.each(['a', 'A-z_0.9', 'x'.repeat(128)])('can be named %j [TOOLS-06]', (name) => {
     expect(tool(name, () => '').name).toBe(name);
   });
+});
 
-  test('sees who its client is, and the id of its request [LIFE-01]', async () => {
-    const look = tool('look', (_, { client, requestId }) =>
-      JSON.stringify([client.info.name, client.revision.version, requestId]),
-    );
-    const { peer } = serve({ tools: [look] });
-    await peer.handshake({ clientInfo: { name: 'someone', version: '2' } });
-    peer.send(toolCall(0, 'look'));
-    expect(textOf((await peer.response(0)).result)).toBe('["someone","2025-11-25",0]');
+everywhere('names of tools', () => {
+  test('differ in their case, and are unique [TOOLS-11]', async () => {
+    const { peer, server } = await operate({
+      tools: [tool('say', () => 'small'), tool('Say', () => 'big')],
+    });
+    expect(textOf(await peer.call('say'))).toBe('small');
+    expect(textOf(await peer.call('Say'))).toBe('big');
+    await expect(peer.call('SAY')).rejects.toMatchObject({ error: { code: -32602 } });
+    expect(() => server.tools.add(tool('say', () => 'another'))).toThrow(/"say" already/);
+    expect(textOf(await peer.call('say'))).toBe('small');
   });
 });

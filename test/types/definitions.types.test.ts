@@ -119,6 +119,42 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
     });
   });
 
+  test('a literal stays one where the handler names no parameter, be it later', () => {
+    const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
+    const json = { type: 'object', properties: { unit: { enum: ['mm', 'cm'] } } } as const;
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      handler: () => ({ structured: { unit: 'mm', list: ['a'] } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: json,
+      handler: async () => {
+        await Promise.resolve();
+        return { structured: { unit: 'cm' } };
+      },
+    });
+    defineTool({
+      ...described,
+      outputSchema: json,
+      // @ts-expect-error no such unit
+      handler: () => ({ structured: { unit: 'm' } }),
+    });
+    defineTool({
+      ...described,
+      outputSchema: schema,
+      // @ts-expect-error a member is missing
+      handler: () => ({ structured: { unit: 'mm' } }),
+    });
+  });
+
+  test('a promise that only fails needs no type of its own', () => {
+    const outputSchema = z.object({ unit: z.enum(['mm', 'cm']) });
+    defineTool({ ...described, outputSchema, handler: () => Promise.reject(new Error('no')) });
+    defineTool({ ...described, handler: () => Promise.reject(new Error('no')) });
+  });
+
   test('a literal stays one, in every form of handler', () => {
     const schema = z.object({ unit: z.enum(['mm', 'cm']), list: z.array(z.string()) });
     const json = {

@@ -9,7 +9,8 @@ import type { ContentBlock } from '../content.ts';
 import { faultOfBlock } from './content-check.ts';
 
 export interface CheckedOutput {
-  readonly content: readonly ContentBlock[];
+  /** Where absent, it is `structured` as JSON text: what has passed the `outputSchema`, defaults and transforms included. */
+  readonly content: readonly ContentBlock[] | undefined;
   readonly structured: JsonObject | undefined;
   readonly isError: boolean;
   readonly _meta: JsonObject | undefined;
@@ -36,7 +37,7 @@ export function readToolOutput(output: unknown): CheckedOutput {
     throw new TypeError('a tool gives "content" or "structured"; this has neither');
   }
   return {
-    content: content === undefined ? [textBlock(JSON.stringify(structured))] : readBlocks(content),
+    content: content === undefined ? undefined : readBlocks(content),
     structured,
     isError: isError === true,
     _meta: isJsonObject(_meta) ? _meta : undefined,

@@ -185,7 +185,7 @@ class CallableTool {
 
 function resultOf({ content, structured, isError, _meta }: CheckedOutput, revision: Revision) {
   return {
-    content: blocksFor(content, revision),
+    content: blocksFor(content ?? [textBlock(JSON.stringify(structured))], revision),
     ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
     ...(isError ? { isError } : {}),
     ...(_meta ? { _meta } : {}),

@@ -1,0 +1,89 @@
+/** Every revision over every transport: where a demand of the specification is tested. `requirements.test.ts` reads the names that this gives. */
+import { beforeEach, describe, expect, onTestFinished } from 'vitest';
+
+/** The revisions of the legacy era, oldest first. */
+export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
+
+export type Revision = (typeof revisions)[number];
+
+/** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
+export const byteTransports = ['memory', 'stdio'] as const;
+
+export const transportNames = [...byteTransports, 'SDK memory', 'SDK stdio'] as const;
+
+export type TransportName = (typeof transportNames)[number];
+
+export interface Combination {
+  readonly revision: Revision;
+  readonly transport: TransportName;
+}
+
+/** Every revision over every transport. */
+export const combinations = combine(revisions, transportNames);
+
+/** Every revision over our own transports. */
+export const byteCombinations = combine(revisions, byteTransports);
+
+/** The combinations of one revision. */
+export const only = (one: Revision, among: readonly Combination[] = combinations) =>
+  among.filter(({ revision }) => revision === one);
+
+/** The combinations of the revisions but one. */
+export const except = (one: Revision, among: readonly Combination[] = combinations) =>
+  among.filter(({ revision }) => revision !== one);
+
+/** The combinations of the revisions from one on. */
+export const since = (first: Revision, among: readonly Combination[] = combinations) =>
+  among.filter(({ revision }) => revision >= first);
+
+/** The combinations of the revisions before one. */
+export const before = (end: Revision, among: readonly Combination[] = combinations) =>
+  among.filter(({ revision }) => revision < end);
+
+function combine(versions: readonly Revision[], names: readonly TransportName[]) {
+  return versions.flatMap((revision) => names.map((transport) => ({ revision, transport })));
+}
+
+let current: Combination | undefined;
+let served: { readonly transport: TransportName; readonly revision: string | undefined }[] = [];
+
+/** What the test that runs is run for; what `serve` and `operate` take where they are told nothing else. */
+export function combinationUnderTest(): Combination | undefined {
+  return current;
+}
+
+/** Notes what a session of the test was: a test that is run for a combination must have served it. */
+export function noteServed(transport: TransportName, revision: string | undefined): void {
+  served.push({ transport, revision });
+}
+
+type Body = (combination: Combination) => void;
+
+/** `describe`, for every revision over every transport. */
+export function everywhere(name: string, body: Body): void;
+/** `describe`, for each of these. */
+export function everywhere(name: string, among: readonly Combination[], body: Body): void;
+export function everywhere(
+  name: string,
+  ...rest: readonly [Body] | readonly [readonly Combination[], Body]
+): void {
+  const [among, body] = rest.length === 1 ? [combinations, ...rest] : rest;
+  describe.each(among)(`${name} in $revision over $transport`, (combination) => {
+    beforeEach(() => {
+      current = combination;
+      served = [];
+      // What was hooked first is run last: the sessions have been noted by then.
+      onTestFinished(() => {
+        current = undefined;
+        const { revision, transport } = combination;
+        const negotiated = served.filter((one) => one.revision !== undefined);
+        const sessions = negotiated.length > 0 ? negotiated : served;
+        expect(sessions).toContainEqual({
+          transport,
+          revision: negotiated.length > 0 ? revision : undefined,
+        });
+      });
+    });
+    body(combination);
+  });
+}
