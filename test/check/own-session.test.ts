@@ -5,7 +5,7 @@ import type { ClientFeatures } from '../../src/check/client.machine.ts';
 import { seededRandom } from '../../src/check/random.ts';
 import { randomWalks } from '../../src/check/sequences.ts';
 import { reportText } from '../../src/check/report-text.ts';
-import { revisions } from '../contract/serving.ts';
+import { revisions } from '../contract/everywhere.ts';
 import { launchOwn, warm } from './own-server.ts';
 
 const features: ClientFeatures = {

@@ -87,8 +87,6 @@ export const serverFeatures: Demands = {
       text: 'A tool’s name has 1 to 128 characters of A-Z a-z 0-9 _ - .',
       apart: 'It is decided when a tool is defined, before there is a session.',
     },
-  },
-  'MCP 2025-11-25, server/tools, "Tool Names", uniqueness': {
     'TOOLS-11': 'Tool names differ in their case, and are unique in a server.',
   },
   'MCP 2025-11-25, basic, "JSON Schema Usage"': {
