@@ -63,6 +63,7 @@ describe('the command line', () => {
       logFile: undefined,
       followRoots: false,
       chdir: false,
+      inspect: undefined,
       limits: {},
     });
   });
