@@ -199,6 +199,11 @@ function tidied(svg: string): string {
       // What is written along an arrow keeps off it.
       .replaceAll(/ font-size="10.00">\s*/g, ' font-size="10.00" dx="4">')
       .replaceAll(/\s*\n\s*/g, '')
+      // A box is filled where its state is active: its name is drawn over it.
+      .replaceAll(
+        /(<g class="node [^>]*>)(.*?)(<path [^>]*>)<\/g>/g,
+        (_, open: string, rest: string, box: string) => `${open}${box}${rest}</g>`,
+      )
       .trim()
   );
 }

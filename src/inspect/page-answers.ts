@@ -8,6 +8,10 @@ import type { PageSessions } from './page-sessions.ts';
 /** What may wait for a page that does not read, bytes. */
 const maxQueuedBytes = 4 * 1024 * 1024;
 
+/** A state that is lit. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1.5" y="3.5" width="13" height="9" rx="3" fill="#ffd86b" stroke="#9a6700" stroke-width="2"/></svg>';
+
 export function answerPage(sessions: PageSessions) {
   return (path: string, request: IncomingMessage, response: ServerResponse): void => {
     switch (path) {
@@ -17,6 +21,8 @@ export function answerPage(sessions: PageSessions) {
         return send(response, 'text/javascript', script);
       case 'page.css':
         return send(response, 'text/css', style);
+      case 'icon.svg':
+        return send(response, 'image/svg+xml', icon);
       case 'updates':
         return stream(sessions, request, response);
       default:

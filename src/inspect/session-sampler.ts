@@ -13,13 +13,19 @@ import type { ReadFrame } from './frame-reading.ts';
 import type { Direction, PageEvent, Skipped } from './page-messages.ts';
 
 /** What is kept between two updates. */
-const maxEvents = 40;
-const maxOfOneKind = 4;
+const maxEvents = 60;
 const maxTransitions = 40;
+/** Of one kind so many at once, and so many more with each update: a burst is kept whole, of a flood a trickle. */
+const allowance = 24;
+const refill = 2;
+/** Kinds that are told apart. */
+const maxKinds = 60;
 /** Characters of all frames together; past it an event is kept without its frame. */
 const maxText = 128 * 1024;
 /** Requests whose answers are recognized. */
 const maxRequests = 2000;
+
+const others = 'others';
 
 export interface Sample {
   readonly events: readonly PageEvent[];
@@ -29,7 +35,8 @@ export interface Sample {
 interface Kind {
   readonly direction: Direction;
   readonly label: string;
-  kept: number;
+  /** How many more are kept. */
+  left: number;
   skipped: number;
 }
 
@@ -43,7 +50,7 @@ export class SessionSampler {
   readonly #session: Pick<WatchedSession, 'actor' | 'traffic'>;
   #stop: (() => void) | undefined;
   #events: PageEvent[] = [];
-  #kinds = new Map<string, Kind>();
+  readonly #kinds = new Map<string, Kind>();
   #text = 0;
   #transitions = 0;
   #seq = 0;
@@ -73,6 +80,7 @@ export class SessionSampler {
     this.#stop?.();
     this.#stop = undefined;
     this.take();
+    this.#kinds.clear();
     this.#asked.clear();
     this.#causes.clear();
   }
@@ -84,7 +92,12 @@ export class SessionSampler {
       .map(({ direction, label, skipped: count }) => ({ direction, label, count }));
     const events = this.#events;
     this.#events = [];
-    this.#kinds = new Map();
+    for (const [key, kind] of this.#kinds) {
+      kind.left += refill;
+      kind.skipped = 0;
+      // As good as new.
+      if (kind.left >= allowance) this.#kinds.delete(key);
+    }
     this.#text = 0;
     this.#transitions = 0;
     return { events, skipped };
@@ -125,25 +138,26 @@ export class SessionSampler {
 
   /** The number of an event that is kept; undefined for one that is only counted. */
   #place(direction: Direction, label: string, isWanted: boolean): number | undefined {
-    const key = `${direction} ${label}`;
-    let kind = this.#kinds.get(key);
-    if (!kind) {
-      // Labels are the peer's to choose: those past the bound are counted together.
-      const known = this.#kinds.size < maxEvents ? label : 'others';
-      kind = this.#kinds.get(`${direction} ${known}`);
-      if (!kind) {
-        kind = { direction, label: known, kept: 0, skipped: 0 };
-        this.#kinds.set(`${direction} ${known}`, kind);
-      }
-    }
+    const kind = this.#kind(direction, label);
     const room = this.#events.length < (isWanted ? 2 * maxEvents : maxEvents);
-    if (room && (isWanted || kind.kept < maxOfOneKind)) {
-      kind.kept += 1;
+    if (room && (isWanted || kind.left > 0)) {
+      kind.left -= 1;
       this.#seq += 1;
       return this.#seq;
     }
     kind.skipped += 1;
     return undefined;
+  }
+
+  #kind(direction: Direction, label: string): Kind {
+    const key = `${direction} ${label}`;
+    const known = this.#kinds.get(key);
+    if (known) return known;
+    // Labels are the peer's to choose: those past the bound are counted together.
+    if (this.#kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
+    const kind = { direction, label, left: allowance, skipped: 0 };
+    this.#kinds.set(key, kind);
+    return kind;
   }
 
   #remember(
@@ -182,15 +196,7 @@ export class SessionSampler {
   #moved({ machine, from, to, event }: Transition): void {
     this.#transitions += 1;
     if (this.#transitions > maxTransitions) {
-      const key = `transition ${machine}`;
-      const kind = this.#kinds.get(key) ?? {
-        direction: 'in',
-        label: `transitions of ${machine}`,
-        kept: 0,
-        skipped: 0,
-      };
-      kind.skipped += 1;
-      this.#kinds.set(key, kind);
+      this.#kind('in', `transitions of ${machine}`).skipped += 1;
       return;
     }
     this.#seq += 1;
