@@ -201,7 +201,7 @@ function tidied(svg: string): string {
       .replaceAll(/\s*\n\s*/g, '')
       // A box is filled where its state is active: its name is drawn over it.
       .replaceAll(
-        /(<g class="node [^>]*>)(.*?)(<path [^>]*>)<\/g>/g,
+        /(<g class="node [^>]*>)((?:(?!<\/g>).)*)(<path [^>]*>)<\/g>/g,
         (_, open: string, rest: string, box: string) => `${open}${box}${rest}</g>`,
       )
       .trim()

@@ -22,9 +22,9 @@ interface Kept {
 }
 
 /** Between two updates, milliseconds. */
-const intervalMs = 100;
+const intervalMs = 200;
 /** How often a page hears where nothing happens: ages grow all the same. Updates. */
-const quietUpdates = 10;
+const quietUpdates = 5;
 /** Sessions that have ended and are still shown. */
 const maxEnded = 8;
 

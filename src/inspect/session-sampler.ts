@@ -27,6 +27,17 @@ const maxRequests = 2000;
 
 const others = 'others';
 
+/** Made once for each method, as long as there are few: it is asked for with every answer. */
+const answerLabels = new Map<string | undefined, string>();
+
+function answerLabel(method: string | undefined): string {
+  const known = answerLabels.get(method);
+  if (known !== undefined) return known;
+  const label = `answer to ${method ?? 'a request'}`;
+  if (answerLabels.size < maxKinds) answerLabels.set(method, label);
+  return label;
+}
+
 export interface Sample {
   readonly events: readonly PageEvent[];
   readonly skipped: readonly Skipped[];
@@ -50,12 +61,15 @@ export class SessionSampler {
   readonly #session: Pick<WatchedSession, 'actor' | 'traffic'>;
   #stop: (() => void) | undefined;
   #events: PageEvent[] = [];
-  readonly #kinds = new Map<string, Kind>();
+  readonly #kinds = { in: new Map<string, Kind>(), out: new Map<string, Kind>() };
   #text = 0;
   #transitions = 0;
   #seq = 0;
-  /** By direction and id: what was asked, until it is answered. */
-  readonly #asked = new Map<string, AskedBefore>();
+  /** What was asked that way, by id, until it is answered. */
+  readonly #asked = {
+    in: new Map<RequestId, AskedBefore>(),
+    out: new Map<RequestId, AskedBefore>(),
+  };
   readonly #causes = new Causes();
 
   constructor(session: Pick<WatchedSession, 'actor' | 'traffic'>) {
@@ -67,8 +81,8 @@ export class SessionSampler {
     const { actor, traffic } = this.#session;
     const ends = [
       traffic.listen({
-        received: (frames) => frames.forEach((frame) => this.#received(frame)),
-        sent: (frames) => frames.forEach((frame) => this.#sent(frame)),
+        received: (frames) => this.#all('in', frames, readInbound),
+        sent: (frames) => this.#all('out', frames, readOutbound),
       }),
       watchTransitions(actor, (transition) => this.#moved(transition)),
     ];
@@ -80,35 +94,39 @@ export class SessionSampler {
     this.#stop?.();
     this.#stop = undefined;
     this.take();
-    this.#kinds.clear();
-    this.#asked.clear();
+    for (const direction of ['in', 'out'] as const) {
+      this.#kinds[direction].clear();
+      this.#asked[direction].clear();
+    }
     this.#causes.clear();
   }
 
   /** What was kept since it was last taken. */
   take(): Sample {
-    const skipped = [...this.#kinds.values()]
-      .filter(({ skipped }) => skipped > 0)
-      .map(({ direction, label, skipped: count }) => ({ direction, label, count }));
+    const skipped: Skipped[] = [];
+    for (const kinds of [this.#kinds.in, this.#kinds.out]) {
+      for (const [key, kind] of kinds) {
+        const { direction, label, skipped: count } = kind;
+        if (count > 0) skipped.push({ direction, label, count });
+        kind.left += refill;
+        kind.skipped = 0;
+        // As good as new.
+        if (kind.left >= allowance) kinds.delete(key);
+      }
+    }
     const events = this.#events;
     this.#events = [];
-    for (const [key, kind] of this.#kinds) {
-      kind.left += refill;
-      kind.skipped = 0;
-      // As good as new.
-      if (kind.left >= allowance) this.#kinds.delete(key);
-    }
     this.#text = 0;
     this.#transitions = 0;
     return { events, skipped };
   }
 
-  #received(frame: InboundFrame): void {
-    this.#frame('in', readInbound(frame));
-  }
-
-  #sent(frame: OutboundFrame): void {
-    this.#frame('out', readOutbound(frame));
+  #all<T extends InboundFrame | OutboundFrame>(
+    direction: Direction,
+    frames: readonly T[],
+    read: (frame: T) => ReadFrame,
+  ): void {
+    for (const frame of frames) this.#frame(direction, read(frame));
   }
 
   #frame(direction: Direction, read: ReadFrame): void {
@@ -116,7 +134,7 @@ export class SessionSampler {
     const isAnswer = what === 'result' || what === 'error';
     const asked = isAnswer ? this.#answered(direction, id) : undefined;
     const method = asked?.method ?? read.method;
-    const label = isAnswer ? `answer to ${method ?? 'a request'}` : (method ?? what);
+    const label = isAnswer ? answerLabel(method) : (method ?? what);
     // The answer to what is kept is kept too.
     const seq = this.#place(direction, label, asked?.seq !== undefined);
     if (method !== undefined) this.#remember(direction, read, method, seq);
@@ -150,13 +168,13 @@ export class SessionSampler {
   }
 
   #kind(direction: Direction, label: string): Kind {
-    const key = `${direction} ${label}`;
-    const known = this.#kinds.get(key);
+    const kinds = this.#kinds[direction];
+    const known = kinds.get(label);
     if (known) return known;
     // Labels are the peer's to choose: those past the bound are counted together.
-    if (this.#kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
+    if (kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
     const kind = { direction, label, left: allowance, skipped: 0 };
-    this.#kinds.set(key, kind);
+    kinds.set(label, kind);
     return kind;
   }
 
@@ -175,22 +193,23 @@ export class SessionSampler {
     else this.#causes.received(method, seq);
   }
 
-  #ask(direction: Direction, id: RequestId, asked: AskedBefore): void {
-    if (this.#asked.size >= maxRequests) {
-      for (const oldest of this.#asked.keys()) {
-        this.#asked.delete(oldest);
+  #ask(direction: Direction, id: RequestId, request: AskedBefore): void {
+    const asked = this.#asked[direction];
+    if (asked.size >= maxRequests) {
+      for (const oldest of asked.keys()) {
+        asked.delete(oldest);
         break;
       }
     }
-    this.#asked.set(askedKey(direction, id), asked);
+    asked.set(id, request);
   }
 
   #answered(direction: Direction, id: RequestId | undefined): AskedBefore | undefined {
     if (id === undefined) return undefined;
-    const key = askedKey(direction === 'in' ? 'out' : 'in', id);
-    const asked = this.#asked.get(key);
-    this.#asked.delete(key);
-    return asked;
+    const asked = this.#asked[direction === 'in' ? 'out' : 'in'];
+    const request = asked.get(id);
+    asked.delete(id);
+    return request;
   }
 
   #moved({ machine, from, to, event }: Transition): void {
@@ -214,9 +233,4 @@ export class SessionSampler {
       event: boundedJson(event),
     });
   }
-}
-
-/** `1` and `"1"` are different ids. */
-function askedKey(direction: Direction, id: RequestId): string {
-  return `${direction} ${typeof id} ${id}`;
 }

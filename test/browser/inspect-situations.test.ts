@@ -8,7 +8,8 @@ import { launchChromium, needsChromium } from './chromium.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;
-const size = { width: 1360, height: 1130 };
+/** As wide as a page of documentation shows it: text is drawn small, not shrunk. */
+const viewport = { viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 0.75 };
 
 async function picture(page: Page, name: string): Promise<void> {
   if (folder !== undefined)
@@ -27,7 +28,7 @@ describe('the page shows at a glance', () => {
   test('a session before the handshake', async (context) => {
     needsChromium(context);
     const { url } = await inspected(inspectedCommand);
-    const { page, faults } = await open(browser as Browser, url, { viewport: size });
+    const { page, faults } = await open(browser as Browser, url, viewport);
     await shown(page, 'state').filter({ hasText: 'uninitialized' }).waitFor();
     expect(await shown(page, 'why').textContent()).toContain('no initialize has come yet');
     expect(await page.locator('#chart-session .active').getAttribute('class')).toContain(
@@ -40,7 +41,7 @@ describe('the page shows at a glance', () => {
   test('a query for roots whose answer is out of date before it comes', async (context) => {
     needsChromium(context);
     const { url, server } = await inspected(inspectedCommand);
-    const { page, faults } = await open(browser as Browser, url, { viewport: size });
+    const { page, faults } = await open(browser as Browser, url, viewport);
     await server.initialize({ roots: { listChanged: true } });
     const query = await server.heard('roots/list');
     server.send({ method: 'notifications/roots/list_changed' });
@@ -63,7 +64,7 @@ describe('the page shows at a glance', () => {
 
   test.each(['light', 'dark'] as const)('ten elicitations, %s', async (colorScheme) => {
     const { url, server } = await inspected(inspectedExample);
-    const options = { viewport: size, colorScheme } as const;
+    const options = { ...viewport, colorScheme } as const;
     const { page, faults } = await open(browser as Browser, url, options);
     await server.initialize({ elicitation: { form: {} } });
     const days = Array.from({ length: 10 }, (_, at) => `May ${at + 1}`);

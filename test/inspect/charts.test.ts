@@ -23,6 +23,13 @@ describe('the drawn charts', () => {
     expect(drawn.filter((id) => id !== 'any').toSorted()).toEqual(paths.toSorted());
   });
 
+  test.each(names)('draw the box of each state of %s behind its name', (name) => {
+    const boxes = chartDrawings[name].matchAll(
+      /<g class="[^"]*\bs-\w+[^"]*">(<path [^>]*>)?<(\w+)/g,
+    );
+    expect([...boxes].filter(([, path]) => path === undefined)).toEqual([]);
+  });
+
   test.each(names)('take their colours from what they stand in: %s', (name) => {
     expect(chartDrawings[name]).not.toMatch(/="(black|white)"|<script|<style|\bid=/);
   });

@@ -73,6 +73,7 @@ function show(): void {
   showSessions();
   const now = session();
   if (!now) return;
+  if (!chosen) showDetail(model, now, undefined, () => {});
   timeline.show(now);
   showAges();
 }

@@ -39,7 +39,7 @@ export class Panels {
     byId('pending'),
     ({ id }) => `${typeof id} ${id}`,
     ({ id, method, relatedTo }) => {
-      const [age, left] = [element('td', { class: 'ages' }), element('td', { class: 'ages' })];
+      const [age, left] = [element('td', { class: 'ages' }), element('span')];
       const bar = element('progress', { max: '1', 'aria-label': `Time gone for request ${id}` });
       const whose = relatedTo === undefined ? 'the session' : shortId(relatedTo);
       const row = element(
