@@ -134,7 +134,6 @@ export class Timeline {
         `transition of ${machine} from ${from} to ${to} by ${cause}`,
         element('span', { class: 'arrow' }, '◆'),
         element('span', { class: 'method' }, `${machine}: ${from} → ${to}`),
-        element('span'),
         element('span', { class: 'what' }, cause),
       );
     }
