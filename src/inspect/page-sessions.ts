@@ -25,6 +25,8 @@ interface Kept {
 const intervalMs = 200;
 /** How often a page hears where nothing happens: ages grow all the same. Updates. */
 const quietUpdates = 5;
+/** How many updates are left out after one of a flood, unless a machine moves: the counts tell as much, and the traffic needs the time. */
+const restAfterFlood = 4;
 /** Sessions that have ended and are still shown. */
 const maxEnded = 8;
 
@@ -34,6 +36,7 @@ export class PageSessions {
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
   #quiet = 0;
+  #rest = 0;
 
   /** A {@link Watcher}. */
   readonly watch = (session: WatchedSession): void => {
@@ -86,12 +89,18 @@ export class PageSessions {
 
   #update(): void {
     if (this.#viewers.size === 0) return;
+    const hasMoved = [...this.#kept.values()].some(({ sampler }) => sampler.hasMoved);
+    if (this.#rest > 0 && !hasMoved) {
+      this.#rest -= 1;
+      return;
+    }
     const samples = [...this.#kept.values()].map((kept) => [kept, kept.sampler.take()] as const);
     const isQuiet = samples.every(
       ([, { events, skipped }]) => events.length + skipped.length === 0,
     );
     this.#quiet = isQuiet ? this.#quiet + 1 : 0;
     if (isQuiet && this.#quiet % quietUpdates !== 0) return;
+    this.#rest = samples.some(([, { skipped }]) => skipped.length > 0) ? restAfterFlood : 0;
     const sessions = samples.map(([kept, sample]) => updateOf(kept, sample));
     for (const [viewer, missed] of this.#viewers) {
       this.#viewers.set(viewer, viewer.send({ sessions, missed }) ? 0 : missed + 1);

@@ -101,6 +101,11 @@ export class SessionSampler {
     this.#causes.clear();
   }
 
+  /** True where a machine has moved since the sample was last taken. */
+  get hasMoved(): boolean {
+    return this.#transitions > 0;
+  }
+
   /** What was kept since it was last taken. */
   take(): Sample {
     const skipped: Skipped[] = [];

@@ -9,7 +9,7 @@ import { inspected, inspectedCommand, inspectedExample, open } from './inspected
 
 const { SCREENSHOTS: folder } = process.env;
 /** As wide as a page of documentation shows it: text is drawn small, not shrunk. */
-const viewport = { viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 0.7 };
+const viewport = { viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 0.66 };
 
 async function picture(page: Page, name: string): Promise<void> {
   if (folder !== undefined)
@@ -81,7 +81,7 @@ describe('the page shows at a glance', () => {
     expect(await page.locator('#calls tr').textContent()).toContain('tools/call book_tables#7');
     await page.locator('#rows .out.request').first().click();
     await page.locator('#event pre', { hasText: 'A table for May 1' }).waitFor();
-    const back = () => page.locator('body').evaluate('(body) => getComputedStyle(body).background');
+    const back = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const light = await back();
     await picture(page, 'inspect-ten-elicitations');
     await page.emulateMedia({ colorScheme: 'dark' });
