@@ -19,7 +19,9 @@ describe('the drawn charts', () => {
 
   test.each(names)('have every state of %s once, by its path', (name) => {
     const paths = pathsIn(charts[name].root);
-    const drawn = [...chartDrawings[name].matchAll(/class="[^"]*\bs-(\w+)/g)].map(([, id]) => id);
+    const drawn = [...chartDrawings[name].matchAll(/class="[^"]*\bs-(\w+)/g)].map(
+      ([, id = '']) => id,
+    );
     expect(drawn.filter((id) => id !== 'any').toSorted()).toEqual(paths.toSorted());
   });
 
