@@ -37,7 +37,7 @@ function machineSnapshot(snapshot: unknown): MachineSnapshot | undefined {
  *
  * @param known actors whose present states are where their first transition comes from
  */
-export function transitionGate(
+function transitionGate(
   tell: (transition: Transition) => void,
   known: Iterable<AnyActorRef> = [],
 ): (event: InspectionEvent) => void {
