@@ -84,6 +84,43 @@ const entries = Object.values(manifest.exports)
   .map((target) => /^\.\/dist\/(.+)\.js$/.exec(target.default)?.[1])
   .filter((name) => name !== undefined);
 
+/**
+ * The inspector's page: its script and its style, as a module of texts, so that they lie in the bundles of whoever serves it.
+ * From the sources it is found as `#inspect-page`.
+ */
+async function pageAssets() {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: { page: 'src/inspect/page/main.ts', style: 'src/inspect/page/page.css' },
+    outdir: 'page',
+    bundle: true,
+    format: 'esm',
+    target: ['chrome109', 'firefox115', 'safari16.4'],
+    minify: true,
+    write: false,
+    logLevel: 'warning',
+  });
+  const text = (/** @type {string} */ end) =>
+    JSON.stringify(outputFiles.find(({ path }) => path.endsWith(end))?.text);
+  return `export const script = ${text('.js')};\nexport const style = ${text('.css')};\n`;
+}
+
+const failed = () => {
+  // esbuild has said what is wrong, with the place.
+  process.exit(1);
+};
+const assets = await pageAssets().catch(failed);
+
+/** @type {import('esbuild').Plugin} */
+const inspectPage = {
+  name: 'inspect-page',
+  setup({ onLoad, onResolve }) {
+    const namespace = 'inspect-page';
+    onResolve({ filter: /^#inspect-page$/ }, ({ path }) => ({ path, namespace }));
+    onLoad({ filter: /^/, namespace }, () => ({ contents: assets }));
+  },
+};
+
 const builds = [
   build({
     ...common,
@@ -91,7 +128,7 @@ const builds = [
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
-    plugins: [mappedXState],
+    plugins: [mappedXState, inspectPage],
   }),
   build({
     ...common,
@@ -100,7 +137,7 @@ const builds = [
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
     external: ['@vscode/ripgrep'],
-    plugins: [namedLazyImports],
+    plugins: [inspectPage, namedLazyImports],
     // Not minified: that saves nothing measurable, and an uncaught error prints the line it is on.
     legalComments: 'none',
     sourcesContent: false,
@@ -167,10 +204,7 @@ function emitDeclarations() {
 }
 
 const started = performance.now();
-const results = await Promise.all(builds).catch(() => {
-  // esbuild has said what is wrong, with the place.
-  process.exit(1);
-});
+const results = await Promise.all(builds).catch(failed);
 const outputs = new Map(
   results.flatMap((result) => result.outputFiles).map((file) => [file.path, file.contents]),
 );
@@ -179,6 +213,7 @@ outputs.set(
   join(dist, 'THIRD-PARTY-NOTICES.txt'),
   Buffer.from(await notices(results.map((result) => result.metafile))),
 );
+outputs.set(join(dist, 'inspect', 'page-assets.js'), Buffer.from(assets));
 await Promise.all([...outputs].map(([path, contents]) => replace(path, contents)));
 await chmod(command, 0o755);
 await removeStale(new Set(outputs.keys()));

@@ -21,6 +21,7 @@ export const generatedPages: readonly URL[] = [
   'README.md',
   'docs/architecture.md',
   'docs/checking.md',
+  'docs/inspecting.md',
   'docs/limits.md',
   'docs/server.md',
   'docs/tasks.md',

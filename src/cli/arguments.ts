@@ -2,6 +2,8 @@
 import type { Limits } from '../server/limits.ts';
 import { commands } from './commands.ts';
 import type { CommandName } from './commands.ts';
+import { inspectorWish } from './inspector.ts';
+import type { InspectorWish } from './inspector.ts';
 import type { LogLevel } from './log-level.ts';
 import { limitsOf, options } from './options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
@@ -21,6 +23,7 @@ export interface ServeInvocation {
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
   readonly chdir: boolean;
+  readonly inspect: InspectorWish | undefined;
   /** Those that were given. */
   readonly limits: Partial<Limits>;
 }
@@ -57,6 +60,7 @@ export function readArguments(
     logFile: values['log-file'],
     followRoots: values['follow-roots'],
     chdir: values['chdir'],
+    inspect: inspectorWish(values['inspect']),
     limits: limitsOf(values),
   };
 }

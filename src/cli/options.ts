@@ -181,6 +181,12 @@ export const options = {
     kind: 'switch',
     help: "Change the process's working directory to the project's.",
   },
+  inspect: {
+    kind: 'text',
+    placeholder: 'PORT|stately',
+    optional: true,
+    help: 'Show the session live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+  },
   ...limitTable(),
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
   version: { kind: 'switch', short: 'V', help: 'Print the version.' },

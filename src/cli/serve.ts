@@ -8,6 +8,7 @@ import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { ServeInvocation } from './arguments.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
+import { openInspector } from './inspector.ts';
 import { createLog } from './log.ts';
 import type { Log } from './log.ts';
 import { humanForm, jsonForm } from './log-line.ts';
@@ -38,7 +39,9 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     ...(invocation.chdir ? { chdir: (directory) => process.chdir(directory) } : {}),
     version: packageVersion(),
   });
+  const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   session = createMcpServer(workspace.definition).listen(stdio(), {
+    ...inspector?.options,
     limits,
     report: log.report,
     onRootsUpdated: (report) => {
@@ -59,6 +62,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
       details: { error: cause.error },
     });
   }
+  await inspector?.close();
   await log.close();
   return end.exitCode(cause);
 }

@@ -17,7 +17,7 @@ export const charts = {
 export type ChartName = keyof typeof charts;
 
 /** What a drawing needs of a transition. */
-interface Transition {
+export interface DrawnTransition {
   readonly eventType: string;
   readonly target: readonly AnyStateNode[] | undefined;
   readonly guard?: unknown;
@@ -69,22 +69,23 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
 }
 
 /** A state's own transitions, and the root's for those that may happen in any state and that it does not handle itself. */
-function transitionsOf(node: AnyStateNode, root: AnyStateNode): Transition[] {
-  const own: Transition[] = [...node.transitions.values()].flat();
+function transitionsOf(node: AnyStateNode, root: AnyStateNode): DrawnTransition[] {
+  const own: DrawnTransition[] = [...node.transitions.values()].flat();
   const handled = new Set(own.map(({ eventType }) => eventType));
   const inherits = node.parent === root && node.type !== 'final';
-  const inherited: Transition[] = inherits ? [...root.transitions.values()].flat() : [];
+  const inherited: DrawnTransition[] = inherits ? [...root.transitions.values()].flat() : [];
   const leading = inherited.filter(({ eventType, target }) => target && !handled.has(eventType));
   return [...own, ...leading].filter(({ target, actions }) => target || actions.length > 0);
 }
 
-function labelOf({ eventType, guard, actions }: Transition): string {
+function labelOf({ eventType, guard, actions }: DrawnTransition): string {
   const when = guard === undefined ? '' : ` [${guardName(guard)}]`;
   const then = actions.map(nameOf).filter((name) => name !== '');
   return `${readableEvent(eventType)}${when}${then.length > 0 ? ` / ${then.join(', ')}` : ''}`;
 }
 
-function guardName(guard: unknown): string {
+/** A guard as a person calls it. */
+export function guardName(guard: unknown): string {
   const { guards } = guard as { readonly guards?: readonly unknown[] };
   return guards ? guards.map(guardName).join(' and ') : nameOf(guard);
 }

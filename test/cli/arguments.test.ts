@@ -63,7 +63,19 @@ describe('the command line', () => {
       logFile: undefined,
       followRoots: false,
       chdir: false,
+      inspect: undefined,
       limits: {},
+    });
+  });
+
+  test.each([
+    ['--inspect', { kind: 'page', port: undefined }],
+    ['--inspect=7300', { kind: 'page', port: 7300 }],
+    ['--inspect=stately', { kind: 'stately' }],
+  ])('%s says who looks', (arg, wish) => {
+    expect(serveArguments([arg, 'directory'])).toMatchObject({
+      inspect: wish,
+      directories: ['directory'],
     });
   });
 
@@ -113,6 +125,9 @@ describe('the command line', () => {
     [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-file='], /^--log-file needs FILE$/],
+    [['--inspect=0'], /^--inspect: "0" is neither a port from 1 to 65535 nor "stately"/],
+    [['--inspect=65536'], /^--inspect: "65536" is neither/],
+    [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
     [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
     [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
     [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],

@@ -17,6 +17,8 @@ import {
   stdio,
 } from 'mcp-actors';
 import type { HandlerContext, Limits, McpSession, Middleware, Tool } from 'mcp-actors';
+import { inspectPage } from 'mcp-actors/inspect';
+import type { InspectedPage } from 'mcp-actors/inspect';
 import { openTelemetry } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
 import { connect, gate, serverContract } from 'mcp-actors/testing';
@@ -105,6 +107,12 @@ const { kind } = await session.closed;
 
 for (const { check } of serverContract) await check(server);
 
+const inspected: InspectedPage = await inspectPage();
+const watched = await connect(server, { watchers: [inspected.watcher] });
+const html = await (await fetch(inspected.url)).text();
+await watched.close();
+await inspected.close();
+
 const limits: Limits = defaultLimits;
 const door = gate();
 door.release();
@@ -116,6 +124,7 @@ console.log(
     kind,
     methods: methods.slice(0, 4),
     page: limits.pageSize,
+    charts: html.match(/role="tabpanel"/g)?.length,
     machines: [sessionMachine.id, rootsMachine.id].length,
     // The library asks for XState by another way than this program does.
     isOneXState: sessionMachine instanceof StateMachine,

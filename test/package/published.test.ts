@@ -136,6 +136,7 @@ describe('the published package', { timeout: 180_000 }, () => {
       kind: 'input-ended',
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
+      charts: 4,
       machines: 2,
       isOneXState: true,
       transports: ['function', 'function'],

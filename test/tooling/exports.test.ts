@@ -147,6 +147,10 @@ describe('the public names', () => {
         type WatchedSession
         type Watcher
         type WireError
+      mcp-actors/inspect
+        inspectPage
+        type InspectPageOptions
+        type InspectedPage
       mcp-actors/opentelemetry
         openTelemetry
         type OpenTelemetryOptions

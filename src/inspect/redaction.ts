@@ -1,4 +1,4 @@
-/** Makes a fact's details fit for a log: without secrets, bounded in depth, breadth and length. */
+/** Makes what happened fit to be shown: without secrets, bounded in depth, breadth, length and whole size. For the log and for whoever looks. */
 
 /** What stands in a secret's place. */
 export const redacted = '[redacted]';
@@ -7,6 +7,8 @@ const maxDepth = 6;
 const maxEntries = 50;
 const maxString = 500;
 const maxStack = 4000;
+/** Values in all, whatever their depth. */
+const maxValues = 5000;
 
 const secretKey =
   /token|authorization|passw|passphrase|passcode|secret|apikey|accesskey|privatekey|cookie|credential|bearer/;
@@ -45,13 +47,24 @@ export function isSecretKey(key: string): boolean {
 
 /**
  * A copy that `JSON.stringify` takes: secrets replaced at any depth, errors as objects with their stack and cause,
- * cycles and what JSON lacks as text. Never throws.
+ * cycles, actors and what JSON lacks as text. Never throws.
+ *
+ * @param values how many values are copied at most, of all depths together
  */
-export function redact(value: unknown): unknown {
-  return copy(value, []);
+export function redact(value: unknown, values = maxValues): unknown {
+  return copy(value, { above: [], budget: { left: values } });
 }
 
-function copy(value: unknown, above: readonly object[]): unknown {
+/** Where a value stands. */
+interface Place {
+  readonly above: readonly object[];
+  /** What may still be copied, of the whole. */
+  readonly budget: { left: number };
+}
+
+function copy(value: unknown, place: Place): unknown {
+  if (place.budget.left <= 0) return '… (too much to show)';
+  place.budget.left -= 1;
   switch (typeof value) {
     case 'string':
       return redactText(value);
@@ -61,7 +74,7 @@ function copy(value: unknown, above: readonly object[]): unknown {
     case 'undefined':
       return value;
     case 'object':
-      return value === null ? null : copyObject(value, above);
+      return value === null ? null : copyObject(value, place);
     case 'function':
       return '[function]';
     default:
@@ -69,13 +82,14 @@ function copy(value: unknown, above: readonly object[]): unknown {
   }
 }
 
-function copyObject(value: object, above: readonly object[]): unknown {
+function copyObject(value: object, { above, budget }: Place): unknown {
   if (above.includes(value)) return '[circular]';
   if (above.length >= maxDepth) return Array.isArray(value) ? '[array]' : '[object]';
-  const path = [...above, value];
+  const path = { above: [...above, value], budget };
   try {
     if (value instanceof Error) return copyError(value, path);
     if (value instanceof Date || value instanceof URL) return redactText(String(value));
+    if (isActor(value)) return `[actor ${redactText(String(value.id))}]`;
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Map || value instanceof Set) return copyList([...value], path);
     return Array.isArray(value) ? copyList(value, path) : copyEntries(Object.entries(value), path);
@@ -85,12 +99,17 @@ function copyObject(value: object, above: readonly object[]): unknown {
   }
 }
 
-function copyList(list: readonly unknown[], path: readonly object[]): unknown {
+/** An actor holds its whole system. */
+function isActor(value: object): value is { readonly id: unknown } {
+  return 'getSnapshot' in value && 'send' in value && 'id' in value;
+}
+
+function copyList(list: readonly unknown[], path: Place): unknown {
   const copied = list.slice(0, maxEntries).map((entry) => copy(entry, path));
   return list.length > maxEntries ? [...copied, `… (${list.length - maxEntries} more)`] : copied;
 }
 
-function copyEntries(entries: readonly (readonly [string, unknown])[], path: readonly object[]) {
+function copyEntries(entries: readonly (readonly [string, unknown])[], path: Place) {
   const copied = entries
     .slice(0, maxEntries)
     .map(([key, entry]) => [
@@ -101,7 +120,7 @@ function copyEntries(entries: readonly (readonly [string, unknown])[], path: rea
   return Object.fromEntries(copied) as { readonly [key: string]: unknown };
 }
 
-function copyError(error: Error, path: readonly object[]): unknown {
+function copyError(error: Error, path: Place): unknown {
   const { name, message, stack, cause } = error;
   const { code } = error as { readonly code?: unknown };
   return {

@@ -1,0 +1,34 @@
+/** A server that can be watched: it says on stderr where. */
+import { createMcpServer, defineForm, defineTool, stdio } from 'mcp-actors';
+import { inspectPage } from 'mcp-actors/inspect';
+
+const wish = defineForm({
+  type: 'object',
+  properties: { seating: { type: 'string', enum: ['inside', 'terrace'] } },
+  required: ['seating'],
+});
+
+const bookTables = defineTool({
+  name: 'book_tables',
+  description:
+    'Books a table for each of the days; asks the user where to sit, for all days at once.',
+  taskSupport: 'optional',
+  inputSchema: {
+    type: 'object',
+    properties: { days: { type: 'array', items: { type: 'string' } } },
+    required: ['days'],
+  },
+  handler: async ({ days }, context) => {
+    const booked = days.map(async (day) => {
+      const answer = await context.elicit({ message: `A table for ${day}`, schema: wish });
+      return `${day}: ${answer.action === 'accept' ? answer.content.seating : answer.action}`;
+    });
+    return (await Promise.all(booked)).join('\n');
+  },
+});
+
+const server = createMcpServer({ name: 'restaurant', version: '1.0.0', tools: [bookTables] });
+
+await using page = await inspectPage();
+process.stderr.write(`Watch it on ${page.url}\n`);
+await server.listen(stdio(), { watchers: [page.watcher] }).closed;

@@ -1,0 +1,90 @@
+/** Frames as a person reads them. */
+import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
+import type { FrameEvent } from './page-messages.ts';
+import { redact } from './redaction.ts';
+
+export interface ReadFrame {
+  readonly what: FrameEvent['what'];
+  readonly method?: string;
+  readonly id?: RequestId;
+  /** What is shown of it. Made when it is asked for. */
+  message(): unknown;
+}
+
+/** What is shown of one message, characters. */
+const maxText = 16 * 1024;
+/** A method is the peer's to choose. */
+const maxMethod = 120;
+/** Values of one message. */
+const maxValues = 400;
+
+export function readInbound(frame: InboundFrame): ReadFrame {
+  switch (frame.kind) {
+    case 'request': {
+      const { id, params } = frame;
+      const method = shortened(frame.method);
+      return {
+        what: 'request',
+        method,
+        id,
+        message: () => ({ jsonrpc: '2.0', id, method, ...(params ? { params } : {}) }),
+      };
+    }
+    case 'notification': {
+      const { params } = frame;
+      const method = shortened(frame.method);
+      const message = () => ({ jsonrpc: '2.0', method, ...(params ? { params } : {}) });
+      return { what: 'notification', method, message };
+    }
+    case 'response': {
+      const { id, outcome } = frame;
+      if (outcome.ok) {
+        const { result } = outcome;
+        return { what: 'result', id, message: () => ({ jsonrpc: '2.0', id, result }) };
+      }
+      const message = () =>
+        'error' in outcome
+          ? { jsonrpc: '2.0', id, error: outcome.error }
+          : { id, malformed: outcome.malformed };
+      return { what: 'error', id, message };
+    }
+    case 'stray-error':
+      return { what: 'error', message: () => ({ jsonrpc: '2.0', error: frame.error }) };
+    case 'invalid': {
+      const { id, error } = frame;
+      return {
+        what: 'invalid',
+        ...(id === undefined ? {} : { id }),
+        message: () => ({ refusedWith: error }),
+      };
+    }
+    case 'batch':
+      return { what: 'batch', message: () => frame.messages };
+  }
+}
+
+export function readOutbound(frame: OutboundFrame): ReadFrame {
+  if (isBatch(frame)) return { what: 'batch', message: () => frame };
+  const message = () => frame;
+  const id = 'id' in frame && frame.id !== undefined ? { id: frame.id } : {};
+  if ('method' in frame) {
+    const { method } = frame;
+    return { what: 'id' in frame ? 'request' : 'notification', method, ...id, message };
+  }
+  return { what: 'error' in frame ? 'error' : 'result', ...id, message };
+}
+
+function isBatch(frame: OutboundFrame): frame is Extract<OutboundFrame, readonly unknown[]> {
+  return Array.isArray(frame);
+}
+
+function shortened(method: string): string {
+  return method.length > maxMethod ? `${method.slice(0, maxMethod)}…` : method;
+}
+
+/** A value as indented JSON: redacted, and cut at a length that a page can show. */
+export function boundedJson(value: unknown): string {
+  const text = JSON.stringify(redact(value, maxValues), undefined, 2);
+  if (text.length <= maxText) return text;
+  return `${text.slice(0, maxText)}\n… (${text.length - maxText} more characters)`;
+}

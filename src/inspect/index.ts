@@ -1,0 +1,3 @@
+/** Seeing sessions: `mcp-actors/inspect`. For Node. */
+export { inspectPage } from './inspect-page.ts';
+export type { InspectPageOptions, InspectedPage } from './inspect-page.ts';

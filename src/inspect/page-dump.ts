@@ -1,0 +1,44 @@
+/** A session's dump, bounded for a page and without secrets. */
+import type { SessionDump } from '../server/session-dump.ts';
+import type { PageDump } from './page-messages.ts';
+import { redactText } from './redaction.ts';
+
+/** Entries of one list. Those that have waited longest come first, and are what one looks for. */
+const maxEntries = 100;
+
+export function boundedDump(dump: SessionDump): PageDump {
+  const { calls, pending, tasks, roots, actors, client } = dump;
+  const omitted: { [list: string]: number } = {};
+  const bounded = <T>(name: string, list: readonly T[]): readonly T[] => {
+    if (list.length > maxEntries) omitted[name] = list.length - maxEntries;
+    return list.slice(0, maxEntries);
+  };
+  return {
+    ...dump,
+    ...(client
+      ? {
+          client: { ...client, name: redactText(client.name), version: redactText(client.version) },
+        }
+      : {}),
+    actors: bounded('actors', actors),
+    calls: bounded('calls', calls).map((call) => ({
+      ...call,
+      method: redactText(call.method),
+      ...(call.subject === undefined ? {} : { subject: redactText(call.subject) }),
+    })),
+    pending: bounded('pending', pending),
+    // The newest are looked at.
+    tasks: bounded('tasks', [...tasks].reverse()).map((task) => ({
+      ...task,
+      ...(task.statusMessage === undefined
+        ? {}
+        : { statusMessage: redactText(task.statusMessage) }),
+    })),
+    roots: {
+      ...roots,
+      ...(roots.problem === undefined ? {} : { problem: redactText(roots.problem) }),
+      list: bounded('roots', roots.list).map((root) => ({ ...root, uri: redactText(root.uri) })),
+    },
+    omitted,
+  };
+}

@@ -1,0 +1,71 @@
+/** What the page is told, as JSON over its stream of events. */
+import type { RequestId } from '../protocol/frames.ts';
+import type { SessionDump } from '../server/session-dump.ts';
+
+/** What has become of every session since the last update. */
+export interface PageUpdate {
+  readonly sessions: readonly SessionUpdate[];
+  /** Updates that were left out because the page did not read. */
+  readonly missed: number;
+}
+
+export interface SessionUpdate {
+  readonly id: string;
+  /** Why it ended, once it has. */
+  readonly closed?: string;
+  readonly dump: PageDump;
+  readonly events: readonly PageEvent[];
+  /** What passed and is not among the events. */
+  readonly skipped: readonly Skipped[];
+}
+
+/** A dump whose lists are bounded. */
+export interface PageDump extends SessionDump {
+  /** How many entries of each list are left out. */
+  readonly omitted: { readonly [list: string]: number };
+}
+
+export type Direction = 'in' | 'out';
+
+export type PageEvent = FrameEvent | TransitionEvent;
+
+interface Placed {
+  /** Counts a session's events that were sampled. */
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface FrameEvent extends Placed {
+  readonly kind: 'frame';
+  readonly direction: Direction;
+  readonly what: 'request' | 'notification' | 'result' | 'error' | 'invalid' | 'batch';
+  /** An answer's is that of its request, where that is known. */
+  readonly method?: string;
+  readonly id?: RequestId;
+  /** The event with the request that this answers. */
+  readonly answers?: number;
+  /** JSON, redacted and bounded. */
+  readonly frame: string;
+}
+
+export interface TransitionEvent extends Placed {
+  readonly kind: 'transition';
+  readonly machine: string;
+  readonly from?: string;
+  readonly to: string;
+  /** As a person calls it. */
+  readonly cause: string;
+  /** The event with the frame that caused it. */
+  readonly causedBy?: number;
+  /** JSON, redacted and bounded. */
+  readonly event: string;
+}
+
+/** Messages of one kind that passed and were only counted. */
+export interface Skipped {
+  readonly direction: Direction;
+  /** The method, or what kind of answer. */
+  readonly label: string;
+  readonly count: number;
+}

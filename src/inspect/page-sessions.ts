@@ -1,0 +1,134 @@
+/**
+ * The sessions of one page and those who look at it. While nobody looks, nothing is listened to and no timer runs; from the first to the
+ * last who looks, a few times a second, what was sampled goes to all of them.
+ */
+import type { WatchedSession } from '../server/create-server.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { PageUpdate, SessionUpdate } from './page-messages.ts';
+import { boundedDump } from './page-dump.ts';
+import { SessionSampler } from './session-sampler.ts';
+
+/** Somebody who looks. */
+export interface Viewer {
+  /** True where it can take more at present; otherwise the update is left out, and counted. */
+  send(update: PageUpdate): boolean;
+}
+
+interface Kept {
+  readonly session: WatchedSession;
+  readonly sampler: SessionSampler;
+  closed: string | undefined;
+}
+
+/** Between two updates, milliseconds. */
+const intervalMs = 200;
+/** How often a page hears where nothing happens: ages grow all the same. Updates. */
+const quietUpdates = 5;
+/** How many updates are left out after one of a flood, unless a machine moves: the counts tell as much, and the traffic needs the time. */
+const restAfterFlood = 4;
+/** Sessions that have ended and are still shown. */
+const maxEnded = 8;
+
+export class PageSessions {
+  readonly #kept = new Map<string, Kept>();
+  /** With how many updates each has missed in a row. */
+  readonly #viewers = new Map<Viewer, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #quiet = 0;
+  #rest = 0;
+
+  /** A {@link Watcher}. */
+  readonly watch = (session: WatchedSession): void => {
+    const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
+    this.#kept.set(session.id, kept);
+    if (this.#viewers.size > 0) kept.sampler.start();
+    void session.closed.then((cause) => {
+      kept.closed = textOfCause(cause);
+      this.#forgetOldest();
+    });
+  };
+
+  /** @returns what ends it */
+  open(viewer: Viewer): () => void {
+    // What was sampled for the others is theirs: whoever comes begins with the present.
+    this.#update();
+    this.#viewers.set(viewer, 0);
+    if (!this.#timer) this.#start();
+    viewer.send(this.#present());
+    return () => {
+      if (this.#viewers.delete(viewer) && this.#viewers.size === 0) this.#stop();
+    };
+  }
+
+  close(): void {
+    this.#viewers.clear();
+    this.#stop();
+    this.#kept.clear();
+  }
+
+  #start(): void {
+    for (const { sampler } of this.#kept.values()) sampler.start();
+    this.#quiet = 0;
+    this.#timer = setInterval(() => this.#update(), intervalMs);
+    this.#timer.unref();
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const { sampler } of this.#kept.values()) sampler.stop();
+  }
+
+  #present(): PageUpdate {
+    const sessions = [...this.#kept.values()].map((kept) =>
+      updateOf(kept, { events: [], skipped: [] }),
+    );
+    return { sessions, missed: 0 };
+  }
+
+  #update(): void {
+    if (this.#viewers.size === 0) return;
+    const hasMoved = [...this.#kept.values()].some(({ sampler }) => sampler.hasMoved);
+    if (this.#rest > 0 && !hasMoved) {
+      this.#rest -= 1;
+      return;
+    }
+    const samples = [...this.#kept.values()].map((kept) => [kept, kept.sampler.take()] as const);
+    const isQuiet = samples.every(
+      ([, { events, skipped }]) => events.length + skipped.length === 0,
+    );
+    this.#quiet = isQuiet ? this.#quiet + 1 : 0;
+    if (isQuiet && this.#quiet % quietUpdates !== 0) return;
+    this.#rest = samples.some(([, { skipped }]) => skipped.length > 0) ? restAfterFlood : 0;
+    const sessions = samples.map(([kept, sample]) => updateOf(kept, sample));
+    for (const [viewer, missed] of this.#viewers) {
+      this.#viewers.set(viewer, viewer.send({ sessions, missed }) ? 0 : missed + 1);
+    }
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#kept.values()].filter(({ closed }) => closed !== undefined);
+    for (const { session } of ended.slice(0, -maxEnded)) this.#kept.delete(session.id);
+  }
+}
+
+function updateOf({ session, closed }: Kept, sample: Pick<SessionUpdate, 'events' | 'skipped'>) {
+  const dump = boundedDump(session.dump());
+  return { id: session.id, ...(closed === undefined ? {} : { closed }), dump, ...sample };
+}
+
+function textOfCause(cause: CloseCause): string {
+  switch (cause.kind) {
+    case 'shutdown':
+      return cause.reason;
+    case 'input-ended':
+      return 'the client has closed the input';
+    case 'unresponsive':
+      return `the client did not answer ${cause.failures} pings`;
+    case 'output-broken':
+      return `the output is broken: ${textOfError(cause.error)}`;
+    case 'failure':
+      return `a failure: ${textOfError(cause.error)}`;
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Listens to one session while a page is open, and keeps a sample of what passes: of a flood, the first few of each kind, with the count
+ * of the rest. Only what is kept is copied and redacted, so that a page costs the same whatever the traffic.
+ */
+import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
+import type { WatchedSession } from '../server/create-server.ts';
+import { readableEvent } from '../machines/xstate-events.ts';
+import { Causes } from './causes.ts';
+import { watchTransitions } from './gate.ts';
+import type { Transition } from './gate.ts';
+import { boundedJson, readInbound, readOutbound } from './frame-reading.ts';
+import type { ReadFrame } from './frame-reading.ts';
+import type { Direction, PageEvent, Skipped } from './page-messages.ts';
+
+/** What is kept between two updates. */
+const maxEvents = 60;
+const maxTransitions = 40;
+/** Of one kind so many at once, and so many more with each update: a burst is kept whole, of a flood a trickle. */
+const allowance = 24;
+const refill = 2;
+/** Kinds that are told apart. */
+const maxKinds = 60;
+/** Characters of all frames together; past it an event is kept without its frame. */
+const maxText = 128 * 1024;
+/** Requests whose answers are recognized. */
+const maxRequests = 2000;
+
+const others = 'others';
+
+/** Made once for each method, as long as there are few: it is asked for with every answer. */
+const answerLabels = new Map<string | undefined, string>();
+
+function answerLabel(method: string | undefined): string {
+  const known = answerLabels.get(method);
+  if (known !== undefined) return known;
+  const label = `answer to ${method ?? 'a request'}`;
+  if (answerLabels.size < maxKinds) answerLabels.set(method, label);
+  return label;
+}
+
+export interface Sample {
+  readonly events: readonly PageEvent[];
+  readonly skipped: readonly Skipped[];
+}
+
+interface Kind {
+  readonly direction: Direction;
+  readonly label: string;
+  /** How many more are kept. */
+  left: number;
+  skipped: number;
+}
+
+interface AskedBefore {
+  readonly method: string;
+  /** Undefined where the request was only counted. */
+  readonly seq: number | undefined;
+}
+
+export class SessionSampler {
+  readonly #session: Pick<WatchedSession, 'actor' | 'traffic'>;
+  #stop: (() => void) | undefined;
+  #events: PageEvent[] = [];
+  readonly #kinds = { in: new Map<string, Kind>(), out: new Map<string, Kind>() };
+  #text = 0;
+  #transitions = 0;
+  #seq = 0;
+  /** What was asked that way, by id, until it is answered. */
+  readonly #asked = {
+    in: new Map<RequestId, AskedBefore>(),
+    out: new Map<RequestId, AskedBefore>(),
+  };
+  readonly #causes = new Causes();
+
+  constructor(session: Pick<WatchedSession, 'actor' | 'traffic'>) {
+    this.#session = session;
+  }
+
+  start(): void {
+    if (this.#stop) return;
+    const { actor, traffic } = this.#session;
+    const ends = [
+      traffic.listen({
+        received: (frames) => this.#all('in', frames, readInbound),
+        sent: (frames) => this.#all('out', frames, readOutbound),
+      }),
+      watchTransitions(actor, (transition) => this.#moved(transition)),
+    ];
+    this.#stop = () => ends.forEach((end) => end());
+  }
+
+  /** Listens no more, and forgets. */
+  stop(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.take();
+    for (const direction of ['in', 'out'] as const) {
+      this.#kinds[direction].clear();
+      this.#asked[direction].clear();
+    }
+    this.#causes.clear();
+  }
+
+  /** True where a machine has moved since the sample was last taken. */
+  get hasMoved(): boolean {
+    return this.#transitions > 0;
+  }
+
+  /** What was kept since it was last taken. */
+  take(): Sample {
+    const skipped: Skipped[] = [];
+    for (const kinds of [this.#kinds.in, this.#kinds.out]) {
+      for (const [key, kind] of kinds) {
+        const { direction, label, skipped: count } = kind;
+        if (count > 0) skipped.push({ direction, label, count });
+        kind.left += refill;
+        kind.skipped = 0;
+        // As good as new.
+        if (kind.left >= allowance) kinds.delete(key);
+      }
+    }
+    const events = this.#events;
+    this.#events = [];
+    this.#text = 0;
+    this.#transitions = 0;
+    return { events, skipped };
+  }
+
+  #all<T extends InboundFrame | OutboundFrame>(
+    direction: Direction,
+    frames: readonly T[],
+    read: (frame: T) => ReadFrame,
+  ): void {
+    for (const frame of frames) this.#frame(direction, read(frame));
+  }
+
+  #frame(direction: Direction, read: ReadFrame): void {
+    const { what, id } = read;
+    const isAnswer = what === 'result' || what === 'error';
+    const asked = isAnswer ? this.#answered(direction, id) : undefined;
+    const method = asked?.method ?? read.method;
+    const label = isAnswer ? answerLabel(method) : (method ?? what);
+    // The answer to what is kept is kept too.
+    const seq = this.#place(direction, label, asked?.seq !== undefined);
+    if (method !== undefined) this.#remember(direction, read, method, seq);
+    if (seq === undefined) return;
+    const text = this.#text < maxText ? boundedJson(read.message()) : '';
+    this.#text += text.length;
+    this.#events.push({
+      kind: 'frame',
+      seq,
+      at: Date.now(),
+      direction,
+      what,
+      ...(method === undefined ? {} : { method }),
+      ...(id === undefined ? {} : { id }),
+      ...(asked?.seq === undefined ? {} : { answers: asked.seq }),
+      frame: text,
+    });
+  }
+
+  /** The number of an event that is kept; undefined for one that is only counted. */
+  #place(direction: Direction, label: string, isWanted: boolean): number | undefined {
+    const kind = this.#kind(direction, label);
+    const room = this.#events.length < (isWanted ? 2 * maxEvents : maxEvents);
+    if (room && (isWanted || kind.left > 0)) {
+      kind.left -= 1;
+      this.#seq += 1;
+      return this.#seq;
+    }
+    kind.skipped += 1;
+    return undefined;
+  }
+
+  #kind(direction: Direction, label: string): Kind {
+    const kinds = this.#kinds[direction];
+    const known = kinds.get(label);
+    if (known) return known;
+    // Labels are the peer's to choose: those past the bound are counted together.
+    if (kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
+    const kind = { direction, label, left: allowance, skipped: 0 };
+    kinds.set(label, kind);
+    return kind;
+  }
+
+  #remember(
+    direction: Direction,
+    { what, id }: ReadFrame,
+    method: string,
+    seq: number | undefined,
+  ): void {
+    if (what === 'request' && id !== undefined) {
+      this.#ask(direction, id, { method, seq });
+      if (direction === 'out') this.#causes.asked(method);
+    }
+    if (direction === 'out') return;
+    if (what === 'result' || what === 'error') this.#causes.answered(method, seq);
+    else this.#causes.received(method, seq);
+  }
+
+  #ask(direction: Direction, id: RequestId, request: AskedBefore): void {
+    const asked = this.#asked[direction];
+    if (asked.size >= maxRequests) {
+      for (const oldest of asked.keys()) {
+        asked.delete(oldest);
+        break;
+      }
+    }
+    asked.set(id, request);
+  }
+
+  #answered(direction: Direction, id: RequestId | undefined): AskedBefore | undefined {
+    if (id === undefined) return undefined;
+    const asked = this.#asked[direction === 'in' ? 'out' : 'in'];
+    const request = asked.get(id);
+    asked.delete(id);
+    return request;
+  }
+
+  #moved({ machine, from, to, event }: Transition): void {
+    this.#transitions += 1;
+    if (this.#transitions > maxTransitions) {
+      this.#kind('in', `transitions of ${machine}`).skipped += 1;
+      return;
+    }
+    this.#seq += 1;
+    const type = String(event['type']);
+    const causedBy = this.#causes.of(machine, type);
+    this.#events.push({
+      kind: 'transition',
+      seq: this.#seq,
+      at: Date.now(),
+      machine,
+      ...(from === undefined ? {} : { from }),
+      to,
+      cause: readableEvent(type),
+      ...(causedBy === undefined ? {} : { causedBy }),
+      event: boundedJson(event),
+    });
+  }
+}

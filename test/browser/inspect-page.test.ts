@@ -1,0 +1,250 @@
+/** What one does on the page, in a real browser. The sessions run in this process, so that what listens to them can be counted. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { WatchedSession } from 'mcp-actors';
+import { inspectPage } from 'mcp-actors/inspect';
+import type { InspectedPage } from 'mcp-actors/inspect';
+import { connect, gate } from 'mcp-actors/testing';
+import type { TestClient } from 'mcp-actors/testing';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { open } from './inspected.ts';
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Says what it is told',
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+  handler: ({ text = '' }) => text,
+});
+
+describe('the page', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+
+  const held: AsyncDisposable[] = [];
+  afterEach(async () => {
+    for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
+  });
+
+  /** What listens to each session, counted. */
+  const listening = { traffic: 0, machines: 0 };
+
+  const counted = (page: InspectedPage) => (session: WatchedSession) => {
+    const { actor, traffic } = session;
+    const { system } = actor;
+    const inspect = system.inspect.bind(system);
+    system.inspect = (observer) => {
+      listening.machines += 1;
+      const subscription = inspect(observer);
+      return {
+        unsubscribe: () => {
+          listening.machines -= 1;
+          subscription.unsubscribe();
+        },
+      };
+    };
+    page.watcher({
+      ...session,
+      traffic: {
+        listen: (listener) => {
+          listening.traffic += 1;
+          const end = traffic.listen(listener);
+          return () => {
+            listening.traffic -= 1;
+            end();
+          };
+        },
+      },
+    });
+  };
+
+  async function start(tools = [echo]): Promise<{ inspected: InspectedPage; client: TestClient }> {
+    const inspected = await inspectPage();
+    held.push(inspected);
+    const server = createMcpServer({ name: 'watched', version: '1', tools });
+    const client = await connect(server, {
+      roots: ['file:///home/ada'],
+      watchers: [counted(inspected)],
+    });
+    held.push(client);
+    return { inspected, client };
+  }
+
+  const rows = (page: Page) => page.locator('#rows .row');
+  const live = async (url: string) => open(browser as Browser, url);
+
+  test('costs nothing before it is opened, and nothing after it is closed', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    await client.callTool('echo', { text: 'unheard' });
+    expect(listening).toEqual({ traffic: 0, machines: 0 });
+    const { page, faults } = await live(inspected.url);
+    expect(listening).toEqual({ traffic: 1, machines: 1 });
+    const { page: second } = await live(inspected.url);
+    expect(listening).toEqual({ traffic: 1, machines: 1 });
+    await second.close();
+    await client.callTool('echo', { text: 'heard' });
+    await rows(page).filter({ hasText: 'tools/call' }).first().waitFor();
+    await page.close();
+    await expect.poll(() => listening).toEqual({ traffic: 0, machines: 0 });
+    expect(faults).toEqual([]);
+  });
+
+  test('filters, and shows the frame and what answers it', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    const { page, faults } = await live(inspected.url);
+    const hostile = '<img src=x onerror=alert(1)>';
+    await client.callTool('echo', { text: hostile, password: 'hunter2' });
+    await client.session.ping();
+    const call = rows(page).filter({ hasText: 'tools/call' }).filter({ hasText: 'request' });
+    await call.click();
+    const frame = page.locator('#event pre');
+    await frame.filter({ hasText: hostile }).waitFor();
+    expect(await frame.textContent()).toContain('"password": "[redacted]"');
+    expect(await page.locator('img').count()).toBe(0);
+    // To the answer, and back to what it answers.
+    await page.keyboard.press('c');
+    await page.locator('#event dd', { hasText: 'to the client' }).waitFor();
+    await page.locator('#event .link').click();
+    await page.locator('#event dd', { hasText: 'from the client' }).waitFor();
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('ping');
+    await expect.poll(() => rows(page).count()).toBe(2);
+    await page.locator('input[value=in]').uncheck();
+    await expect.poll(() => rows(page).count()).toBe(1);
+    await page.locator('#filter').fill('-ping -tools');
+    await expect
+      .poll(() =>
+        rows(page)
+          .filter({ hasText: /ping|tools/ })
+          .count(),
+      )
+      .toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows the transition that a message caused, lit on its chart', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    const { page, faults } = await live(inspected.url);
+    client.changeRoots(['file:///home/ada/other']);
+    await page.locator('#root-list', { hasText: 'file:///home/ada/other' }).waitFor();
+    await rows(page).filter({ hasText: 'roots/list_changed' }).click();
+    await page.locator('#event .link', { hasText: 'roots: known → querying.fresh' }).waitFor();
+    const chosen = page.locator('#chart-roots .transition.chosen');
+    expect(await chosen.getAttribute('class')).toContain('t-known--querying');
+    expect(await page.locator('#tab-roots').getAttribute('aria-selected')).toBe('true');
+    // The answer, some turns later, is what brought it back.
+    await rows(page).filter({ hasText: 'querying.fresh → known' }).click();
+    await page.locator('#event .link', { hasText: 'result of roots/list' }).click();
+    await page.locator('#event pre', { hasText: 'file:///home/ada/other' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('stands still while it is paused, and catches up', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    const { page } = await live(inspected.url);
+    await page.keyboard.press('p');
+    await client.callTool('echo', { text: 'meanwhile' });
+    await page.locator('#connection', { hasText: /paused, [1-9]\d* updates wait/ }).waitFor();
+    expect(await rows(page).count()).toBe(0);
+    expect(await page.locator('#pause').getAttribute('aria-pressed')).toBe('true');
+    await page.locator('#pause').click();
+    await rows(page).filter({ hasText: 'tools/call' }).first().waitFor();
+    await page.locator('#connection', { hasText: 'live' }).waitFor();
+  });
+
+  test('is used with the keyboard alone', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    const { page } = await live(inspected.url);
+    await client.callTool('echo', { text: 'a' });
+    await rows(page).filter({ hasText: 'result' }).first().waitFor();
+    const focus: string[] = [];
+    for (let step = 0; step < 14; step++) {
+      await page.keyboard.press('Tab');
+      focus.push(
+        await page.evaluate<string>(
+          "((at) => at.id || at.getAttribute('value') || at.getAttribute('aria-label') || '')(document.activeElement)",
+        ),
+      );
+    }
+    // As it is read: the bar, the charts, what is pending, the timeline, and what there is.
+    expect(focus.slice(0, 3)).toEqual(['pause', 'tab-session', 'chart-session']);
+    const order = ['filter', 'in', 'out', 'transition', 'rows', 'tree', 'root-list'];
+    expect(focus.filter((each) => order.includes(each))).toEqual(order);
+    await page.locator('#tab-session').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.locator('#chart-roots:not([hidden])').waitFor();
+    await page.keyboard.press('4');
+    await page.locator('#chart-task:not([hidden])').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('#rows').focus();
+    await page.keyboard.press('Home');
+    const first = await page.locator('#rows').getAttribute('aria-activedescendant');
+    await page.keyboard.press('ArrowDown');
+    const next = await page.locator('#rows').getAttribute('aria-activedescendant');
+    expect([first, next].every((id) => id?.startsWith('row-'))).toBe(true);
+    expect(next).not.toBe(first);
+    expect(await page.locator('.row[aria-selected=true]').count()).toBe(1);
+    expect(await page.locator('footer kbd').allTextContents()).toEqual(
+      expect.arrayContaining(['P', '/', 'C', 'S', 'Esc']),
+    );
+  });
+
+  test('shows a task on its chart, and several sessions', async (context) => {
+    needsChromium(context);
+    const door = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits',
+      taskSupport: 'optional',
+      handler: async () => {
+        await door.pass();
+        return 'done';
+      },
+    });
+    const { inspected, client } = await start([wait]);
+    const { page, faults } = await live(inspected.url);
+    await client.request('tools/call', { name: 'wait', arguments: {}, task: {} });
+    await page.locator('#task-list button', { hasText: 'working' }).click();
+    await page.locator('#chart-task .s-kept_open_working.active').waitFor();
+    door.release();
+    await page.locator('#chart-task .s-kept_completed.active').waitFor();
+
+    const server = createMcpServer({ name: 'second', version: '1' });
+    const another = await connect(server, { watchers: [inspected.watcher] });
+    await page.locator('#sessions-label:not([hidden])').waitFor();
+    const shown = await page.locator('#sessions').inputValue();
+    await page.keyboard.press('s');
+    await expect.poll(() => page.locator('#sessions').inputValue()).not.toBe(shown);
+    await another.close();
+    await page.locator('#sessions option', { hasText: '(over)' }).waitFor({ state: 'attached' });
+    expect(faults).toEqual([]);
+  });
+
+  test('counts of a flood what it does not show, and nothing is missing', async (context) => {
+    needsChromium(context);
+    const { inspected, client } = await start();
+    const { page } = await live(inspected.url);
+    const calls = Array.from({ length: 500 }, () => client.callTool('echo', { text: 'x' }));
+    await Promise.all(calls);
+    const skipped = rows(page).filter({ hasText: 'only counted' });
+    await skipped.first().waitFor();
+    await page.locator('#filter').fill('');
+    await expect
+      .poll(async () => {
+        const texts = await skipped.allTextContents();
+        const counts = texts.flatMap((text) => [...text.matchAll(/→ tools\/call ×(\d+)/g)]);
+        const counted = counts.reduce((sum, [, count]) => sum + Number(count), 0);
+        return counted + (await page.locator('.row.in.request', { hasText: 'tools/call' }).count());
+      })
+      .toBe(500);
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Three situations, each with a real server and a real browser. `npm run docs:screenshots` takes the pictures of the docs from here.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { reapServers } from '../e2e/server-process.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
+
+const { SCREENSHOTS: folder } = process.env;
+/** As wide as a page of documentation shows it: text is drawn small, not shrunk. */
+const viewport = { viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 0.66 };
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (folder !== undefined)
+    await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+}
+
+describe('the page shows at a glance', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+  afterEach(reapServers);
+  const shown = (page: Page, id: string) => page.locator(`#${id}`);
+
+  test('a session before the handshake', async (context) => {
+    needsChromium(context);
+    const { url } = await inspected(inspectedCommand);
+    const { page, faults } = await open(browser as Browser, url, viewport);
+    await shown(page, 'state').filter({ hasText: 'uninitialized' }).waitFor();
+    expect(await shown(page, 'why').textContent()).toContain('no initialize has come yet');
+    expect(await page.locator('#chart-session .active').getAttribute('class')).toContain(
+      's-uninitialized',
+    );
+    await picture(page, 'inspect-before-handshake');
+    expect(faults).toEqual([]);
+  });
+
+  test('a query for roots whose answer is out of date before it comes', async (context) => {
+    needsChromium(context);
+    const { url, server } = await inspected(inspectedCommand);
+    const { page, faults } = await open(browser as Browser, url, viewport);
+    await server.initialize({ roots: { listChanged: true } });
+    const query = await server.heard('roots/list');
+    server.send({ method: 'notifications/roots/list_changed' });
+    await page.keyboard.press('2');
+    await page.locator('#chart-roots .s-querying_stale.active').waitFor();
+    expect(await shown(page, 'why').textContent()).toBe(
+      'Waiting for raw to answer roots/list. Its list has changed since it was asked, so it will be asked again.',
+    );
+    expect(await page.locator('#chart-roots .transition.last').getAttribute('class')).toContain(
+      't-querying_fresh--querying_stale',
+    );
+    await page.locator('#rows .transition', { hasText: 'querying.fresh → querying.stale' }).click();
+    await page.locator('#event .link', { hasText: 'notifications/roots/list_changed' }).waitFor();
+    await picture(page, 'inspect-stale-roots');
+    // The answer to the first question does not count any more: it is asked once more.
+    server.send({ id: query['id'], result: { roots: [] } });
+    await page.locator('#chart-roots .s-querying_fresh.active').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('ten elicitations that nobody answers, in light and in dark', async (context) => {
+    needsChromium(context);
+    const { url, server } = await inspected(inspectedExample);
+    const { page, faults } = await open(browser as Browser, url, {
+      ...viewport,
+      colorScheme: 'light',
+    });
+    await server.initialize({ elicitation: { form: {} } });
+    const days = Array.from({ length: 10 }, (_, at) => `May ${at + 1}`);
+    const params = { name: 'book_tables', arguments: { days } };
+    server.send({ id: 7, method: 'tools/call', params });
+    await page.locator('#pending tr').nth(9).waitFor();
+    expect(await page.locator('#pending tr').count()).toBe(10);
+    expect(await shown(page, 'why').textContent()).toBe(
+      'Waiting for raw to answer 10 requests: elicitation/create.',
+    );
+    expect(await page.locator('#calls tr').textContent()).toContain('tools/call book_tables#7');
+    await page.locator('#rows .out.request').first().click();
+    await page.locator('#event pre', { hasText: 'A table for May 1' }).waitFor();
+    const back = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const light = await back();
+    await picture(page, 'inspect-ten-elicitations');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await back()).not.toBe(light);
+    await picture(page, 'inspect-ten-elicitations-dark');
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+/** A server in a process of its own, and its page in a real browser that reaches nothing but that page. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { fileURLToPath } from 'node:url';
+import { command, launch } from '../e2e/server-process.ts';
+import type { ServerProcess } from '../e2e/server-process.ts';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** The built command with its page. */
+export const inspectedCommand = [...command, '--inspect'];
+/** A server of the user's own with the page: tables in a restaurant. */
+export const inspectedExample = ['--import', 'tsx', here('../../examples/inspecting/server.ts')];
+
+export interface Inspected {
+  readonly server: ServerProcess;
+  readonly url: string;
+}
+
+/** Starts it, and waits for the address on its stderr. */
+export async function inspected(args: readonly string[]): Promise<Inspected> {
+  const server = launch(args);
+  const address = /http:\/\/127\.0\.0\.1:\d+\/\S+\//;
+  const url = await new Promise<string>((resolve, reject) => {
+    const look = () => {
+      const found = address.exec(server.stderr)?.[0];
+      if (found !== undefined) resolve(found);
+    };
+    server.child.stderr.on('data', look);
+    void server.exit.then(() => reject(new Error(`It ended: ${server.stderr}`)));
+  });
+  return { server, url };
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  /** What the page asked of others, and what it complained of. */
+  readonly faults: readonly string[];
+}
+
+/** Opens the page, and waits until it is live. */
+export async function open(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenPage> {
+  const context = await browser.newContext(options);
+  const { origin } = new URL(url);
+  const faults: string[] = [];
+  await context.route('**', (route) => {
+    const wanted = route.request().url();
+    if (wanted.startsWith(origin)) return route.continue();
+    faults.push(`asked for ${wanted}`);
+    return route.abort();
+  });
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  await page.goto(url);
+  await page.locator('#connection[data-connection=live]').waitFor();
+  return { page, faults };
+}

@@ -1,0 +1,107 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { serveLoopback } from '../../src/inspect/loopback-server.ts';
+import type { LoopbackServer } from '../../src/inspect/loopback-server.ts';
+
+describe('the server of a page', () => {
+  let server: LoopbackServer;
+  let url: URL;
+  beforeEach(async () => {
+    server = await serveLoopback(0, (path, _request, response) => response.end(`path:${path}`));
+    url = new URL(server.url);
+  });
+  afterEach(() => server.close());
+
+  interface Answer {
+    readonly status: number | undefined;
+    readonly text: string;
+    readonly headers: NodeJS.Dict<string | string[]>;
+  }
+
+  /** `fetch` would not send another Host. */
+  const ask = (
+    path: string,
+    headers: { readonly [name: string]: string } = {},
+    method = 'GET',
+  ): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port: url.port, path, method, headers }, (got) => {
+        let text = '';
+        got.on('data', (chunk) => (text += String(chunk)));
+        got.on('end', () => resolve({ status: got.statusCode, text, headers: got.headers }));
+      });
+      sent.on('error', reject).end();
+    });
+
+  test('answers who has the whole address', async () => {
+    const { status, text, headers } = await ask(`${url.pathname}page.js?x=1`);
+    expect([status, text]).toEqual([200, 'path:page.js']);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers['referrer-policy']).toBe('no-referrer');
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+  });
+
+  test('answers to localhost too, and to its own origin', async () => {
+    const host = `localhost:${url.port}`;
+    expect((await ask(url.pathname, { host, origin: `http://${host}` })).status).toBe(200);
+  });
+
+  test.each([
+    ['another host', { host: 'attacker.example' }, 421],
+    ['another port', { host: '127.0.0.1:1' }, 421],
+    ['a host without a port', { host: '127.0.0.1' }, 421],
+    ['a host that only begins so', { host: '127.0.0.1.attacker.example' }, 421],
+    ['another origin', { origin: 'https://attacker.example' }, 403],
+    ['an origin that is none', { origin: 'null' }, 403],
+    ['the same name under https', { origin: 'https://127.0.0.1' }, 403],
+  ])('refuses %s, whatever token it has', async (_, headers, expected) => {
+    const { status, text } = await ask(url.pathname, headers);
+    expect(status).toBe(expected);
+    expect(text).not.toContain('path:');
+  });
+
+  test.each(['/', '/wrong/', '/page.js', '//', '/?token'])(
+    'refuses %s, without its token',
+    async (path) => {
+      const { status, text } = await ask(path);
+      expect(status).toBe(403);
+      expect(text).toContain('with its token');
+    },
+  );
+
+  test('refuses a part of the token, and more than it', async () => {
+    const token = url.pathname.slice(1, -1);
+    expect((await ask(`/${token.slice(0, -1)}/`)).status).toBe(403);
+    expect((await ask(`/${token}a/`)).status).toBe(403);
+    expect(token).toMatch(/^[\w-]{32}$/);
+  });
+
+  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('does nothing on %s', async (method) => {
+    expect((await ask(url.pathname, {}, method)).status).toBe(405);
+  });
+
+  test('has another token each time, and listens on this machine alone', async () => {
+    const other = await serveLoopback(0, () => {});
+    expect(new URL(other.url).pathname).not.toBe(url.pathname);
+    expect(new URL(other.url).hostname).toBe('127.0.0.1');
+    await other.close();
+  });
+
+  test('says that a port is taken', async () => {
+    await expect(serveLoopback(Number(url.port), () => {})).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
+  });
+
+  test('ends the connections of those who look when it is closed', async () => {
+    const socket = connect(Number(url.port), '127.0.0.1');
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await server.close();
+    await ended;
+  });
+});

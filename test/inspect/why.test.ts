@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { connect, gate } from 'mcp-actors/testing';
+import { whyOf } from '../../src/inspect/why.ts';
+
+describe('why a session does what it does', () => {
+  const server = createMcpServer({ name: 'asked', version: '1' });
+
+  test('it waits for the handshake', () => {
+    const dump = { ...idle, state: 'uninitialized', ageMs: 1200 };
+    expect(whyOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
+    expect(whyOf({ ...idle, state: 'negotiated' }).sentence).toContain('notifications/initialized');
+  });
+
+  test('nothing is pending', async () => {
+    await using client = await connect(server);
+    const { mood, sentence } = whyOf(client.session.dump());
+    expect([mood, sentence]).toEqual(['idle', expect.stringContaining('Nothing is pending')]);
+  });
+
+  test('it works, and on what', async () => {
+    const door = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits',
+      handler: async () => {
+        await door.pass();
+        return '';
+      },
+    });
+    await using client = await connect(createMcpServer({ name: 'a', version: '1', tools: [wait] }));
+    const calls = [client.callTool('wait'), client.callTool('wait')];
+    await door.arrived(2);
+    expect(whyOf(client.session.dump()).sentence).toBe(
+      'Working on 2 requests; longest on tools/call wait.',
+    );
+    door.release();
+    await Promise.all(calls);
+  });
+
+  test('it waits for an answer: the one that has been owed for longest', () => {
+    const pending = [
+      { id: 's-1', method: 'sampling/createMessage', ageMs: 10, leftMs: 90 },
+      { id: 's-2', method: 'elicitation/create', ageMs: 40, leftMs: 60 },
+    ];
+    const queues = { ...idle.queues, pending: { count: 2, max: 10 } };
+    expect(whyOf({ ...idle, pending, queues })).toEqual({
+      mood: 'waiting',
+      sentence:
+        'Waiting for the client to answer 2 requests: sampling/createMessage, elicitation/create.',
+      ageMs: 40,
+      leftMs: 60,
+    });
+  });
+
+  test('the client does not read, whatever else is pending', () => {
+    const queues = { ...idle.queues, holds: ['output'] };
+    expect(whyOf({ ...idle, queues }).sentence).toContain('does not read');
+  });
+
+  test('it ends', () => {
+    expect(whyOf({ ...idle, state: 'draining.flushing' }).mood).toBe('ended');
+    expect(whyOf({ ...idle, state: 'closed' }).sentence).toBe('The session is over.');
+  });
+
+  const none = { count: 0, max: 10 };
+  const idle = {
+    id: 'a',
+    state: 'rootsKnown',
+    ageMs: 0,
+    quietMs: 0,
+    actors: [],
+    roots: { state: 'undeclared', list: [] },
+    calls: [],
+    pending: [],
+    tasks: [],
+    queues: {
+      running: none,
+      waiting: none,
+      pending: none,
+      outboundBytes: none,
+      tasks: none,
+      holds: [],
+    },
+  };
+});
