@@ -38,8 +38,8 @@ export interface PendingRequest {
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
-  /** Whose it is: what `relatedTo` of the request says. */
-  readonly request: Pick<ClientRequest, 'relatedTo'>;
+  /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
+  readonly request: Pick<ClientRequest, 'relatedTo' | 'meta'>;
 }
 
 class Pending extends Expiring implements PendingRequest {

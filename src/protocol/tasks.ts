@@ -29,9 +29,18 @@ export interface Task {
   readonly pollInterval: number;
 }
 
+const relatedTaskKey = 'io.modelcontextprotocol/related-task';
+
 /** The `_meta` of what belongs to a task. */
 export function relatedTask(taskId: string): JsonObject {
-  return { 'io.modelcontextprotocol/related-task': { taskId } };
+  return { [relatedTaskKey]: { taskId } };
+}
+
+/** The task that something belongs to, by its `_meta`; undefined where it is none's. */
+export function relatedTaskId(meta: JsonObject | undefined): string | undefined {
+  const related = meta?.[relatedTaskKey];
+  const taskId = isJsonObject(related) ? related['taskId'] : undefined;
+  return typeof taskId === 'string' ? taskId : undefined;
 }
 
 export type TaskReading =

@@ -7,6 +7,7 @@ import type { SessionContext } from '../machines/session.machine.ts';
 import type { RootsStatus } from '../machines/roots.machine.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { Root } from '../protocol/roots.ts';
+import { relatedTaskId } from '../protocol/tasks.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { KeptTask } from './features/kept-task.ts';
 import type { Limits } from './limits.ts';
@@ -67,7 +68,7 @@ export interface ActorDump {
 export interface CallDump {
   readonly id: RequestId;
   readonly method: string;
-  /** Of the tool or prompt, or the resource's URI. */
+  /** Of the tool or prompt, or the resource's URI, or the task's id. */
   readonly subject?: string;
   readonly state: CallState;
   readonly ageMs: number;
@@ -80,11 +81,15 @@ export interface CallDump {
 export interface PendingDump {
   readonly id: RequestId;
   readonly method: string;
+  /** `held` until the client has said `notifications/initialized`: it does not know of the request yet. */
+  readonly state: 'held' | 'sent';
   readonly ageMs: number;
   /** Until it is given up. */
   readonly leftMs: number;
   /** The client's request on whose behalf it was sent. */
   readonly relatedTo?: RequestId;
+  /** The task on whose behalf it was sent. */
+  readonly taskId?: string;
 }
 
 interface Level {
@@ -149,7 +154,7 @@ export function dumpSession(source: DumpSource): SessionDump {
       list: report?.roots ?? [],
     },
     calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now)),
-    pending: pending.map((request) => dumpPending(request, now)),
+    pending: pending.map((request) => dumpPending(request, source)),
     tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
     queues: {
       running: { count: router?.running ?? 0, max: limits.maxRunning },
@@ -181,7 +186,7 @@ function dumpActor(actor: AnyActorRef): ActorDump {
 
 function dumpCall(call: Call, now: number): CallDump {
   const { id, method, params, state, receivedAt, openQuestions, task } = call;
-  const subject = params?.['name'] ?? params?.['uri'];
+  const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
     id,
     method,
@@ -195,14 +200,17 @@ function dumpCall(call: Call, now: number): CallDump {
 
 function dumpPending(
   { id, method, sentAt, dueAt, request }: PendingRequest,
-  now: number,
+  { value, now }: Pick<DumpSource, 'value' | 'now'>,
 ): PendingDump {
-  const { relatedTo } = request;
+  const { relatedTo, meta } = request;
+  const taskId = relatedTaskId(meta);
   return {
     id,
     method,
+    state: value === 'uninitialized' || value === 'negotiated' ? 'held' : 'sent',
     ageMs: Math.round(now - sentAt),
     leftMs: Math.round(dueAt - now),
     ...(relatedTo === undefined ? {} : { relatedTo }),
+    ...(taskId === undefined ? {} : { taskId }),
   };
 }

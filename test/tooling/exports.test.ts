@@ -31,6 +31,8 @@ describe('the public names', () => {
         defineResource
         defineResourceTemplate
         defineTool
+        describeDump
+        explainDump
         fromSdkTransport
         keepaliveMachine
         logLevels

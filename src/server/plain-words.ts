@@ -1,0 +1,41 @@
+/** Quantities and names in the words of a text for people. */
+
+/** Names and states that others chose may be long, and may hold what a terminal would obey. */
+const maxNameLength = 120;
+
+/** `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
+export function timeInWords(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return withRest(minutes, 'min', seconds % 60, 's');
+  return withRest(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+}
+
+/** `17 B`, `4 KiB`, `16.5 MiB`. */
+export function sizeInWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const [unit, factor] = bytes < 1024 ** 2 ? ['KiB', 1024] : ['MiB', 1024 ** 2];
+  return `${Math.round((bytes / factor) * 10) / 10} ${unit}`;
+}
+
+/** `1 request`, `3 requests`. */
+export function countInWords(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A name that somebody else chose, on one line and of bounded length. */
+export function nameInWords(name: unknown): string {
+  const text = String(name);
+  const head = text.slice(0, maxNameLength);
+  const plain = head.replaceAll(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+  return text.length > maxNameLength ? `${plain}…` : plain;
+}
+
+function withRest(whole: number, unit: string, rest: number, restUnit: string): string {
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${restUnit}`;
+}

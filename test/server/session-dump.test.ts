@@ -1,0 +1,304 @@
+import { describeDump } from 'mcp-actors';
+import { gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { asking } from '../contract/asking.ts';
+import { operate, operateWarm, serve, tool } from '../contract/serving.ts';
+import { begin, held } from '../contract/task-serving.ts';
+
+/** What stands under "Why nothing goes on". */
+function causes(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => (line.startsWith('  - ') ? [line.slice(4)] : []));
+}
+
+/** A session whose tool waits for a person's answer; the call is request 7. */
+async function asked() {
+  const search = tool('search', async (_, context) => {
+    const schema = { type: 'object', properties: { where: { type: 'string' } } } as const;
+    return (await context.elicit({ message: 'Where?', schema })).action;
+  });
+  const capabilities = { elicitation: {} };
+  const serving = await operateWarm({ tools: [search] }, { capabilities });
+  serving.peer.send(toolCall(7, 'search'));
+  return { ...serving, question: await serving.peer.request('elicitation/create') };
+}
+
+describe('a dump says of a session', () => {
+  test('that the client has not introduced itself', async () => {
+    const { session, clock } = serve({});
+    clock.increment(12_000);
+    const dump = session.dump();
+    expect(dump).toMatchObject({ state: 'uninitialized', ageMs: 12_000, quietMs: 12_000 });
+    expect(dump).not.toHaveProperty('client');
+    expect(dump.roots).toEqual({ state: 'unasked', list: [] });
+    expect(causes(describeDump(dump))).toEqual([
+      'The client has not sent initialize, 12 s after the start',
+    ]);
+  });
+
+  test('who the client is, which actors there are, and that nothing is pending', async () => {
+    const { session, clock } = await operate({}, { capabilities: { sampling: {} } });
+    clock.increment(90_000);
+    const dump = session.dump();
+    expect(dump.client).toMatchObject({ revision: '2025-11-25', capabilities: { sampling: {} } });
+    expect(dump.actors).toContainEqual({
+      id: 'keepalive',
+      kind: 'machine',
+      status: 'active',
+      state: 'off',
+    });
+    expect(dump.actors).toContainEqual({ id: 'router', kind: 'actor', status: 'active' });
+    expect(causes(describeDump(dump))).toEqual([
+      'Nothing is pending: the session waits for the client, last heard 1 min 30 s ago',
+    ]);
+  });
+
+  test('which call waits for which answer, since when and until when', async () => {
+    const { session, clock, question } = await asked();
+    clock.increment(42_000);
+    const dump = session.dump();
+    expect(dump.calls).toEqual([
+      {
+        id: 7,
+        method: 'tools/call',
+        subject: 'search',
+        state: 'parked',
+        ageMs: 42_000,
+        openQuestions: 1,
+      },
+    ]);
+    expect(dump.pending).toEqual([
+      {
+        id: question.id,
+        method: 'elicitation/create',
+        state: 'sent',
+        ageMs: 42_000,
+        leftMs: 558_000,
+        relatedTo: 7,
+      },
+    ]);
+    expect(dump.queues).toMatchObject({ running: { count: 0 }, pending: { count: 1, max: 1024 } });
+    expect(causes(describeDump(dump))).toEqual([
+      "tools/call 7 (search) waits for the client's answer to elicitation/create, asked 42 s ago, given up in 9 min 18 s",
+    ]);
+  });
+
+  test('that progress moves the deadline, not the age', async () => {
+    const { ask } = asking();
+    const limits = { requestTimeoutMs: 60_000 };
+    const { session, clock, peer } = await operateWarm({ tools: [ask] }, { limits });
+    peer.send(toolCall(7, 'ask', { method: 'custom/question', options: { progress: true } }));
+    const { id } = await peer.request('custom/question');
+    clock.increment(50_000);
+    // A request's own id is its progress token.
+    peer.send(progressed(id, 1));
+    await turn();
+    expect(session.dump().pending[0]).toMatchObject({ ageMs: 50_000, leftMs: 60_000 });
+  });
+
+  test('what a call has to ask that may not be asked yet', async () => {
+    const { ask } = asking();
+    const { peer, session, clock } = serve({ tools: [ask] });
+    peer.send(
+      request('hello', 'initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        clientInfo: { name: 'slow', version: '1' },
+      }),
+    );
+    await peer.response('hello');
+    peer.send(toolCall(1, 'ask', { method: 'custom/question' }));
+    await expect.poll(() => session.dump().pending).toHaveLength(1);
+    clock.increment(3000);
+    const dump = session.dump();
+    expect(dump.state).toBe('negotiated');
+    expect(dump.pending).toMatchObject([{ state: 'held', relatedTo: 1, ageMs: 3000 }]);
+    expect(causes(describeDump(dump))).toEqual([
+      'The client has not sent notifications/initialized, last heard 3 s ago; until it has, nothing may be asked of it',
+      'tools/call 1 (ask) has custom/question to ask, held for 3 s until the client sends notifications/initialized, given up in 57 s',
+    ]);
+  });
+
+  test('what runs, and what waits for a place', async () => {
+    const door = gate();
+    const slow = tool('slow', async (_, { signal }) => {
+      await door.pass(signal);
+      return 'done';
+    });
+    const limits = { maxRunning: 1 };
+    const { peer, session, clock } = await operateWarm({ tools: [slow] }, { limits });
+    peer.send(toolCall(1, 'slow'));
+    await door.arrived();
+    clock.increment(5000);
+    peer.send(toolCall('b', 'slow'));
+    await turn();
+    clock.increment(7000);
+    const dump = session.dump();
+    expect(dump.calls).toMatchObject([
+      { id: 1, state: 'running', ageMs: 12_000 },
+      { id: 'b', state: 'waiting', ageMs: 7000 },
+    ]);
+    expect(dump.queues).toMatchObject({
+      running: { count: 1, max: 1 },
+      waiting: { count: 1, max: 1024 },
+      holds: [],
+    });
+    expect(causes(describeDump(dump))).toEqual([
+      '1 of 1 requests run; the longest, tools/call 1 (slow), for 12 s; 1 waits for a place',
+      'tools/call 1 (slow) has run for 12 s and asks nothing of the client: its handler is at work',
+    ]);
+    door.release();
+    await peer.response('b');
+  });
+
+  test('that requests wait while what a handler needs is loaded', async () => {
+    const { peer, session } = await operate({ tools: [tool('first', () => 'done')] });
+    peer.send(toolCall(1, 'first'));
+    // The call comes at once, its handler's validator does not.
+    await expect.poll(() => session.dump().calls).toHaveLength(1);
+    const dump = session.dump();
+    expect(dump.queues.holds).toEqual(['preparation']);
+    expect(causes(describeDump(dump))).toEqual([
+      '1 request waits while what a handler needs is loaded',
+    ]);
+    await peer.response(1);
+    expect(session.dump().queues.holds).toEqual([]);
+  });
+
+  test('that the client does not read', async () => {
+    const limits = { maxOutboundBytes: 100_000 };
+    const write = tool('write', () => 'x'.repeat(60_000));
+    const { peer, wire, session, facts } = await operateWarm({ tools: [write] }, { limits });
+    wire.stopReading();
+    for (let n = 0; facts.of('output.blocked').length === 0; n++) {
+      expect(n).toBeLessThan(10);
+      peer.send(toolCall(n, 'write'));
+      await turn();
+    }
+    const dump = session.dump();
+    expect(dump.queues.holds).toEqual(['output']);
+    expect(dump.queues.outboundBytes.count).toBeGreaterThan(100_000);
+    expect(causes(describeDump(dump))).toEqual([
+      expect.stringMatching(
+        /^The client does not read: 1\d\d(\.\d)? KiB wait for it, and no request is started/,
+      ),
+    ]);
+  });
+
+  test('where the roots stand', async () => {
+    const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
+    const question = await peer.request('roots/list');
+    clock.increment(3000);
+    expect(session.dump().roots.state).toBe('querying.fresh');
+    expect(causes(describeDump(session.dump()))).toEqual([
+      'The client has not answered roots/list, asked 3 s ago, given up in 2 s; what needs the roots waits for it',
+    ]);
+    peer.answer(question, { roots: [{ uri: 'file:///work' }] });
+    await peer.quiet();
+    expect(session.dump()).toMatchObject({
+      state: 'rootsKnown',
+      roots: {
+        state: 'known',
+        status: 'known',
+        settled: true,
+        generation: 1,
+        list: [{ uri: 'file:///work' }],
+      },
+    });
+    expect(describeDump(session.dump())).toContain(
+      'Roots: known, known, 1 in the list\n  file:///work',
+    );
+  });
+
+  test('that the roots could not be had, and why', async () => {
+    const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
+    await peer.request('roots/list');
+    clock.increment(5000);
+    await peer.quiet();
+    expect(session.dump().roots).toMatchObject({ state: 'retrying', status: 'failed' });
+    expect(causes(describeDump(session.dump()))).toEqual([
+      expect.stringMatching(/^The roots are not known: .*roots\/list.* within 5000 ms/),
+    ]);
+  });
+
+  test('which task runs, and who waits for it', async () => {
+    const { door, hold } = held();
+    const { peer, session } = await operateWarm({ tools: [hold] });
+    const { taskId } = await begin(peer, 'hold');
+    await door.arrived();
+    peer.send(request(9, 'tasks/result', { taskId }));
+    await turn();
+    const dump = session.dump();
+    expect(dump.tasks).toMatchObject([{ taskId, status: 'working', waiters: 1 }]);
+    expect(dump.queues.tasks).toEqual({ count: 1, max: 64 });
+    expect(dump.calls).toContainEqual(expect.objectContaining({ taskId, state: 'running' }));
+    expect(dump.calls).toContainEqual(
+      expect.objectContaining({ id: 9, subject: taskId, state: 'parked', openQuestions: 0 }),
+    );
+    expect(causes(describeDump(dump))).toEqual([
+      expect.stringContaining(`tasks/result 9 (${taskId}) has waited `),
+      expect.stringMatching(`^The task ${taskId}, begun by tools/call .* \\(hold\\), has run for `),
+    ]);
+    door.release();
+    await peer.response(9);
+  });
+
+  test('what a task waits for', async () => {
+    const { ask } = asking();
+    const { peer, session } = await operateWarm({ tools: [{ ...ask, taskSupport: 'optional' }] });
+    const { taskId } = await begin(peer, 'ask', { arguments: { method: 'custom/question' } });
+    await peer.request('custom/question');
+    const dump = session.dump();
+    expect(dump.pending).toMatchObject([{ method: 'custom/question', taskId }]);
+    expect(dump.tasks).toMatchObject([{ status: 'input_required' }]);
+    expect(causes(describeDump(dump))).toEqual([
+      expect.stringMatching(
+        `^The task ${taskId}, begun by .* waits for the client's answer to custom/question`,
+      ),
+    ]);
+  });
+
+  test('that it is ending, and what it still waits for', async () => {
+    const door = gate();
+    const { peer, session } = await operateWarm({ tools: [tool('stubborn', () => door.pass())] });
+    peer.send(toolCall(1, 'stubborn'));
+    await door.arrived();
+    session.shutdown('a test');
+    const dump = session.dump();
+    expect(dump.state).toBe('draining.settling');
+    expect(causes(describeDump(dump))[0]).toBe(
+      'The session is ending: 1 request may still end by itself, then it closes',
+    );
+    door.release();
+    await session.closed;
+    expect(causes(describeDump(session.dump()))).toEqual(['The session has ended']);
+  });
+});
+
+describe('a described dump', () => {
+  test('is the same as JSON', async () => {
+    const { session } = await asked();
+    const dump = session.dump();
+    expect(JSON.parse(JSON.stringify(dump))).toEqual(dump);
+  });
+
+  test('holds nothing that a terminal would obey, whatever the client calls itself', async () => {
+    const { peer, session } = serve({});
+    const clientInfo = { name: '\u001b]0;owned\u0007\r\nfake', version: 'x'.repeat(1000) };
+    await peer.handshake({ clientInfo });
+    const text = describeDump(session.dump());
+    expect(text).not.toMatch(/[^\P{Cc}\n]/u);
+    expect(text).toContain('Client: \\u{1b}]0;owned\\u{7}\\u{d}\\u{a}fake xxx');
+    expect(text.length).toBeLessThan(2000);
+  });
+
+  test('stays short where the client answers nothing of a thousand questions', async () => {
+    const { ask } = asking();
+    const { peer, session } = await operateWarm({ tools: [ask] });
+    for (let n = 0; n < 1000; n++) peer.send(toolCall(n, 'ask', { method: 'custom/question' }));
+    await expect.poll(() => session.dump().pending).toHaveLength(1000);
+    const text = describeDump(session.dump());
+    expect(causes(text)).toHaveLength(21);
+    expect(causes(text).at(-1)).toBe('… and 980 more like these');
+    expect(text.split('\n').length).toBeLessThan(150);
+  });
+});
