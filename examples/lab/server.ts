@@ -3,7 +3,7 @@
  *
  *     npx tsx examples/lab/server.ts
  */
-import { createMcpServer, stdio } from 'mcp-actors';
+import { createMcpServer, describeDump, stdio } from 'mcp-actors';
 import { ask } from './ask.ts';
 import { echo, listRoots, slow } from './tools.ts';
 
@@ -17,6 +17,8 @@ const session = createMcpServer({
 
 process.once('SIGINT', () => session.shutdown('SIGINT'));
 process.once('SIGTERM', () => session.shutdown('SIGTERM'));
+// Why does it not go on? kill -USR2 PID
+process.on('SIGUSR2', () => console.error(describeDump(session.dump())));
 
 const { kind } = await session.closed;
 process.exit(kind === 'failure' ? 1 : 0);

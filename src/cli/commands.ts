@@ -31,6 +31,11 @@ export const commands = {
     summary: "Print a machine's chart.",
     load: () => import('./diagram.ts'),
   },
+  doctor: {
+    usage: '[PID...]',
+    summary: 'Say what running servers wait for.',
+    load: () => import('./doctor.ts'),
+  },
 } as const satisfies { readonly [name: string]: Entry };
 
 export type CommandName = keyof typeof commands;

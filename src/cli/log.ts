@@ -15,6 +15,8 @@ export type CommandFactName =
   | 'process.failed'
   /** The session did not end within its drain time; the process ends without it. */
   | 'process.abandoned'
+  /** A signal has asked what is pending, and could not be answered. */
+  | 'dump.failed'
   /** Facts of one name that the rate limit kept back. */
   | 'log.suppressed'
   /** Lines that the sink could not take. */

@@ -9,10 +9,12 @@ import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-serve
 import type { ServeInvocation } from './arguments.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { openInspector } from './inspector.ts';
+import { dumpOnSignal } from './dump-signal.ts';
 import { createLog } from './log.ts';
 import type { Log } from './log.ts';
 import { humanForm, jsonForm } from './log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
+import type { LogSink } from './log-sink.ts';
 import { endWithProcess } from './process-end.ts';
 import { packageVersion } from './version.ts';
 
@@ -28,7 +30,13 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
   const directories = checkDirectories(invocation.directories, cwd);
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;
-  const log = openLog(invocation, () => session && stateName(session.actor.getSnapshot().value));
+  // Made in any case: it keeps a stderr that breaks from ending the process, whoever writes to it.
+  const stderr = streamSink(process.stderr);
+  const log = openLog(
+    invocation,
+    stderr,
+    () => session && stateName(session.actor.getSnapshot().value),
+  );
 
   const workspace = workspaceServer({
     directories,
@@ -50,6 +58,8 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     },
   });
   const end = endWithProcess(session, log, limits.drainTimeoutMs);
+  const { dump } = session;
+  dumpOnSignal({ dumps: () => [dump()], stderr, log });
   if (process.stdin.isTTY) await greet(script, directories);
 
   const cause = await session.closed;
@@ -67,9 +77,11 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
   return end.exitCode(cause);
 }
 
-function openLog({ logLevel, logFile }: ServeInvocation, state: () => string | undefined): Log {
-  // Made in any case: it keeps a stderr that breaks from ending the process, whoever writes to it.
-  const stderr = streamSink(process.stderr);
+function openLog(
+  { logLevel, logFile }: ServeInvocation,
+  stderr: LogSink,
+  state: () => string | undefined,
+): Log {
   if (logFile !== undefined) {
     return createLog({ level: logLevel, form: jsonForm, sink: fileSink(logFile), state });
   }

@@ -1,0 +1,98 @@
+/** `mcp-actors doctor`: asks the processes that serve what they wait for. */
+import type { Command } from './commands.ts';
+import { ask, notServing } from './doctor/ask.ts';
+import type { Outcome } from './doctor/ask.ts';
+import { servingProcess, servingProcesses } from './doctor/process-table.ts';
+import { optionsText } from './help.ts';
+import type { OptionTable } from './option.ts';
+import { parseOptions, switchIn } from './parse-options.ts';
+import { print } from './print.ts';
+import { UsageError } from './usage-error.ts';
+
+const defaultTimeoutMs = 2000;
+
+const options = {
+  json: {
+    kind: 'switch',
+    help: 'Print a JSON array instead: one object for each session, with its pid.',
+  },
+  timeout: {
+    kind: 'duration',
+    bounds: { min: 1, max: 600_000 },
+    default: defaultTimeoutMs,
+    help: 'How long a process may take to answer.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors doctor [options] [PID...]
+
+Asks processes that serve what they wait for: which requests are pending and since
+when, which state, how full the queues are, and in plain words why nothing goes on.
+Without a PID, every mcp-actors of yours that serves on this machine.
+
+The same without this command: kill -USR2 PID writes it to the process's stderr.
+Windows has no such signal, and thereby no doctor.
+
+Options:
+${optionsText(options)}
+
+Exit status: 0 once every process that was asked has answered; 1 where there is none,
+or one does not answer; 2 where the command was called wrongly.
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const line = { command: 'mcp-actors doctor', args };
+    if (switchIn(options, line, 'help')) {
+      await print(process.stdout, help);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(options, line);
+    const wanted = positionals.map(readPid);
+    if (process.platform === 'win32') {
+      return complain([
+        'Windows has no SIGUSR2, by which a process is asked. Serve with --inspect',
+      ]);
+    }
+    const pids = wanted.length > 0 ? wanted : everyProcess();
+    if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
+    const outcomes = await Promise.all(
+      pids.map((pid) => question(pid, values.timeout ?? defaultTimeoutMs)),
+    );
+    const answers = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.answer] : []));
+    if (values.json) {
+      const sessions = answers.flatMap(({ pid, version, sessions: of }) =>
+        of.map((session) => ({ pid, version, ...session })),
+      );
+      await print(process.stdout, `${JSON.stringify(sessions, undefined, 2)}\n`);
+    } else {
+      await print(process.stdout, answers.map(({ text }) => text).join('\n'));
+    }
+    return complain(outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem])));
+  },
+};
+
+/** Those that listen; where none does, the others, so that it is said of them. */
+function everyProcess(): readonly number[] {
+  const found = servingProcesses();
+  const listening = found.filter(({ listens }) => listens);
+  return (listening.length > 0 ? listening : found).map(({ pid }) => pid);
+}
+
+function readPid(text: string): number {
+  const pid = Number(text);
+  if (/^\d+$/.test(text) && pid > 0 && Number.isSafeInteger(pid)) return pid;
+  throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is none`);
+}
+
+async function question(pid: number, timeoutMs: number): Promise<Outcome> {
+  if (!servingProcess(pid)) return { ok: false, problem: notServing(pid) };
+  return ask(pid, timeoutMs);
+}
+
+/** Gives the exit code. */
+async function complain(problems: readonly string[]): Promise<number> {
+  for (const problem of problems) await print(process.stderr, `mcp-actors doctor: ${problem}\n`);
+  return problems.length === 0 ? 0 : 1;
+}

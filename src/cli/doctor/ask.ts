@@ -1,0 +1,131 @@
+/** The doctor's side: asks one process what it waits for. */
+import { randomBytes } from 'node:crypto';
+import { rmSync, rmdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { exchangeDirectory, openExchange, socketPath } from './exchange.ts';
+import type { Answer } from './exchange.ts';
+import { servingProcess } from './process-table.ts';
+import type { ServingProcess } from './process-table.ts';
+
+/** Far more than every limit of a session's together makes. */
+const maxAnswerLength = 64 * 1024 ** 2;
+
+export type Outcome =
+  | { readonly ok: true; readonly answer: Answer }
+  /** Why there is no answer, and what that tells. */
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Asks a process of this user's.
+ *
+ * @throws {Error} the place where the answer would come is not this user's alone
+ */
+export async function ask(
+  pid: number,
+  timeoutMs: number,
+  directory: string = exchangeDirectory(),
+): Promise<Outcome> {
+  const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
+  const server = createServer();
+  await listen(server, directory, path);
+  try {
+    const answered = nextAnswer(server, pid, timeoutMs);
+    // Looked at right before the signal: a pid may have become another process's.
+    const found = servingProcess(pid);
+    if (!found) return { ok: false, problem: notServing(pid) };
+    if (!found.listens) return { ok: false, problem: notListening(pid) };
+    process.kill(pid, 'SIGUSR2');
+    return (await answered) ?? { ok: false, problem: silence(pid, timeoutMs) };
+  } finally {
+    server.close();
+    rmSync(path, { force: true });
+    leave(directory);
+  }
+}
+
+/** Says of a process that it is no `mcp-actors serve`. */
+export function notServing(pid: number): string {
+  return `Process ${pid} is no mcp-actors of yours that serves. Without a PID, doctor finds those that are`;
+}
+
+function notListening(pid: number): string {
+  return `Process ${pid} does not listen for SIGUSR2, which would end it: it is just starting (try again), or of an older version`;
+}
+
+async function listen(server: Server, directory: string, path: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    openExchange(directory);
+    try {
+      return await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(path, resolve);
+      });
+    } catch (error) {
+      // Another doctor that has just finished has removed the empty directory.
+      if (attempt === 3 || !/ENOENT|EACCES/.test(String(error))) throw error;
+    }
+  }
+}
+
+/** The process's answer; undefined where none comes in time. */
+function nextAnswer(server: Server, pid: number, timeoutMs: number): Promise<Outcome | undefined> {
+  return new Promise((resolve) => {
+    const sockets = new Set<Socket>();
+    const finish = (outcome: Outcome | undefined) => {
+      clearTimeout(timer);
+      for (const socket of sockets) socket.destroy();
+      resolve(outcome);
+    };
+    const timer = setTimeout(finish, timeoutMs, undefined);
+    server.on('close', () => finish(undefined));
+    server.on('connection', (socket) => {
+      sockets.add(socket);
+      let text = '';
+      socket.setEncoding('utf8');
+      socket.on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > maxAnswerLength) finish({ ok: false, problem: unreadable(pid) });
+      });
+      socket.on('end', () => finish(read(text, pid)));
+      // What was cut off is read as far as it came, and found unreadable.
+      socket.on('error', () => finish(read(text, pid)));
+    });
+  });
+}
+
+function read(text: string, pid: number): Outcome {
+  try {
+    const answer = JSON.parse(text) as Answer;
+    if (answer.pid === pid && Array.isArray(answer.sessions)) return { ok: true, answer };
+  } catch {
+    // Said below, as for JSON of another shape.
+  }
+  return { ok: false, problem: unreadable(pid) };
+}
+
+function unreadable(pid: number): string {
+  return `The answer of process ${pid} cannot be read: it is of another version, perhaps`;
+}
+
+function silence(pid: number, timeoutMs: number): string {
+  const found: ServingProcess | undefined = servingProcess(pid);
+  if (!found) return `Process ${pid} has ended instead of answering`;
+  const head = `Process ${pid} has not answered within ${timeoutMs} ms: `;
+  switch (found.activity) {
+    case 'T':
+      return `${head}it is stopped; kill -CONT ${pid} lets it go on`;
+    case 'R':
+      return `${head}its event loop is busy, most likely with a handler that computes without a pause. It answers on its stderr once it is free`;
+    default:
+      return `${head}its event loop is blocked. It answers on its stderr once it is free`;
+  }
+}
+
+/** Leaves no directory behind, unless another doctor is at work in it. */
+function leave(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Not empty, or gone already.
+  }
+}

@@ -1,0 +1,192 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMcpServer, memory } from 'mcp-actors';
+import type { SessionDump } from 'mcp-actors';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { answerSignal } from '../../src/cli/doctor/answer.ts';
+import { ask } from '../../src/cli/doctor/ask.ts';
+import { isPrivate, openExchange, socketPath } from '../../src/cli/doctor/exchange.ts';
+import { serveArguments } from '../../src/cli/doctor/node-script.ts';
+import { secondsOf } from '../../src/cli/doctor/process-table.ts';
+import { command } from '../../src/cli/doctor.ts';
+import { dumpOnSignal } from '../../src/cli/dump-signal.ts';
+
+let base: string;
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+  mkdirSync(join(base, 'project'));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+
+/** A directory that others may look into. */
+function open(name: string): string {
+  const directory = join(base, name);
+  mkdirSync(directory);
+  chmodSync(directory, 0o755);
+  return directory;
+}
+
+function dump(change: Partial<SessionDump> = {}): SessionDump {
+  const session = createMcpServer({ name: 'under-test', version: '1' }).listen(memory().transport);
+  onTestFinished(() => session[Symbol.asyncDispose]());
+  return { ...session.dump(), ...change };
+}
+
+/** Collects what is written. */
+function written() {
+  const texts: string[] = [];
+  return { texts, sink: { write: (text: string) => texts.push(text) > 0 } };
+}
+
+describe('the directory where the doctor and a process meet', () => {
+  test('is made for its user alone', () => {
+    const directory = join(base, 'made');
+    openExchange(directory);
+    expect(isPrivate(directory)).toBe(true);
+    openExchange(directory);
+  });
+
+  test('is not used where others may look into it, and the doctor says so', async () => {
+    const directory = open('shared');
+    expect(isPrivate(directory)).toBe(false);
+    await expect(ask(process.pid, 100, directory)).rejects.toThrow(
+      /shared is not a directory that is yours alone .* SIGUSR2/,
+    );
+    expect(existsSync(directory)).toBe(true);
+  });
+
+  test('is not used where it is a link, or a file', () => {
+    const [link, file] = [join(base, 'link'), join(base, 'file')];
+    openExchange(join(base, 'target'));
+    symlinkSync(join(base, 'target'), link);
+    writeFileSync(file, '');
+    for (const path of [link, file]) {
+      expect(isPrivate(path)).toBe(false);
+      expect(() => openExchange(path)).toThrow(path);
+    }
+  });
+
+  test('gives a process no question where others could have put it', async () => {
+    const directory = open('planted');
+    writeFileSync(socketPath(directory, process.pid, 'planted'), '');
+    const { texts, sink } = written();
+    await answerSignal([dump()], sink, directory);
+    expect(texts).toHaveLength(1);
+    expect(existsSync(socketPath(directory, process.pid, 'planted'))).toBe(true);
+  });
+
+  test('loses what a doctor has left in it that ended early; the answer goes to stderr then', async () => {
+    const directory = join(base, 'left');
+    openExchange(directory);
+    const [left, foreign] = [process.pid, process.pid + 1].map((pid) =>
+      socketPath(directory, pid, 'left'),
+    ) as [string, string];
+    writeFileSync(left, '');
+    writeFileSync(foreign, '');
+    const { texts, sink } = written();
+    await answerSignal([dump()], sink, directory);
+    expect(texts.join('')).toMatch(/^mcp-actors .*, process \d+\nSession .*: uninitialized/);
+    expect([existsSync(left), existsSync(foreign)]).toEqual([false, true]);
+  });
+});
+
+describe('an answer', () => {
+  const nowhere = () => join(base, 'nowhere');
+
+  test('holds no secrets', async () => {
+    const { texts, sink } = written();
+    const roots = { state: 'known', list: [{ uri: 'https://ada:hunter2@host/?token=abcdef' }] };
+    await answerSignal([dump({ roots })], sink, nowhere());
+    expect(texts.join('')).toContain('https://[redacted]@host/?token=[redacted]');
+    expect(texts.join('')).not.toMatch(/hunter2|abcdef/);
+  });
+
+  test('says so where no session is open', async () => {
+    const { texts, sink } = written();
+    await answerSignal([], sink, nowhere());
+    expect(texts.join('')).toMatch(/No session is open\n$/);
+  });
+
+  test('that cannot be given is logged, and hurts nobody', async () => {
+    const facts: { readonly name: string; readonly message: string }[] = [];
+    let signal = () => {};
+    dumpOnSignal(
+      {
+        dumps: () => {
+          throw new Error('nothing to see');
+        },
+        stderr: written().sink,
+        log: { report: (fact) => facts.push(fact) },
+      },
+      {
+        on: (_: string, listener: () => void) => {
+          signal = listener;
+          return process;
+        },
+      } as never,
+    );
+    signal();
+    await expect.poll(() => facts).toMatchObject([{ name: 'dump.failed' }]);
+    expect(facts[0]?.message).toMatch(/nothing to see/);
+  });
+});
+
+test.each([
+  [['0'], /"0" is none/],
+  [['-5'], /Unknown option -5\. See mcp-actors doctor --help/],
+  [['--frobnicate'], /Unknown option --frobnicate\. See mcp-actors doctor --help/],
+  [['--timeout=0'], /--timeout: "0" is out of range/],
+])('the doctor refuses %j and says why', async (args, message) => {
+  await expect(command.run(args)).rejects.toThrow(message);
+});
+
+describe('a command line', () => {
+  const cli = join(import.meta.dirname, '../../dist/bin/cli.js');
+
+  test.each<[readonly string[], readonly string[] | undefined]>([
+    [['/usr/bin/node', cli, '/work'], ['/work']],
+    [['node', '--enable-source-maps', '-r', 'x.js', cli], []],
+    [['/opt/node-20', '/app/node_modules/.bin/mcp-actors', 'serve'], ['serve']],
+    [['node', '/gone/node_modules/mcp-actors/dist/bin/cli.js'], []],
+    // Other commands of ours do not serve.
+    [['node', cli, 'doctor'], undefined],
+    [['node', cli, 'diagram', 'roots'], undefined],
+    // What only speaks of it.
+    [['vim', cli], undefined],
+    [['npm exec mcp-actors /work'], undefined],
+    [['node', '/usr/bin/npx', 'mcp-actors'], undefined],
+    [['node', '/usr/bin/nodemon', 'mcp-actors'], undefined],
+    [['sh', '-c', 'mcp-actors /work'], undefined],
+    [['node', '/other/dist/bin/cli.js'], undefined],
+    [['node', '-e', '1', 'mcp-actors'], undefined],
+    [['node'], undefined],
+    [[], undefined],
+  ])('%j serves with %j', (argv, args) => {
+    expect(serveArguments(argv, base)).toEqual(args);
+  });
+
+  test('is read relative to where the process works', () => {
+    const root = join(import.meta.dirname, '../..');
+    expect(serveArguments(['node', 'dist/bin/cli.js'], root)).toEqual([]);
+    expect(serveArguments(['node', 'dist/bin/cli.js'], base)).toBeUndefined();
+    expect(serveArguments(['node', '--import', 'tsx', 'src/cli.ts'], root)).toEqual([]);
+  });
+
+  test.each([
+    ['00:02', 2],
+    ['01:02:03', 3723],
+    ['2-00:00:01', 172_801],
+  ])('that ps says to be %s old is %i seconds old', (age, seconds) => {
+    expect(secondsOf(age)).toBe(seconds);
+  });
+});
