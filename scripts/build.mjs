@@ -136,7 +136,8 @@ const builds = [
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
-    external: ['@vscode/ripgrep'],
+    // The inspector's package is there only where somebody wants it.
+    external: ['@vscode/ripgrep', '@statelyai/inspect'],
     plugins: [inspectPage, namedLazyImports],
     // Not minified: that saves nothing measurable, and an uncaught error prints the line it is on.
     legalComments: 'none',

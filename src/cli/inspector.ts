@@ -6,8 +6,8 @@ import { UsageError } from './usage-error.ts';
 export type InspectorWish =
   /** A page of our own; without a port the system chooses one. */
   | { readonly kind: 'page'; readonly port: number | undefined }
-  /** The official inspector. */
-  | { readonly kind: 'stately' };
+  /** The official inspector, which listens on this port. */
+  | { readonly kind: 'stately'; readonly port: number };
 
 /** Somebody who looks. */
 export interface Inspector {
@@ -16,8 +16,10 @@ export interface Inspector {
   close(): Promise<void>;
 }
 
-const form = /^\d{1,5}$/;
+const form = /^(?:(stately)(?::|$))?(\d{1,5})?$/;
 const highestPort = 65_535;
+/** Where the official inspector's own server listens. */
+const statelyPort = 8080;
 
 /**
  * What stands after `--inspect`.
@@ -27,11 +29,12 @@ const highestPort = 65_535;
 export function inspectorWish(value: string | undefined): InspectorWish | undefined {
   if (value === undefined) return undefined;
   if (value === '') return { kind: 'page', port: undefined };
-  if (value === 'stately') return { kind: 'stately' };
-  const port = form.test(value) ? Number(value) : Number.NaN;
-  if (port >= 1 && port <= highestPort) return { kind: 'page', port };
+  if (value === 'stately') return { kind: 'stately', port: statelyPort };
+  const [, stately, digits] = form.exec(value) ?? [];
+  const port = Number(digits);
+  if (port >= 1 && port <= highestPort) return { kind: stately ? 'stately' : 'page', port };
   throw new UsageError(
-    `--inspect: ${JSON.stringify(value)} is neither a port from 1 to ${highestPort} nor "stately"; without a value a free port is taken`,
+    `--inspect: ${JSON.stringify(value)} is neither a port from 1 to ${highestPort} nor "stately" or "stately:PORT"; without a value a free port is taken`,
   );
 }
 
@@ -46,7 +49,9 @@ export async function openInspector(wish: InspectorWish): Promise<Inspector> {
       const { openPage } = await import('./inspector-page.ts');
       return openPage(wish.port);
     }
-    case 'stately':
-      throw new UsageError('--inspect=stately is not there yet');
+    case 'stately': {
+      const { openStately } = await import('./inspector-stately.ts');
+      return openStately(wish.port);
+    }
   }
 }

@@ -183,7 +183,7 @@ export const options = {
   },
   inspect: {
     kind: 'text',
-    placeholder: 'PORT|stately',
+    placeholder: 'PORT|stately[:PORT]',
     optional: true,
     help: 'Show the session live on a local page, whose address is written to stderr; or in the official inspector of XState.',
   },

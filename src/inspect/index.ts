@@ -1,3 +1,5 @@
 /** Seeing sessions: `mcp-actors/inspect`. For Node. */
 export { inspectPage } from './inspect-page.ts';
 export type { InspectPageOptions, InspectedPage } from './inspect-page.ts';
+export { inspectStately } from './stately/inspect-stately.ts';
+export type { InspectStatelyOptions, StatelyInspection } from './stately/inspect-stately.ts';

@@ -151,8 +151,11 @@ describe('the public names', () => {
         type WireError
       mcp-actors/inspect
         inspectPage
+        inspectStately
         type InspectPageOptions
+        type InspectStatelyOptions
         type InspectedPage
+        type StatelyInspection
       mcp-actors/opentelemetry
         openTelemetry
         type OpenTelemetryOptions

@@ -1,0 +1,75 @@
+/** One WebSocket to the receiver. */
+import { fromCallback } from 'xstate';
+import type { CallbackActorLogic } from 'xstate';
+import type { ReceiverEvent, SocketCommand } from './receiver.machine.ts';
+
+/** What is used of the `ws` package. */
+export interface WebSocketClass {
+  new (
+    url: string,
+    options: {
+      readonly handshakeTimeout: number;
+      readonly maxPayload: number;
+      readonly perMessageDeflate: boolean;
+    },
+  ): WebSocketClient;
+}
+
+interface WebSocketClient {
+  /** What was sent and is not with the operating system yet, bytes. */
+  readonly bufferedAmount: number;
+  on(event: 'upgrade', listener: (response: { readonly socket: Holding }) => void): unknown;
+  on(event: 'open' | 'close' | 'error', listener: () => void): unknown;
+  send(text: string): void;
+  close(): void;
+  terminate(): void;
+}
+
+/** May hold the process open. */
+interface Holding {
+  ref(): unknown;
+  unref(): unknown;
+}
+
+/** A receiver that does not read loses its connection: when it is back it is told of the present anyhow. */
+const maxBufferedBytes = 4 * 1024 ** 2;
+const handshakeTimeoutMs = 5000;
+/** A receiver has nothing to say. */
+const maxPayload = 64 * 1024;
+
+export function socketActor(
+  Socket: WebSocketClass,
+  url: string,
+): CallbackActorLogic<SocketCommand> {
+  return fromCallback<SocketCommand>(({ sendBack, receive }) => {
+    const tell = (event: ReceiverEvent) => sendBack(event);
+    let stream: Holding | undefined = undefined;
+    const socket = new Socket(url, {
+      handshakeTimeout: handshakeTimeoutMs,
+      maxPayload,
+      perMessageDeflate: false,
+    });
+    socket.on('upgrade', (response) => {
+      stream = response.socket;
+      // Whoever only looks keeps no process alive.
+      stream.unref();
+    });
+    socket.on('open', () => tell({ type: 'socket.opened' }));
+    // Followed by `close` each time; an absent receiver is no failure.
+    socket.on('error', () => {});
+    socket.on('close', () => tell({ type: 'socket.lost' }));
+    receive((command) => {
+      switch (command.type) {
+        case 'message.send':
+          if (socket.bufferedAmount > maxBufferedBytes) socket.terminate();
+          else socket.send(command.text);
+          break;
+        case 'socket.close':
+          stream?.ref();
+          socket.close();
+          break;
+      }
+    });
+    return () => socket.terminate();
+  });
+}

@@ -1,0 +1,29 @@
+/** The official inspector's package: an optional peer, loaded when it is asked for. */
+import { createRequire } from 'node:module';
+import type { WebSocketClass } from './socket.actor.ts';
+
+const packageName = '@statelyai/inspect';
+
+export interface StatelyPackage {
+  readonly createInspector: typeof import('@statelyai/inspect').createInspector;
+  /** Of the `ws` package that it depends on: Node has no WebSocket of its own before version 22. */
+  readonly WebSocket: WebSocketClass;
+}
+
+/** @throws {Error} with `code` ERR_MODULE_NOT_FOUND where it is not installed; the message says how it is */
+export async function loadStatelyPackage(): Promise<StatelyPackage> {
+  const require = createRequire(import.meta.url);
+  try {
+    const { createInspector } = await import('@statelyai/inspect');
+    const itsOwn = createRequire(require.resolve(packageName));
+    return { createInspector, WebSocket: itsOwn('ws') as WebSocketClass };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+    const missing = new Error(
+      `The official inspector needs the package ${packageName}, which is not installed beside mcp-actors: npm install ${packageName}@^0.7.0`,
+      { cause: error },
+    );
+    throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' });
+  }
+}

@@ -1,0 +1,70 @@
+/** One session as the official inspector is told of it: its machines as they are now, then every transition. */
+import type { AnyActorRef, StateValue } from 'xstate';
+import type { WatchedSession } from '../../server/create-server.ts';
+import { watchTransitions } from '../gate.ts';
+import type { Transition } from '../gate.ts';
+import { redact } from '../redaction.ts';
+import type { StatelyPackage } from './stately-package.ts';
+
+type Inspector = ReturnType<StatelyPackage['createInspector']>;
+type Inspected = Parameters<Inspector['actor']>[0];
+
+/** Of a machine's context, values at most. */
+const maxContextValues = 500;
+
+/**
+ * Tells of a session's machines until it is ended.
+ *
+ * @param send takes each message, a JSON text
+ * @returns what ends it
+ */
+export function tellStately(
+  createInspector: StatelyPackage['createInspector'],
+  session: WatchedSession,
+  send: (text: string) => void,
+): () => void {
+  const root: AnyActorRef = session.actor;
+  // The package calls every root "anonymous"; the receiver groups by it.
+  const rootId = idIn(session, root);
+  const inspector = createInspector({
+    send: (event) => send(JSON.stringify({ ...event, rootId })),
+  });
+  const inspected = (actor: AnyActorRef): Inspected => {
+    const { logic } = actor as { readonly logic?: unknown };
+    // What the package reads of an actor, with an id that is unique among all processes that one receiver hears of.
+    const parent = actor === root ? undefined : { sessionId: rootId };
+    return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
+  };
+  for (const actor of [root, ...childrenOf(root)]) {
+    const snapshot = shown(actor);
+    if (snapshot) inspector.actor(inspected(actor), snapshot);
+  }
+  return watchTransitions(root, ({ actor, event }: Transition) => {
+    const [target, cause] = [inspected(actor), event as { readonly type: string }];
+    inspector.event(target, cause);
+    inspector.snapshot(target, shown(actor) ?? {}, { event: cause });
+  });
+}
+
+/** XState's own ids begin anew in each process. */
+function idIn(session: WatchedSession, { sessionId }: AnyActorRef): string {
+  return `${session.id}/${sessionId}`;
+}
+
+function childrenOf(root: AnyActorRef): readonly AnyActorRef[] {
+  const { children = {} } = root.getSnapshot() as {
+    readonly children?: { readonly [id: string]: AnyActorRef | undefined };
+  };
+  return Object.values(children).filter((child) => child !== undefined);
+}
+
+/** A machine's snapshot as it is shown, redacted and bounded; undefined for other actors. */
+function shown(actor: AnyActorRef) {
+  const { machine, status, value, context } = actor.getSnapshot() as {
+    readonly machine?: object;
+    readonly status: 'active' | 'done' | 'error' | 'stopped';
+    readonly value: StateValue;
+    readonly context: unknown;
+  };
+  return machine && { status, value, context: redact(context, maxContextValues) };
+}

@@ -1,0 +1,61 @@
+/** The official inspector's own server and receiver, in a process that may come and go. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { createWebSocketReceiver } from '@statelyai/inspect';
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import { onTestFinished } from 'vitest';
+import { LineStream } from './line-stream.ts';
+import { repository } from './server-process.ts';
+
+export interface Receiver {
+  readonly events: LineStream<StatelyInspectionEvent>;
+  /** Goes away without a word. */
+  kill(): Promise<void>;
+  /** Hangs: it keeps its connections and reads nothing. */
+  stop(): void;
+}
+
+/** A port on which nobody listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Starts the package's server, and its receiver as a page would. */
+export async function receive(port: number): Promise<Receiver> {
+  const script = `import('@statelyai/inspect/server').then(({ createInspectorServer }) =>
+    createInspectorServer({ port: ${port}, autoOpen: false }))`;
+  const child = spawn(process.execPath, ['-e', script], { cwd: repository, stdio: 'inherit' });
+  const ended = once(child, 'exit');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  await listening(port);
+  const events = new LineStream<StatelyInspectionEvent>('inspection event');
+  createWebSocketReceiver({ server: `ws://127.0.0.1:${port}` }).subscribe((event) =>
+    events.push(event),
+  );
+  return { events, kill, stop: () => child.kill('SIGSTOP') };
+}
+
+/** Its server does not say when it listens. */
+async function listening(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    const [reached] = await Promise.race([
+      once(socket, 'connect').then(() => [true]),
+      new Promise<[false]>((resolve) => socket.on('error', () => resolve([false]))),
+    ]);
+    socket.destroy();
+    if (reached) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,155 @@
+/** `--inspect=stately`, with the official inspector's own server and receiver. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StatelyInspectionEvent } from '@statelyai/inspect';
+import { createMcpServer, memory } from 'mcp-actors';
+import { inspectStately } from 'mcp-actors/inspect';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { freePort, receive } from './inspector-receiver.ts';
+import { command, launch, reapServers, repository } from './server-process.ts';
+
+afterEach(reapServers);
+
+const inspected = (port: number) => [...command, `--inspect=stately:${port}`];
+
+type Told = StatelyInspectionEvent & {
+  readonly snapshot?: { readonly value?: unknown; readonly context?: unknown };
+  readonly event?: { readonly type: string };
+  readonly name?: string;
+};
+
+/** The session machine is told of as being in this state. */
+const sessionAt = (state: string) => (event: StatelyInspectionEvent) => {
+  const { type, name, snapshot } = event as Told;
+  return type === '@xstate.actor' && name === 'session' && snapshot?.value === state;
+};
+/** A machine has come into this state. */
+const reached = (state: string) => (event: StatelyInspectionEvent) =>
+  event.type === '@xstate.snapshot' && (event as Told).snapshot?.value === state;
+
+describe('the official inspector', () => {
+  test('is told of the machines, their states and events, and of no secret', async () => {
+    const port = await freePort();
+    const { events } = await receive(port);
+    const server = launch(inspected(port));
+    await events.find(sessionAt('uninitialized'));
+    await server.initialize({
+      experimental: { gateway: { apiKey: 'hunter2', note: 'Bearer abcdef0123456789' } },
+    });
+    const known = (await events.find(reached('initialized'))) as Told;
+    expect(known.event).toEqual({ type: 'initialized.received' });
+    expect(known.snapshot?.context).toMatchObject({
+      client: { capabilities: { experimental: { gateway: { apiKey: '[redacted]' } } } },
+    });
+    server.child.stdin.end();
+    await events.find(reached('closed'));
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+
+    const actors = events.all.filter(({ type }) => type === '@xstate.actor') as Told[];
+    expect(actors.map(({ name }) => name)).toEqual(['session', 'roots', 'keepalive']);
+    const [session, roots] = actors as [Told, Told];
+    const { definition } = session as { readonly definition?: string };
+    expect(JSON.parse(definition ?? '')).toMatchObject({
+      id: 'session',
+      initial: 'uninitialized',
+      states: { rootsKnown: {} },
+    });
+    expect(roots).toMatchObject({ parentId: session.sessionId, rootId: session.sessionId });
+    expect(events.all.every(({ rootId }) => rootId === session.sessionId)).toBe(true);
+    const initialize = events.all.find(
+      (event) => event.type === '@xstate.event' && event.event.type === 'initialize.received',
+    );
+    expect(initialize).toMatchObject({ sessionId: session.sessionId });
+    expect(JSON.stringify(events.all)).not.toMatch(/hunter2|abcdef0123456789/);
+    expect(server.stderr).toMatch(
+      /^mcp-actors: the session is sent to the inspector at ws:\/\/127\.0\.0\.1:\d+, whenever one listens there\n$/,
+    );
+  });
+
+  test('may come later, go away and come back: the session goes on and tells of its present', async () => {
+    const port = await freePort();
+    const server = launch(inspected(port));
+    await server.initialize();
+    const first = await receive(port);
+    await first.events.find(sessionAt('rootsKnown'));
+    await first.kill();
+    await server.request('between', 'ping');
+    const second = await receive(port);
+    await second.events.find(sessionAt('rootsKnown'));
+    server.child.stdin.end();
+    await second.events.find(reached('closed'));
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('that never comes does no harm', async () => {
+    const server = launch(inspected(await freePort()));
+    await server.initialize();
+    await server.request('ping', 'ping');
+    server.child.stdin.end();
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('that hangs holds up neither the session nor its end', async () => {
+    const port = await freePort();
+    const { events, stop } = await receive(port);
+    const server = launch(inspected(port));
+    await events.find(sessionAt('uninitialized'));
+    stop();
+    await server.initialize();
+    await server.request('ping', 'ping');
+    server.child.stdin.end();
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('tells several sessions of one process apart, and is left when it is closed', async () => {
+    const port = await freePort();
+    const { events } = await receive(port);
+    const stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
+    const server = createMcpServer({ name: 'embedded', version: '1' });
+    const sessions = [1, 2].map(() =>
+      server.listen(memory().transport, { watchers: [stately.watcher] }),
+    );
+    for (const { id } of sessions) {
+      await events.find(
+        (event) => sessionAt('uninitialized')(event) && event.sessionId.startsWith(id),
+      );
+    }
+    await stately.close();
+    const before = events.all.length;
+    for (const session of sessions) await session[Symbol.asyncDispose]();
+    expect(events.all).toHaveLength(before);
+  });
+});
+
+describe('--inspect=stately', () => {
+  test('says what to install where the package is missing', () => {
+    const alone = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+    onTestFinished(() => rmSync(alone, { recursive: true }));
+    cpSync(join(repository, 'dist/bin'), alone, { recursive: true });
+    // An empty folder ends the search: one further up may have the package.
+    mkdirSync(join(alone, 'node_modules/@statelyai/inspect'), { recursive: true });
+    const args = ['--no-warnings', join(alone, 'cli.js'), '--inspect=stately'];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+      cwd: alone,
+      encoding: 'utf8',
+      input: '',
+    });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(
+      /^mcp-actors: --inspect=stately: The official inspector needs the package @statelyai\/inspect, which is not installed .*: npm install @statelyai\/inspect@\^0\.7\.0\n$/,
+    );
+  });
+
+  test.each([
+    'ws://example.com:8080',
+    'ws://127.0.0.1.example.com:8080',
+    'ws://0.0.0.0:8080',
+    'ws://192.168.0.1:8080',
+    'wss://127.0.0.1:8080',
+    'http://127.0.0.1:8080',
+  ])('sends nothing to %s', async (url) => {
+    await expect(inspectStately({ url })).rejects.toThrow(`${JSON.stringify(url)} is no ws:// URL`);
+  });
+});
