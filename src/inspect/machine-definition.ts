@@ -1,0 +1,151 @@
+/**
+ * A machine as JSON: a machine config of XState's, in one form only, with names where the code has functions. `createMachine` takes it, and so do
+ * Stately's tools; a script finds everything in the same place.
+ */
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { guardName } from './diagram.ts';
+
+export interface StateDefinition {
+  readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+  readonly description?: string;
+  /** The key of the state in `states` where it begins. */
+  readonly initial?: string;
+  /** Names of actions, in order. XState's own, written in place, are `xstate.emit`, `xstate.sendTo` and so on. */
+  readonly entry?: readonly string[];
+  readonly exit?: readonly string[];
+  readonly invoke?: readonly InvokeDefinition[];
+  /** By the event's type. The first whose guard holds is taken, here and below. */
+  readonly on?: Transitions;
+  /** By the delay's name, whose length the limits set, or by milliseconds. */
+  readonly after?: Transitions;
+  readonly always?: readonly TransitionDefinition[];
+  /** Once a final state inside is reached. */
+  readonly onDone?: readonly TransitionDefinition[];
+  readonly states?: { readonly [key: string]: StateDefinition };
+}
+
+export interface MachineDefinition extends StateDefinition {
+  /** The machine's, which absolute targets begin with. */
+  readonly id: string;
+}
+
+interface Transitions {
+  readonly [name: string]: readonly TransitionDefinition[];
+}
+
+export interface TransitionDefinition {
+  /** Absolute: `#roots.querying.stale`. Absent where the state stays. */
+  readonly target?: readonly string[];
+  /** Its name; `a and b` where several must hold. */
+  readonly guard?: string;
+  readonly actions?: readonly string[];
+  /** The state is left and entered again. */
+  readonly reenter?: true;
+}
+
+interface InvokeDefinition {
+  readonly id: string;
+  /** The actor's name in the machine's setup. */
+  readonly src: string;
+  readonly onDone?: readonly TransitionDefinition[];
+  readonly onError?: readonly TransitionDefinition[];
+}
+
+/** What is read of a transition of XState's. */
+interface Transition {
+  readonly target: readonly AnyStateNode[] | undefined;
+  readonly guard?: unknown;
+  readonly actions: readonly unknown[];
+  readonly reenter: boolean;
+}
+
+/** The definition of a machine. */
+export function machineDefinition(machine: AnyStateMachine): MachineDefinition {
+  return { id: machine.id, ...definitionOf(machine.root) };
+}
+
+function definitionOf(node: AnyStateNode): StateDefinition {
+  const { type, initial, states, always = [], description } = node;
+  const config = node.config as { readonly entry?: unknown; readonly exit?: unknown };
+  const [first] = initial?.target ?? [];
+  const after: { [delay: string]: readonly TransitionDefinition[] } = {};
+  const on: { [event: string]: readonly TransitionDefinition[] } = {};
+  const ends = new Map<string, readonly TransitionDefinition[]>();
+  for (const [event, transitions] of node.transitions as Map<string, Transition[]>) {
+    const definitions = transitions.map(transitionOf);
+    const delay = delayIn(event, node);
+    if (delay !== undefined) after[delay] = definitions;
+    else if (endsOf(node).includes(event)) ends.set(event, definitions);
+    else on[event] = definitions;
+  }
+  const invoke = node.invoke.map(({ id, src }): InvokeDefinition => {
+    const [done, failed] = [ends.get(doneActor(id)), ends.get(failedActor(id))];
+    return {
+      id,
+      src: nameOf(src),
+      ...(done ? { onDone: done } : {}),
+      ...(failed ? { onError: failed } : {}),
+    };
+  });
+  const inner = Object.entries(states).map(([key, state]) => [key, definitionOf(state)]);
+  return withoutEmpty({
+    type,
+    description,
+    initial: first?.key,
+    entry: namesOf(config.entry),
+    exit: namesOf(config.exit),
+    invoke,
+    on,
+    after,
+    always: (always as readonly Transition[]).map(transitionOf),
+    onDone: ends.get(doneState(node)) ?? [],
+    states: Object.fromEntries(inner) as { [key: string]: StateDefinition },
+  });
+}
+
+function transitionOf({ target, guard, actions, reenter }: Transition): TransitionDefinition {
+  return {
+    ...(target ? { target: target.map(({ id }) => `#${id}`) } : {}),
+    ...(guard === undefined ? {} : { guard: guardName(guard) }),
+    ...(actions.length > 0 ? { actions: namesOf(actions) } : {}),
+    ...(reenter ? { reenter: true as const } : {}),
+  };
+}
+
+const doneActor = (id: string) => `xstate.done.actor.${id}`;
+const failedActor = (id: string) => `xstate.error.actor.${id}`;
+const doneState = ({ id }: AnyStateNode) => `xstate.done.state.${id}`;
+
+/** The events that end what a state does: they stand with it. */
+function endsOf(node: AnyStateNode): readonly string[] {
+  return [doneState(node), ...node.invoke.flatMap(({ id }) => [doneActor(id), failedActor(id)])];
+}
+
+/** `xstate.after.DELAY.STATE`, as XState calls the event of a delay. */
+function delayIn(event: string, { id }: AnyStateNode): string | undefined {
+  const [head, end] = ['xstate.after.', `.${id}`];
+  return event.startsWith(head) && event.endsWith(end)
+    ? event.slice(head.length, -end.length)
+    : undefined;
+}
+
+function namesOf(actions: unknown): readonly string[] {
+  return (Array.isArray(actions) ? actions : [actions])
+    .filter((action) => action !== undefined)
+    .map(nameOf);
+}
+
+/** XState's built-in actions are functions that have a type; the machine's own have a name in its setup. */
+function nameOf(named: unknown): string {
+  if (typeof named === 'string') return named;
+  const { type, name } = named as { readonly type?: string; readonly name?: string };
+  return [type, name].find((text) => typeof text === 'string' && text !== '') ?? 'inline';
+}
+
+function withoutEmpty(definition: { readonly [key: string]: unknown }): StateDefinition {
+  const kept = Object.entries(definition).filter(
+    ([, value]) =>
+      value !== undefined && (typeof value !== 'object' || Object.keys(value as object).length > 0),
+  );
+  return Object.fromEntries(kept) as unknown as StateDefinition;
+}
