@@ -1,10 +1,15 @@
 /** Writes what the docs take from the code: `npm run docs`. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartsModule, drawnCharts } from './draw-charts.ts';
-import { generatedPages, withGenerated } from './generated-docs.ts';
+import { chartFiles, generatedPages, withGenerated } from './generated-docs.ts';
 
 for (const page of generatedPages) {
   writeFileSync(page, withGenerated(readFileSync(page, 'utf8')));
 }
 
 writeFileSync(chartsModule, await drawnCharts());
+
+for (const { file, text } of await chartFiles()) {
+  mkdirSync(new URL('.', file), { recursive: true });
+  writeFileSync(file, text);
+}

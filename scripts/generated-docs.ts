@@ -2,8 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { invariants } from '../src/check/invariants/all.ts';
 import { checkOptions } from '../src/cli/check.ts';
+import { diagramOptions } from '../src/cli/diagram.ts';
+import { doctorOptions } from '../src/cli/doctor.ts';
 import { optionsTable } from '../src/cli/help.ts';
 import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
+import type { ChartName } from '../src/inspect/diagram.ts';
+import { machineDefinition } from '../src/inspect/machine-definition.ts';
 
 const parts: { readonly [name: string]: () => string } = {
   ...Object.fromEntries(
@@ -15,6 +19,10 @@ const parts: { readonly [name: string]: () => string } = {
   options: () => optionsTable().trim(),
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': invariantsTable,
+  'diagram options': () => optionsTable(diagramOptions).trim(),
+  'doctor options': () => optionsTable(doctorOptions).trim(),
+  'keepalive definition': () =>
+    `\`\`\`json\n${JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)}\n\`\`\``,
 };
 
 export const generatedPages: readonly URL[] = [
@@ -22,6 +30,8 @@ export const generatedPages: readonly URL[] = [
   'docs/architecture.md',
   'docs/checking.md',
   'docs/inspecting.md',
+  'docs/diagnosing.md',
+  'docs/diagrams.md',
   'docs/limits.md',
   'docs/server.md',
   'docs/tasks.md',
@@ -40,6 +50,18 @@ function invariantsTable(): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** Every chart as a picture of its own, with what `mcp-actors diagram NAME --format svg` prints. */
+export async function chartFiles(): Promise<
+  readonly { readonly file: URL; readonly text: string }[]
+> {
+  // Loaded late: the drawings may just have been made anew.
+  const { svgDiagram } = await import('../src/inspect/chart-svg.ts');
+  return (Object.keys(charts) as ChartName[]).map((name) => ({
+    file: new URL(`../docs/charts/${name}.svg`, import.meta.url),
+    text: svgDiagram(name),
+  }));
 }
 
 /** A page with its generated parts as the code makes them today. */

@@ -18,7 +18,7 @@ const formats: { readonly [format: string]: (name: ChartName) => string } = {
   json: (name) => `${JSON.stringify(machineDefinition(charts[name]), undefined, 2)}\n`,
 };
 
-const options = {
+export const diagramOptions = {
   format: {
     kind: 'choice',
     choices: Object.keys(formats),
@@ -41,7 +41,7 @@ Prints the chart of a machine, drawn from its code: ${names}.
 Without a name, the session's.
 
 Options:
-${optionsText(options)}
+${optionsText(diagramOptions)}
 
 Examples:
   mcp-actors diagram roots
@@ -51,11 +51,11 @@ Examples:
 export const command: Command = {
   run: async (args) => {
     const line = { command: 'mcp-actors diagram', args };
-    if (switchIn(options, line, 'help')) {
+    if (switchIn(diagramOptions, line, 'help')) {
       await print(process.stdout, help);
       return 0;
     }
-    const { values, positionals } = parseOptions(options, line);
+    const { values, positionals } = parseOptions(diagramOptions, line);
     const text = formats[values.format]?.(nameIn(positionals)) ?? '';
     if (values.output === undefined) await print(process.stdout, text);
     else await write(values.output, text);

@@ -11,7 +11,7 @@ import { UsageError } from './usage-error.ts';
 
 const defaultTimeoutMs = 2000;
 
-const options = {
+export const doctorOptions = {
   json: {
     kind: 'switch',
     help: 'Print a JSON array instead: one object for each session, with its pid.',
@@ -35,7 +35,7 @@ The same without this command: kill -USR2 PID writes it to the process's stderr.
 Windows has no such signal, and thereby no doctor.
 
 Options:
-${optionsText(options)}
+${optionsText(doctorOptions)}
 
 Exit status: 0 once every process that was asked has answered; 1 where there is none,
 or one does not answer; 2 where the command was called wrongly.
@@ -44,11 +44,11 @@ or one does not answer; 2 where the command was called wrongly.
 export const command: Command = {
   run: async (args) => {
     const line = { command: 'mcp-actors doctor', args };
-    if (switchIn(options, line, 'help')) {
+    if (switchIn(doctorOptions, line, 'help')) {
       await print(process.stdout, help);
       return 0;
     }
-    const { values, positionals } = parseOptions(options, line);
+    const { values, positionals } = parseOptions(doctorOptions, line);
     const wanted = positionals.map(readPid);
     if (process.platform === 'win32') {
       return complain([

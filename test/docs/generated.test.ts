@@ -1,9 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { generatedPages, withGenerated } from '../../scripts/generated-docs.ts';
+import { chartFiles, generatedPages, withGenerated } from '../../scripts/generated-docs.ts';
 
 test.each(generatedPages)('%s shows what the code is today (npm run docs)', (page) => {
   const text = readFileSync(page, 'utf8');
   expect(text).toMatch(/<!-- generated: /);
   expect(text).toBe(withGenerated(text));
 });
+
+test.each(await chartFiles())(
+  '$file is what the command draws (npm run docs)',
+  ({ file, text }) => {
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
