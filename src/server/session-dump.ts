@@ -19,7 +19,7 @@ export interface SessionDump {
   readonly state: string;
   /** Since the session was started. */
   readonly ageMs: number;
-  /** Since a message last came from the client. */
+  /** Since a message last came from the client; since the session was started, where none has come. */
   readonly quietMs: number;
   /** Who it is, once it has said so. */
   readonly client?: {
@@ -133,7 +133,7 @@ export function dumpSession(source: DumpSource): SessionDump {
     id,
     state: stateName(source.value),
     ageMs: Math.round(now - startedAt),
-    quietMs: Math.round(now - lastHeardAt),
+    quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
     ...(client
       ? {
           client: {
