@@ -1,11 +1,12 @@
 /** The official inspector's package: an optional peer, loaded when it is asked for. */
 import { createRequire } from 'node:module';
+import type { createInspector as CreateInspector } from '@statelyai/inspect';
 import type { WebSocketClass } from './socket.actor.ts';
 
 const packageName = '@statelyai/inspect';
 
 export interface StatelyPackage {
-  readonly createInspector: typeof import('@statelyai/inspect').createInspector;
+  readonly createInspector: typeof CreateInspector;
   /** Of the `ws` package that it depends on: Node has no WebSocket of its own before version 22. */
   readonly WebSocket: WebSocketClass;
 }
