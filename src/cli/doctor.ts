@@ -56,7 +56,6 @@ export const command: Command = {
       ]);
     }
     const pids = wanted.length > 0 ? wanted : everyProcess();
-    if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
     const outcomes = await Promise.all(
       pids.map((pid) => question(pid, values.timeout ?? defaultTimeoutMs)),
     );
@@ -69,6 +68,7 @@ export const command: Command = {
     } else {
       await print(process.stdout, answers.map(({ text }) => text).join('\n'));
     }
+    if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
     return complain(outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem])));
   },
 };
