@@ -1,0 +1,25 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../workspace/temporary-directory.ts';
+import { findChromium, launchChromium, needsChromium } from './chromium.ts';
+
+test('the browser is what CHROMIUM names, or else the first usual name on the PATH', async () => {
+  const folder = await temporaryDirectory();
+  const PATH = ['/nowhere', folder].join(delimiter);
+  expect(findChromium({ PATH })).toBeUndefined();
+  await writeFile(join(folder, 'chromium-browser'), '');
+  expect(findChromium({ PATH })).toBeUndefined();
+  await chmod(join(folder, 'chromium-browser'), 0o755);
+  expect(findChromium({ PATH })).toBe(join(folder, 'chromium-browser'));
+  expect(findChromium({ PATH, CHROMIUM: '/opt/own' })).toBe('/opt/own');
+  expect(findChromium({ PATH, CHROMIUM: '' })).toBe(join(folder, 'chromium-browser'));
+});
+
+test('a page runs scripts', async (context) => {
+  needsChromium(context);
+  await using browser = await launchChromium();
+  const page = await browser.newPage();
+  await page.setContent('<h1>Here</h1>');
+  expect(await page.locator('h1').textContent()).toBe('Here');
+});

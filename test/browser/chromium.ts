@@ -1,0 +1,60 @@
+/**
+ * A real Chromium for tests: the one that `CHROMIUM` names, or else the first that is on the PATH. Where there is none, the tests that
+ * need it are skipped and counted; a Chromium that is there and does not start is a failure.
+ */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import type { TestContext } from 'vitest';
+
+const usualNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+
+/** No sandbox: tests run as root in containers, and load nothing but their own pages. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The executable, if there is one. What `CHROMIUM` names is taken as it is. */
+export function findChromium(environment = process.env): string | undefined {
+  const { CHROMIUM: named, PATH: path = '' } = environment;
+  if (named !== undefined && named !== '') return named;
+  const folders = path.split(delimiter).filter((folder) => folder !== '');
+  return usualNames
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((candidate) => isExecutable(candidate));
+}
+
+const executable = findChromium();
+
+/** First in each test that needs Chromium: skips it, with the reason, where there is none. */
+export function needsChromium(context: TestContext): void {
+  context.skip(
+    executable === undefined,
+    `No Chromium: none of ${usualNames.join(', ')} is on the PATH, and CHROMIUM names none`,
+  );
+}
+
+/**
+ * Starts it, headless. Who starts it closes it.
+ * @throws {Error} there is none, or it does not start
+ */
+export function launchChromium(): Promise<Browser> {
+  if (executable === undefined) throw new Error('No Chromium: ask needsChromium() first');
+  return chromium.launch({ executablePath: executable, headless: true, args: flags });
+}
