@@ -1,12 +1,16 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
+export type { ListenOptions, McpServer } from './server/create-server.ts';
+export { sessionOf } from './server/session-actor.ts';
 export type {
-  ListenOptions,
-  McpServer,
-  McpSession,
-  WatchedSession,
-  Watcher,
-} from './server/create-server.ts';
+  SessionImplementations,
+  SessionLogic,
+  SessionLogicInput,
+} from './server/session-actor.ts';
+export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
+export type { SessionActorRef, SessionSnapshot } from './server/session-state.ts';
+export type { SessionStreams } from './server/session-streams.observable.ts';
+export type { TrafficItem } from './server/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
 export { defineTool } from './server/tool.ts';
 export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
