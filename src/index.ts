@@ -88,7 +88,7 @@ export { stdio } from './server/stdio.ts';
 export type { StdioStreams } from './server/stdio.ts';
 export type { Transport, TransportActors } from './server/transport.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
-export type { RootsReport, RootsStatus } from './machines/roots.machine.ts';
+export type { AskInput, AskOutcome, RootsReport, RootsStatus } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type {
   SessionEmitted,
@@ -96,13 +96,27 @@ export type {
   SessionInput,
   SessionOutput,
 } from './machines/session.machine.ts';
-export type { CloseCause, ProgressReport } from './machines/session-ports.ts';
+export type {
+  CloseCause,
+  ProgressReport,
+  ReaderEvent,
+  ReaderInput,
+  WriterEvent,
+  WriterInput,
+} from './machines/session-ports.ts';
+export { classify } from './protocol/classify.ts';
 export type { TaskHandle } from './actors/call.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
 export type { Fact, FactLevel, FactName, Report } from './protocol/facts.ts';
-export type { JsonObject, RequestId, WireError } from './protocol/frames.ts';
+export type {
+  InboundFrame,
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+  WireError,
+} from './protocol/frames.ts';
 export type { ClientDescription, Implementation } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';

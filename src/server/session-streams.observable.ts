@@ -42,15 +42,19 @@ export function sessionStreams({ actor, traffic, clock, guard }: StreamSource): 
     new GuardedObservable<T>(guard, (subscriber) => {
       const { snapshot, end } = begin((value) => subscriber.next(value));
       const complete = () => subscriber.complete();
-      // First of all, so that what a subscriber does about the present state reaches it, too.
+      const now = actor.getSnapshot();
+      if (now.status !== 'active') {
+        snapshot?.(now);
+        complete();
+        return end;
+      }
+      // Before the present state is told, so that what a subscriber does about it reaches it, too.
       const subscription = actor.subscribe({
         ...(snapshot ? { next: snapshot } : {}),
         error: complete,
         complete,
       });
-      const now = actor.getSnapshot();
       snapshot?.(now);
-      if (now.status !== 'active') complete();
       return () => {
         subscription.unsubscribe();
         end?.();

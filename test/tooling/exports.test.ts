@@ -24,6 +24,7 @@ describe('the public names', () => {
         RuntimeError
         ToolError
         UrlElicitationRequired
+        classify
         createMcpServer
         defaultLimits
         defineForm
@@ -37,10 +38,13 @@ describe('the public names', () => {
         memory
         rootsMachine
         sessionMachine
+        sessionOf
         stdio
         toSdkTransport
         type AcceptedBy
         type Annotations
+        type AskInput
+        type AskOutcome
         type ClientDescription
         type ClientStreams
         type Clock
@@ -63,6 +67,7 @@ describe('the public names', () => {
         type HandlerLog
         type Icon
         type Implementation
+        type InboundFrame
         type IncomingCall
         type JsonObject
         type JsonSchema
@@ -77,6 +82,7 @@ describe('the public names', () => {
         type Middleware
         type ModelPreferences
         type ObjectSchema
+        type OutboundFrame
         type ParsedBy
         type Placed
         type ProgressReport
@@ -87,6 +93,8 @@ describe('the public names', () => {
         type PromptOutput
         type PromptSpecification
         type ReadResult
+        type ReaderEvent
+        type ReaderInput
         type Registry
         type Report
         type RequestId
@@ -112,13 +120,20 @@ describe('the public names', () => {
         type SdkSendOptions
         type SdkTransport
         type ServerDefinition
+        type SessionActorRef
         type SessionDump
         type SessionEmitted
         type SessionEvent
         type SessionHandle
+        type SessionImplementations
         type SessionInput
+        type SessionLogic
+        type SessionLogicInput
+        type SessionOptions
         type SessionOutput
+        type SessionSnapshot
         type SessionState
+        type SessionStreams
         type SessionView
         type StandardSchema
         type StdioStreams
@@ -135,6 +150,7 @@ describe('the public names', () => {
         type ToolSpecification
         type ToolUse
         type ToolUseResult
+        type TrafficItem
         type TrafficListener
         type Transport
         type TransportActors
@@ -147,6 +163,8 @@ describe('the public names', () => {
         type WatchedSession
         type Watcher
         type WireError
+        type WriterEvent
+        type WriterInput
       mcp-actors/opentelemetry
         openTelemetry
         type OpenTelemetryOptions
