@@ -11,17 +11,13 @@ export function guardOf(report: Report): Guard {
     try {
       listener();
     } catch (error) {
-      report(listenerFailed(error));
+      report({
+        level: 'error',
+        name: 'listener.failed',
+        message: `A listener of the host's failed: ${textOfError(error)}`,
+        details: { error },
+      });
     }
-  };
-}
-
-export function listenerFailed(error: unknown): Parameters<Report>[0] {
-  return {
-    level: 'error',
-    name: 'listener.failed',
-    message: `A listener of the host's failed: ${textOfError(error)}`,
-    details: { error },
   };
 }
 

@@ -156,7 +156,7 @@ export function makeSession(
       limits,
       now: clock.now(),
       startedAt,
-      lastHeardAt: hearing.lastHeardAt,
+      lastHeardAt: Math.max(hearing.lastHeardAt, startedAt),
     });
   };
   let made: SessionStreams | undefined;
