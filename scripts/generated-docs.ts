@@ -35,6 +35,7 @@ export const generatedPages: readonly URL[] = [
   'docs/limits.md',
   'docs/server.md',
   'docs/tasks.md',
+  'docs/embedding.md',
   'docs/examples.md',
   'docs/middleware.md',
   'docs/opentelemetry.md',

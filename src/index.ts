@@ -1,12 +1,16 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
+export type { ListenOptions, McpServer } from './server/create-server.ts';
+export { sessionOf } from './server/session-actor.ts';
 export type {
-  ListenOptions,
-  McpServer,
-  McpSession,
-  WatchedSession,
-  Watcher,
-} from './server/create-server.ts';
+  SessionImplementations,
+  SessionLogic,
+  SessionLogicInput,
+} from './server/session-actor.ts';
+export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
+export type { SessionActorRef, SessionSnapshot } from './server/session-state.ts';
+export type { SessionStreams } from './server/session-streams.observable.ts';
+export type { TrafficItem } from './server/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
 export { defineTool } from './server/tool.ts';
 export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
@@ -86,7 +90,7 @@ export { stdio } from './server/stdio.ts';
 export type { StdioStreams } from './server/stdio.ts';
 export type { Transport, TransportActors } from './server/transport.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
-export type { RootsReport, RootsStatus } from './machines/roots.machine.ts';
+export type { AskInput, AskOutcome, RootsReport, RootsStatus } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type {
   SessionEmitted,
@@ -94,13 +98,27 @@ export type {
   SessionInput,
   SessionOutput,
 } from './machines/session.machine.ts';
-export type { CloseCause, ProgressReport } from './machines/session-ports.ts';
+export type {
+  CloseCause,
+  ProgressReport,
+  ReaderEvent,
+  ReaderInput,
+  WriterEvent,
+  WriterInput,
+} from './machines/session-ports.ts';
+export { classify } from './protocol/classify.ts';
 export type { TaskHandle } from './actors/call.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
 export type { Fact, FactLevel, FactName, Report } from './protocol/facts.ts';
-export type { JsonObject, RequestId, WireError } from './protocol/frames.ts';
+export type {
+  InboundFrame,
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+  WireError,
+} from './protocol/frames.ts';
 export type { ClientDescription, Implementation } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';

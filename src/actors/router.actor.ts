@@ -95,9 +95,11 @@ class Router implements Behaviour<RouterEvent> {
     return this.#calls.view;
   }
 
-  /** Handlers may settle after the session: nobody waits for them any more. */
+  /** Handlers may settle after the session: nobody waits for them any more. Where it did not drain, they still run, and their signals fire. */
   stop(): void {
     this.#onIdle = () => {};
+    this.#calls.abandon();
+    this.#outbox = [];
   }
 
   receive(event: RouterEvent): void {

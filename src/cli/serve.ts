@@ -1,7 +1,7 @@
 /** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
 import { homedir } from 'node:os';
 import { createMcpServer } from '../server/create-server.ts';
-import type { McpSession } from '../server/create-server.ts';
+import type { McpSession } from '../server/session.ts';
 import { defaultLimits } from '../server/limits.ts';
 import { stateName } from '../server/session-dump.ts';
 import { stdio } from '../server/stdio.ts';

@@ -1,5 +1,5 @@
 /** A local page that shows sessions live. Nobody is listened to while no page is open. */
-import type { Watcher } from '../server/create-server.ts';
+import type { Watcher } from '../server/session.ts';
 import { PageSessions } from './page-sessions.ts';
 import { answerPage } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';

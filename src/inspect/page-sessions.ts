@@ -2,7 +2,7 @@
  * The sessions of one page and those who look at it. While nobody looks, nothing is listened to and no timer runs; from the first to the
  * last who looks, a few times a second, what was sampled goes to all of them.
  */
-import type { WatchedSession } from '../server/create-server.ts';
+import type { WatchedSession } from '../server/session.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { PageUpdate, SessionUpdate } from './page-messages.ts';

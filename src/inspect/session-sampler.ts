@@ -3,7 +3,7 @@
  * of the rest. Only what is kept is copied and redacted, so that a page costs the same whatever the traffic.
  */
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
-import type { WatchedSession } from '../server/create-server.ts';
+import type { WatchedSession } from '../server/session.ts';
 import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';

@@ -1,4 +1,4 @@
-/** The session machine with its actors provided: what `listen` starts, and what a host may invoke or spawn itself. */
+/** The session machine with one session's actors provided. */
 import { askRootsActor } from '../actors/ask-roots.actor.ts';
 import type { Clock } from '../actors/clock.ts';
 import { correlationActor } from '../actors/correlation.actor.ts';
@@ -7,6 +7,13 @@ import { routerActor } from '../actors/router.actor.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
+import type { Port } from '../machines/port.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  WriterEvent,
+  WriterInput,
+} from '../machines/session-ports.ts';
 import { sessionMachine } from '../machines/session.machine.ts';
 import type { SessionInput } from '../machines/session.machine.ts';
 import type { Report } from '../protocol/facts.ts';
@@ -40,7 +47,7 @@ export interface SessionLogicOptions {
   readonly inspect?: FeatureScope['inspect'];
 }
 
-/** One session's logic: it is started once, because its features remember what the client subscribed to. */
+/** One session's machine: it is started once, because its features remember what the client subscribed to. */
 export function createSessionLogic(
   definition: ServerDefinition,
   offer: Offer,
@@ -72,8 +79,9 @@ export function createSessionLogic(
   const { reader, writer } = transport({ limits, report });
   const logic = sessionMachine.provide({
     actors: {
-      reader: traffic.reader(reader),
-      writer: traffic.writer(writer),
+      // Of the snapshots of other logic nothing is asked.
+      reader: traffic.reader(reader as Port<ReaderEvent, ReaderInput>),
+      writer: traffic.writer(writer as Port<WriterEvent, WriterInput>),
       router: routerActor({
         handlerOf: (method) => handlers.get(method),
         ...limits,
@@ -94,9 +102,13 @@ export function createSessionLogic(
     hearing,
     /** Every task that is kept, oldest first. */
     tasks: () => tasks?.kept() ?? [],
-    /** Releases what the features hold, at the session's end. */
-    stop: () => {
-      for (const feature of features) feature.stop?.();
+    /** Begins what the features do by themselves. Gives what releases all that they hold, for the session's end. */
+    start: () => {
+      const ends = features.map((feature) => feature.start?.());
+      return () => {
+        for (const end of ends) end?.();
+        for (const feature of features) feature.stop?.();
+      };
     },
   };
 }

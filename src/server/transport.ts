@@ -1,4 +1,5 @@
 /** A transport: how frames come in and go out, as the two actors at a session's ends. */
+import type { CallbackActorLogic } from 'xstate';
 import type { Port } from '../machines/port.ts';
 import type {
   ReaderEvent,
@@ -9,12 +10,15 @@ import type {
 import type { Report } from '../protocol/facts.ts';
 import type { TransportLimits } from './limits.ts';
 
+/** The two ends of a session. A host may give its own, as `fromCallback` logic. */
 export interface TransportActors {
-  readonly reader: Port<ReaderEvent, ReaderInput>;
-  readonly writer: Port<WriterEvent, WriterInput>;
+  /** Sends its input's `router` what comes in, and its `session` that the input has ended. */
+  readonly reader: Port<ReaderEvent, ReaderInput> | CallbackActorLogic<ReaderEvent, ReaderInput>;
+  /** Takes what goes out. Asked to flush, it tells its input's `session` when it has. */
+  readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
 }
 
-/** Makes the two actors for one session. */
+/** Makes the two actors for one session, when the session's own actor is made. */
 export type Transport = (options: {
   readonly limits: TransportLimits;
   readonly report: Report;

@@ -1,5 +1,6 @@
 /** A session and a scripted peer that talk to each other. */
-import type { ListenOptions, McpServer, McpSession } from '../server/create-server.ts';
+import type { ListenOptions, McpServer } from '../server/create-server.ts';
+import type { McpSession } from '../server/session.ts';
 import { memory } from '../server/memory.ts';
 import type { MemoryPeer } from '../server/memory.ts';
 import type { Transport } from '../server/transport.ts';

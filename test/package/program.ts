@@ -12,18 +12,29 @@ import {
   defineResourceTemplate,
   defineTool,
   memory,
+  classify,
   rootsMachine,
   sessionMachine,
+  sessionOf,
   stdio,
 } from 'mcp-actors';
-import type { HandlerContext, Limits, McpSession, Middleware, Tool } from 'mcp-actors';
+import type {
+  CloseCause,
+  HandlerContext,
+  Limits,
+  McpSession,
+  Middleware,
+  SessionLogicInput,
+  Tool,
+} from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
 import { openTelemetry } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
 import { connect, gate, serverContract } from 'mcp-actors/testing';
 import type { CallResult, TestClient } from 'mcp-actors/testing';
-import { StateMachine } from 'xstate';
+import { filter, firstValueFrom, map, toArray } from 'rxjs';
+import { StateMachine, assign, createActor, setup, toPromise } from 'xstate';
 
 const add: Tool = defineTool({
   name: 'add',
@@ -105,6 +116,46 @@ const outcomes = {
 await client.close();
 const { kind } = await session.closed;
 
+/** A host with a session of the same server's in a system of its own, seen with a copy of RxJS of its own. */
+const hostMachine = setup({
+  types: {
+    input: {} as SessionLogicInput,
+    context: {} as SessionLogicInput & { readonly cause?: CloseCause },
+    output: {} as CloseCause['kind'] | undefined,
+  },
+  actors: { session: server.sessionLogic },
+}).createMachine({
+  context: ({ input }) => input,
+  initial: 'serving',
+  states: {
+    serving: {
+      invoke: {
+        id: 'session',
+        src: 'session',
+        input: ({ context }) => context,
+        onDone: {
+          target: 'done',
+          actions: assign({ cause: ({ event }) => event.output.cause }),
+        },
+      },
+    },
+    done: { type: 'final' },
+  },
+  output: ({ context }) => context.cause?.kind as CloseCause['kind'],
+});
+const { transport, peer } = memory();
+const host = createActor(hostMachine, { input: { transport } }).start();
+const embedded = sessionOf(host.getSnapshot().children['session'] as never);
+const states = firstValueFrom(
+  embedded.state$.pipe(
+    filter((state) => state !== 'uninitialized'),
+    map((state) => state.toUpperCase()),
+    toArray(),
+  ),
+);
+peer.end();
+const hosted = { output: await toPromise(host), states: await states };
+
 for (const { check } of serverContract) await check(server);
 
 const inspected: InspectedPage = await inspectPage();
@@ -128,6 +179,8 @@ console.log(
     machines: [sessionMachine.id, rootsMachine.id].length,
     // The library asks for XState by another way than this program does.
     isOneXState: sessionMachine instanceof StateMachine,
+    hosted,
+    frame: classify(3).kind,
     transports: [typeof memory().transport, typeof stdio()],
     errors: [
       new ProtocolError(ErrorCode.invalidParams, 'bad').code,

@@ -139,6 +139,8 @@ describe('the published package', { timeout: 180_000 }, () => {
       charts: 4,
       machines: 2,
       isOneXState: true,
+      hosted: { output: 'input-ended', states: ['DRAINING', 'CLOSED'] },
+      frame: 'invalid',
       transports: ['function', 'function'],
       errors: [-32602, 'CANCELLED'],
     });

@@ -24,6 +24,7 @@ describe('the public names', () => {
         RuntimeError
         ToolError
         UrlElicitationRequired
+        classify
         createMcpServer
         defaultLimits
         defineForm
@@ -39,10 +40,13 @@ describe('the public names', () => {
         memory
         rootsMachine
         sessionMachine
+        sessionOf
         stdio
         toSdkTransport
         type AcceptedBy
         type Annotations
+        type AskInput
+        type AskOutcome
         type ClientDescription
         type ClientStreams
         type Clock
@@ -65,6 +69,7 @@ describe('the public names', () => {
         type HandlerLog
         type Icon
         type Implementation
+        type InboundFrame
         type IncomingCall
         type JsonObject
         type JsonSchema
@@ -79,6 +84,7 @@ describe('the public names', () => {
         type Middleware
         type ModelPreferences
         type ObjectSchema
+        type OutboundFrame
         type ParsedBy
         type Placed
         type ProgressReport
@@ -89,6 +95,8 @@ describe('the public names', () => {
         type PromptOutput
         type PromptSpecification
         type ReadResult
+        type ReaderEvent
+        type ReaderInput
         type Registry
         type Report
         type RequestId
@@ -114,13 +122,20 @@ describe('the public names', () => {
         type SdkSendOptions
         type SdkTransport
         type ServerDefinition
+        type SessionActorRef
         type SessionDump
         type SessionEmitted
         type SessionEvent
         type SessionHandle
+        type SessionImplementations
         type SessionInput
+        type SessionLogic
+        type SessionLogicInput
+        type SessionOptions
         type SessionOutput
+        type SessionSnapshot
         type SessionState
+        type SessionStreams
         type SessionView
         type StandardSchema
         type StdioStreams
@@ -137,6 +152,7 @@ describe('the public names', () => {
         type ToolSpecification
         type ToolUse
         type ToolUseResult
+        type TrafficItem
         type TrafficListener
         type Transport
         type TransportActors
@@ -149,6 +165,8 @@ describe('the public names', () => {
         type WatchedSession
         type Watcher
         type WireError
+        type WriterEvent
+        type WriterInput
       mcp-actors/inspect
         inspectPage
         inspectStately

@@ -1,7 +1,7 @@
 /** Sends sessions to the official inspector of XState, through `@statelyai/inspect`. */
 import { createActor } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
-import type { WatchedSession, Watcher } from '../../server/create-server.ts';
+import type { WatchedSession, Watcher } from '../../server/session.ts';
 import { receiverMachine } from './receiver.machine.ts';
 import { socketActor } from './socket.actor.ts';
 import { loadStatelyPackage } from './stately-package.ts';

@@ -1,6 +1,6 @@
 /** One session as the official inspector is told of it: its machines as they are now, then every transition. */
 import type { AnyActorRef, StateValue } from 'xstate';
-import type { WatchedSession } from '../../server/create-server.ts';
+import type { WatchedSession } from '../../server/session.ts';
 import { watchTransitions } from '../gate.ts';
 import type { Transition } from '../gate.ts';
 import { redact } from '../redaction.ts';

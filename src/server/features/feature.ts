@@ -16,6 +16,8 @@ export interface FeatureHandler extends RequestHandler {
 export interface Feature {
   readonly capabilities: JsonObject;
   readonly handlers: { readonly [method: string]: FeatureHandler };
+  /** Begins what lasts as long as the session; gives what ends it. */
+  start?(): () => void;
   /** Releases what it holds, at the session's end. */
   stop?(): void;
 }

@@ -37,12 +37,13 @@ export function promptsFeature(prompts: Registry<Prompt>, scope: FeatureScope): 
         return Promise.resolve(output).then((late) => resultOf(prompt, late, revision));
       },
     },
-    stop: tellChanges([prompts], {
-      clock: scope.clock,
-      quietMs: scope.limits.listChangedQuietMs,
-      whenOperating: scope.whenOperating,
-      tell: () => scope.notify('notifications/prompts/list_changed'),
-    }),
+    start: () =>
+      tellChanges([prompts], {
+        clock: scope.clock,
+        quietMs: scope.limits.listChangedQuietMs,
+        whenOperating: scope.whenOperating,
+        tell: () => scope.notify('notifications/prompts/list_changed'),
+      }),
   };
 }
 

@@ -99,12 +99,13 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
     updated: (uri) => {
       if (subscribed.has(uri)) scope.notify(Method.resourceUpdated, { uri });
     },
-    stop: tellChanges([resources, resourceTemplates], {
-      clock: scope.clock,
-      quietMs: listChangedQuietMs,
-      whenOperating: scope.whenOperating,
-      tell: () => scope.notify('notifications/resources/list_changed'),
-    }),
+    start: () =>
+      tellChanges([resources, resourceTemplates], {
+        clock: scope.clock,
+        quietMs: listChangedQuietMs,
+        whenOperating: scope.whenOperating,
+        tell: () => scope.notify('notifications/resources/list_changed'),
+      }),
   };
 }
 

@@ -40,12 +40,6 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
   const loadSoon = () => {
     loading ??= scope.clock.setTimeout(() => void compiler.load(), 0);
   };
-  const stopTelling = tellChanges([tools], {
-    clock: scope.clock,
-    quietMs: scope.limits.listChangedQuietMs,
-    whenOperating: scope.whenOperating,
-    tell: () => scope.notify('notifications/tools/list_changed'),
-  });
 
   const callTool: RequestHandler = (params, call) => {
     const name = params?.['name'];
@@ -78,10 +72,14 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
         recover: toolFailure,
       }),
     },
-    stop: () => {
-      stopTelling();
-      scope.clock.clearTimeout(loading);
-    },
+    start: () =>
+      tellChanges([tools], {
+        clock: scope.clock,
+        quietMs: scope.limits.listChangedQuietMs,
+        whenOperating: scope.whenOperating,
+        tell: () => scope.notify('notifications/tools/list_changed'),
+      }),
+    stop: () => scope.clock.clearTimeout(loading),
   };
 }
 

@@ -1,0 +1,140 @@
+/** Actors of a host's in a session's places: the source of its roots, who stands behind a tool, its connection. */
+import { classify, defineTool, rootsMachine } from 'mcp-actors';
+import type {
+  AskInput,
+  AskOutcome,
+  OutboundFrame,
+  ReaderEvent,
+  ReaderInput,
+  Transport,
+  WriterEvent,
+  WriterInput,
+} from 'mcp-actors';
+import { assign, emit, fromCallback, fromPromise, setup, waitFor } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+
+// #region roots
+/** Which folders the host has open. */
+export const desktop = setup({
+  types: {
+    context: {} as { readonly folders: readonly string[] },
+    events: {} as { readonly type: 'folder.opened'; readonly uri: string },
+  },
+}).createMachine({
+  context: { folders: ['file:///first'] },
+  on: {
+    'folder.opened': {
+      actions: assign({ folders: ({ context, event }) => [...context.folders, event.uri] }),
+    },
+  },
+});
+
+/** For `server.sessionLogic.provide({ actors: { roots } })`. Send a session `roots.changed` to have it ask again. */
+export function rootsOf(desk: ActorRefFrom<typeof desktop>): typeof rootsMachine {
+  const ask = fromPromise<AskOutcome, AskInput>(() => {
+    const { folders } = desk.getSnapshot().context;
+    return Promise.resolve({ kind: 'answered', roots: folders.map((uri) => ({ uri })) });
+  });
+  // Whether the client has roots of its own does not matter here.
+  return rootsMachine.provide({ actors: { ask }, guards: { isDeclared: () => true } });
+}
+// #endregion
+
+// #region tool
+/** What the people at the host have been asked, and what they have said. */
+export const approvals = setup({
+  types: {
+    context: {} as {
+      readonly waiting: readonly string[];
+      readonly answers: { readonly [question: string]: boolean };
+    },
+    events: {} as
+      | { readonly type: 'asked' | 'withdrawn'; readonly question: string }
+      | { readonly type: 'decided'; readonly question: string; readonly yes: boolean },
+  },
+  actions: {
+    forget: assign({
+      waiting: ({ context, event }) => context.waiting.filter((each) => each !== event.question),
+    }),
+  },
+}).createMachine({
+  context: { waiting: [], answers: {} },
+  on: {
+    asked: {
+      actions: assign({ waiting: ({ context, event }) => [...context.waiting, event.question] }),
+    },
+    withdrawn: { actions: 'forget' },
+    decided: {
+      actions: [
+        'forget',
+        assign({
+          answers: ({ context, event }) => ({ ...context.answers, [event.question]: event.yes }),
+        }),
+      ],
+    },
+  },
+});
+
+export function approve(desk: ActorRefFrom<typeof approvals>) {
+  return defineTool({
+    name: 'approve',
+    description: 'Asks the people at the host.',
+    inputSchema: {
+      type: 'object',
+      properties: { question: { type: 'string' } },
+      required: ['question'],
+    },
+    handler: async ({ question }, { signal }) => {
+      desk.send({ type: 'asked', question });
+      try {
+        const isAnswered = ({ context }: { context: { answers: object } }) =>
+          Object.hasOwn(context.answers, question);
+        const { context } = await waitFor(desk, isAnswered, { signal });
+        return context.answers[question] ? 'approved' : 'refused';
+      } finally {
+        desk.send({ type: 'withdrawn', question });
+      }
+    },
+  });
+}
+// #endregion
+
+// #region transport
+/** What the host has between itself and a client: messages that the client says, messages that it hears. */
+export const line = setup({
+  types: {
+    events: {} as
+      | { readonly type: 'say'; readonly message: unknown }
+      | { readonly type: 'hear'; readonly frame: OutboundFrame },
+    emitted: {} as
+      | { readonly type: 'said'; readonly message: unknown }
+      | { readonly type: 'heard'; readonly frame: OutboundFrame },
+  },
+}).createMachine({
+  on: {
+    say: { actions: emit(({ event }) => ({ type: 'said', message: event.message })) },
+    hear: { actions: emit(({ event }) => ({ type: 'heard', frame: event.frame })) },
+  },
+});
+
+export function overLine(connection: ActorRefFrom<typeof line>): Transport {
+  return () => ({
+    reader: fromCallback<ReaderEvent, ReaderInput>(({ input: { router, session } }) => {
+      const said = connection.on('said', ({ message }) =>
+        router.send({ type: 'frames.received', frames: [classify(message)] }),
+      );
+      const ended = connection.subscribe({ complete: () => session.send({ type: 'input.ended' }) });
+      return () => {
+        said.unsubscribe();
+        ended.unsubscribe();
+      };
+    }),
+    writer: fromCallback<WriterEvent, WriterInput>(({ input: { session }, receive }) => {
+      receive((event) => {
+        if (event.type === 'output.flush') return session.send({ type: 'output.flushed' });
+        for (const frame of event.frames) connection.send({ type: 'hear', frame });
+      });
+    }),
+  });
+}
+// #endregion

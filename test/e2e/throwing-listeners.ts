@@ -1,0 +1,30 @@
+/** A host with the built library and a copy of RxJS of its own, in whose listeners everything throws. */
+import type * as library from 'mcp-actors';
+import { filter, from, map, tap } from 'rxjs';
+
+const built = new URL('../../dist/index.js', import.meta.url).href;
+const { createMcpServer, stdio } = (await import(built)) as typeof library;
+
+let failures = 0;
+const fail = () => {
+  throw new Error('a bug of the host’s');
+};
+const session = createMcpServer({ name: 'bugs', version: '1', tools: [] }).listen(stdio(), {
+  report: ({ name }) => {
+    if (name === 'listener.failed') failures++;
+  },
+  onEmitted: fail,
+});
+session.state$.subscribe(fail);
+session.state$.pipe(map(fail)).subscribe();
+session.events$.pipe(filter(Boolean), tap(fail)).subscribe();
+session.roots$.subscribe({ next: fail, complete: fail });
+session.traffic$.subscribe(fail);
+session.actor.on('*', fail);
+session.actor.subscribe(fail);
+
+const states: string[] = [];
+from(session.state$).subscribe((state) => states.push(state));
+const { kind } = await session.closed;
+// What was left to a timer would be thrown before this one.
+setTimeout(() => console.error(JSON.stringify({ kind, states, failures })), 10);

@@ -1,0 +1,247 @@
+/** A session as observables. */
+import { createRequire } from 'node:module';
+import { createMcpServer, memory } from 'mcp-actors';
+import type { Fact, McpSession, SessionState, TrafficItem } from 'mcp-actors';
+import { ScriptedPeer, turn } from 'mcp-actors/testing';
+import type * as rxjs from 'rxjs';
+import { Observable, firstValueFrom, lastValueFrom, map, take, tap, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { echo, operate, serve } from '../contract/serving.ts';
+
+const collect = <T>(stream$: { subscribe(observer: object): unknown }) => {
+  const seen: (T | 'complete')[] = [];
+  stream$.subscribe({
+    next: (value: T) => seen.push(value),
+    complete: () => seen.push('complete'),
+  });
+  return seen;
+};
+
+describe('state$ and roots$', () => {
+  test('give the present value first, then each change, and complete at the end', async () => {
+    const { peer, session } = serve({});
+    const fromTheStart = collect<SessionState>(session.state$);
+    const roots = collect(session.roots$);
+    await peer.handshake({ capabilities: { roots: {} } });
+    const late = collect<SessionState>(session.state$);
+    peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///a' }] });
+    const report = await firstValueFrom(session.roots$);
+    expect(report).toMatchObject({ status: 'known', roots: [{ uri: 'file:///a' }] });
+    peer.end();
+    await session.closed;
+    expect(fromTheStart).toEqual([
+      'uninitialized',
+      'negotiated',
+      'initialized',
+      'rootsKnown',
+      'draining',
+      'closed',
+      'complete',
+    ]);
+    expect(late).toEqual(['initialized', 'rootsKnown', 'draining', 'closed', 'complete']);
+    expect(roots).toEqual([report, 'complete']);
+  });
+
+  test('give the last value to a subscriber that comes after the end', async () => {
+    const { session } = serve({});
+    session.shutdown('at once');
+    await session.closed;
+    expect(collect(session.state$)).toEqual(['closed', 'complete']);
+    expect(collect(session.roots$)).toEqual(['complete']);
+    expect(collect(session.events$)).toEqual(['complete']);
+    expect(collect(session.traffic$)).toEqual(['complete']);
+  });
+
+  test('complete when the actor is stopped', async () => {
+    const { transport } = memory();
+    const session = createMcpServer({ name: 'stopped', version: '1' }).listen(transport);
+    const states = collect(session.state$);
+    session.actor.stop();
+    await session.closed;
+    expect(states).toEqual(['uninitialized', 'complete']);
+    expect(collect(session.state$)).toEqual(['uninitialized', 'complete']);
+  });
+
+  test('show what a subscriber brings about while it is told', async () => {
+    const { session } = serve({});
+    const seen: string[] = [];
+    session.state$.subscribe((state) => {
+      seen.push(state);
+      if (state === 'uninitialized') session.shutdown('at once');
+    });
+    await session.closed;
+    expect(seen).toEqual(['uninitialized', 'draining', 'closed']);
+  });
+});
+
+describe('events$ and traffic$', () => {
+  test('begin with the subscription: what is over is not told again', async () => {
+    const { peer, session } = serve({ tools: [echo] });
+    const types = lastValueFrom(
+      session.events$.pipe(
+        map(({ type }) => type),
+        toArray(),
+      ),
+    );
+    await peer.handshake();
+    const late = collect(session.events$.pipe(map(({ type }) => type)));
+    const traffic = collect<TrafficItem>(session.traffic$);
+    await peer.call('echo', {});
+    peer.end();
+    await session.closed;
+    expect(await types).toEqual([
+      'session.negotiated',
+      'session.initialized',
+      'roots.updated',
+      'session.closed',
+    ]);
+    expect(late.at(0)).not.toBe('session.negotiated');
+    expect(traffic.slice(0, 2)).toMatchObject([
+      { direction: 'in', kind: 'request', method: 'tools/call' },
+      { direction: 'out', kind: 'response' },
+    ]);
+    expect(traffic.at(-1)).toBe('complete');
+  });
+
+  test('tell messages one by one, with their time, whatever they are', async () => {
+    const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
+    const asked = await peer.request('roots/list');
+    const traffic = collect<TrafficItem>(session.traffic$);
+    clock.increment(7);
+    peer.send({ jsonrpc: '2.0', id: 1, method: 'ping' }, 3);
+    peer.send({ jsonrpc: '2.0', error: { code: -32700, message: 'What?' } });
+    peer.send({ jsonrpc: '2.0', id: asked.id, error: { code: -32601, message: 'None' } });
+    peer.send({ jsonrpc: '2.0', id: 'x', result: 3 });
+    peer.send([
+      { jsonrpc: '2.0', id: 2, method: 'ping' },
+      { jsonrpc: '2.0', method: 'a/b' },
+    ]);
+    await peer.quiet();
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const at = 7;
+    expect(traffic.slice(0, 2)).toEqual([
+      { direction: 'in', at, kind: 'request', id: 1, method: 'ping', message: ping },
+      { direction: 'in', at, kind: 'invalid', problem: expect.stringContaining('JSON object') },
+    ]);
+    const inwards = traffic.filter((item) => item !== 'complete' && item.direction === 'in');
+    expect(inwards.slice(2, 7)).toMatchObject([
+      { kind: 'response', message: { error: { code: -32700 } } },
+      { kind: 'response', id: asked.id, message: { id: asked.id, error: { code: -32601 } } },
+      { kind: 'invalid', id: 'x' },
+      { kind: 'request', id: 2 },
+      { kind: 'notification', method: 'a/b', message: { jsonrpc: '2.0', method: 'a/b' } },
+    ]);
+    const outwards = traffic.filter((item) => item !== 'complete' && item.direction === 'out');
+    expect(outwards[0]).toMatchObject({ kind: 'response', id: 1, message: { id: 1, result: {} } });
+    expect(outwards[1]).toMatchObject({ kind: 'response', message: { error: { code: -32600 } } });
+  });
+
+  test('cost nothing where nobody has subscribed, and nothing once nobody has any more', async () => {
+    const { peer, session } = await operate({});
+    let heard = 0;
+    const subscription = session.traffic$.subscribe(() => heard++);
+    await peer.quiet();
+    subscription.unsubscribe();
+    const until = heard;
+    expect(until).toBeGreaterThan(0);
+    await peer.quiet();
+    expect(heard).toBe(until);
+    await firstValueFrom(session.state$.pipe(take(1)));
+  });
+});
+
+describe('a listener of the host’s that throws', () => {
+  function listening() {
+    const facts: Fact[] = [];
+    const { transport, peer: wire } = memory();
+    const server = createMcpServer({ name: 'guarded', version: '1', tools: [echo] });
+    const fail = (what: string) => () => {
+      throw new Error(what);
+    };
+    const session = server.listen(transport, {
+      report: (fact) => facts.push(fact),
+      onEmitted: fail('onEmitted'),
+      onRootsUpdated: fail('onRootsUpdated'),
+    });
+    const failures = () =>
+      new Set(
+        facts
+          .filter(({ name }) => name === 'listener.failed')
+          .map(({ details }) => String(details?.['error'])),
+      );
+    return { session, peer: new ScriptedPeer(wire), fail, failures };
+  }
+
+  async function liveThrough(session: McpSession, peer: ScriptedPeer) {
+    await peer.handshake();
+    await peer.call('echo', {});
+    peer.end();
+    expect(await session.closed).toEqual({ kind: 'input-ended' });
+    await turn();
+  }
+
+  test('is reported, and the session goes on', async () => {
+    const { session, peer, fail, failures } = listening();
+    session.state$.subscribe(fail('state$'));
+    session.roots$.subscribe({ next: fail('roots$'), complete: fail('roots$ complete') });
+    session.events$.pipe(tap(fail('in a pipe'))).subscribe();
+    session.events$.pipe(map((event) => event.type)).subscribe(fail('after a pipe'));
+    session.events$.pipe(tap(fail('into an error'))).subscribe({ error: fail('error') });
+    session.traffic$.subscribe(fail('traffic$'));
+    session.actor.on('roots.updated', fail('on'));
+    session.actor.on('*', fail('on any'));
+    session.actor.subscribe(fail('subscribe'));
+    session.actor.subscribe({ next: fail('next'), complete: fail('complete') });
+    session.actor.select(({ value }) => value).subscribe(fail('select'));
+    await liveThrough(session, peer);
+    expect([...failures()].sort()).toEqual(
+      [
+        ...[
+          'state$',
+          'roots$',
+          'roots$ complete',
+          'in a pipe',
+          'after a pipe',
+          'error',
+          'traffic$',
+        ],
+        ...['on', 'on any', 'subscribe', 'next', 'complete', 'select'],
+        ...['onEmitted', 'onRootsUpdated'],
+      ]
+        .map((what) => `Error: ${what}`)
+        .sort(),
+    );
+  });
+
+  test('may be the report itself', async () => {
+    const { transport, peer: wire } = memory();
+    const report = () => {
+      throw new Error('report');
+    };
+    const session = createMcpServer({ name: 'unheard', version: '1', tools: [echo] }).listen(
+      transport,
+      { report },
+    );
+    await liveThrough(session, new ScriptedPeer(wire));
+  });
+});
+
+describe('another copy of RxJS', () => {
+  const require = createRequire(import.meta.url);
+  const isOfRxJs = (path: string) => path.includes('/node_modules/rxjs/');
+  const loaded = Object.entries(require.cache).filter(([path]) => isOfRxJs(path));
+  for (const [path] of loaded) delete require.cache[path];
+  const other = require('rxjs') as typeof rxjs;
+  Object.assign(require.cache, Object.fromEntries(loaded));
+
+  test('takes these observables for its own, in from and in its operators', async () => {
+    expect(other.Observable).not.toBe(Observable);
+    const { session } = serve({});
+    const states = other.lastValueFrom(other.from(session.state$).pipe(other.toArray()));
+    const shouted = session.state$.pipe(other.map((state) => state.toUpperCase()));
+    expect(shouted).toBeInstanceOf(Object.getPrototypeOf(session.state$).constructor);
+    expect(await other.firstValueFrom(shouted)).toBe('UNINITIALIZED');
+    session.shutdown('enough');
+    expect(await states).toEqual(['uninitialized', 'draining', 'closed']);
+  });
+});
