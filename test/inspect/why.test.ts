@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect, gate } from 'mcp-actors/testing';
+import type { PendingDump } from '../../src/server/session-dump.ts';
 import { whyOf } from '../../src/inspect/why.ts';
 
 describe('why a session does what it does', () => {
@@ -39,9 +40,9 @@ describe('why a session does what it does', () => {
   });
 
   test('it waits for an answer: the one that has been owed for longest', () => {
-    const pending = [
-      { id: 's-1', method: 'sampling/createMessage', ageMs: 10, leftMs: 90 },
-      { id: 's-2', method: 'elicitation/create', ageMs: 40, leftMs: 60 },
+    const pending: PendingDump[] = [
+      { id: 's-1', method: 'sampling/createMessage', state: 'sent', ageMs: 10, leftMs: 90 },
+      { id: 's-2', method: 'elicitation/create', state: 'sent', ageMs: 40, leftMs: 60 },
     ];
     const queues = { ...idle.queues, pending: { count: 2, max: 10 } };
     expect(whyOf({ ...idle, pending, queues })).toEqual({
