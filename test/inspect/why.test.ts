@@ -40,7 +40,7 @@ describe('why a session does what it does', () => {
   });
 
   test('it waits for an answer: the one that has been owed for longest', () => {
-    const pending: readonly PendingDump[] = [
+    const pending: PendingDump[] = [
       { id: 's-1', method: 'sampling/createMessage', state: 'sent', ageMs: 10, leftMs: 90 },
       { id: 's-2', method: 'elicitation/create', state: 'sent', ageMs: 40, leftMs: 60 },
     ];
