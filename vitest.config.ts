@@ -6,6 +6,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   resolve: {
     alias: {
+      'mcp-actors/inspect': here('src/inspect/index.ts'),
       'mcp-actors/opentelemetry': here('src/opentelemetry/index.ts'),
       'mcp-actors/testing': here('src/testing/index.ts'),
       'mcp-actors': here('src/index.ts'),

@@ -31,6 +31,11 @@ export const commands = {
     summary: "Print a machine's chart.",
     load: () => import('./diagram.ts'),
   },
+  replay: {
+    usage: 'FILE [DIRECTORIES...]',
+    summary: 'Play a recording again, and say where the session does something else.',
+    load: () => import('./replay.ts'),
+  },
 } as const satisfies { readonly [name: string]: Entry };
 
 export type CommandName = keyof typeof commands;

@@ -1,6 +1,6 @@
 /** How one entry of the log is written. */
 import type { FactLevel } from '../protocol/facts.ts';
-import { redact, redactText } from './redaction.ts';
+import { redact, redactText } from '../inspect/redaction.ts';
 
 /** One entry, as it stands in the log. */
 export interface LogEntry {

@@ -1,4 +1,5 @@
 /** The options of `mcp-actors serve`. */
+import { defaultRecordingBytes } from '../inspect/recording/recording-limit.ts';
 import { defaultLimits } from '../server/limits.ts';
 import type { Limits } from '../server/limits.ts';
 import { logLevels } from './log-level.ts';
@@ -180,6 +181,20 @@ export const options = {
   chdir: {
     kind: 'switch',
     help: "Change the process's working directory to the project's.",
+  },
+  record: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Secrets are replaced, as far as they can be told by their form.',
+  },
+  'record-limit': {
+    ...from(size, 4096),
+    default: defaultRecordingBytes,
+    help: 'How much is recorded; then recording stops, and the session goes on.',
+  },
+  'record-unredacted': {
+    kind: 'switch',
+    help: 'Record secrets as they are.',
   },
   ...limitTable(),
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },

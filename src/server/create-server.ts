@@ -22,6 +22,7 @@ import { offerOf } from './offer.ts';
 import type { Offer } from './offer.ts';
 import { dumpSession } from './session-dump.ts';
 import type { SessionDump } from './session-dump.ts';
+import type { SessionEdge } from './session-edge.ts';
 import { createSessionLogic } from './session-logic.ts';
 import type { Transport } from './transport.ts';
 
@@ -40,7 +41,11 @@ export interface ListenOptions {
   readonly wallClock?: () => Date;
   /** XState's inspection events. Every event costs more while somebody inspects. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
-  /** Those who look at all of it, a page or a recorder: each is called once, before the session starts. */
+  /** Makes ids that nobody can guess, of requests to the client and of tasks; by default the platform's random UUIDs. Tests make them known. */
+  readonly randomId?: () => string;
+  /** Stands between the session and everything outside of it: a recorder. It serves one session. */
+  readonly edge?: SessionEdge;
+  /** Those who look at all of it, such as a page: each is called once, before the session starts. */
   readonly watchers?: readonly Watcher[];
 }
 
@@ -127,7 +132,7 @@ function startSession(
   options: ListenOptions,
 ): McpSession {
   const { report = () => {}, clock = systemClock, wallClock = () => new Date() } = options;
-  const { onRootsUpdated, signal } = options;
+  const { onRootsUpdated, signal, edge, randomId = () => crypto.randomUUID() } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const notify = (method: string, params?: JsonObject) => {
     if (!isOperating()) return;
@@ -147,24 +152,30 @@ function startSession(
     return () => subscription.unsubscribe();
   };
   const startedAt = clock.now();
-  const { logic, input, session, traffic, hearing, tasks, stop } = createSessionLogic(
-    definition,
-    offer,
-    transport,
-    {
-      state: () => nameOf(actor.getSnapshot().value),
-      limits,
-      report,
-      clock,
-      notify,
-      whenOperating,
-      timeOfDay: () => wallClock().toISOString(),
-      inspect: options.inspect,
-    },
-  );
+  const {
+    logic,
+    clock: ownClock,
+    input,
+    session,
+    traffic,
+    hearing,
+    tasks,
+    stop,
+  } = createSessionLogic(definition, offer, transport, {
+    state: () => nameOf(actor.getSnapshot().value),
+    limits,
+    report,
+    clock,
+    notify,
+    whenOperating,
+    timeOfDay: () => wallClock().toISOString(),
+    inspect: options.inspect,
+    randomId,
+    edge,
+  });
   const actor = createActor(logic, {
     input,
-    clock,
+    clock: ownClock,
     logger: (...words: unknown[]) =>
       report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
     ...(options.inspect ? { inspect: options.inspect } : {}),
@@ -197,7 +208,9 @@ function startSession(
       message: `Roots are ${roots.status}: ${roots.roots.length}`,
       details: { generation: roots.generation, settled: roots.settled, problem: roots.problem },
     });
-    guard(onRootsUpdated, roots, report);
+    const tell = () => guard(onRootsUpdated, roots, report);
+    if (edge) edge.listener('roots.updated', tell);
+    else tell();
   });
   actor.on('notification.ignored', ({ notification }) =>
     report({
@@ -210,10 +223,12 @@ function startSession(
     report({ level: 'info', name: 'session.closed', message: cause.kind, details: { cause } }),
   );
 
-  const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
+  const end = (reason: string) => actor.send({ type: 'session.shutdown', reason });
+  const shutdown = edge?.shutdown(end) ?? end;
   const abort = () => shutdown(textOfError(signal?.reason));
   signal?.addEventListener('abort', abort);
-  void closed.then(() => {
+  void closed.then((cause) => {
+    edge?.closed(cause);
     signal?.removeEventListener('abort', abort);
     stop();
   });
@@ -256,7 +271,9 @@ function startSession(
     ping: async ({ timeoutMs = limits.keepaliveTimeoutMs, signal: aborted } = {}) => {
       const askedAt = clock.now();
       const { correlation } = actor.getSnapshot().context;
-      await pingClient(correlation, { timeoutMs, signal: aborted });
+      const send = (until: AbortSignal | undefined) =>
+        pingClient(correlation, { timeoutMs, signal: until });
+      await (edge ? edge.ping(timeoutMs, aborted, send) : send(aborted));
       return clock.now() - askedAt;
     },
     [Symbol.asyncDispose]: async () => {

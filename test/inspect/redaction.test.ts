@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonForm } from '../../src/cli/log-line.ts';
-import { isSecretKey, redact, redacted, redactText } from '../../src/cli/redaction.ts';
+import { isSecretKey, redact, redacted, redactText } from '../../src/inspect/redaction.ts';
 
 describe('secrets', () => {
   test.each([

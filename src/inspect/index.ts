@@ -1,0 +1,13 @@
+/** Seeing sessions: `mcp-actors/inspect`. For Node. */
+export { differenceText } from './recording/difference.ts';
+export type { Difference } from './recording/difference.ts';
+export type { RecordedLine, RecordingHeader } from './recording/format.ts';
+export { record } from './recording/recorder.ts';
+export type { RecordOptions, Recorder } from './recording/recorder.ts';
+export type { RecordingOptions, RecordingSink } from './recording/recording-book.ts';
+export { RecordingFileError, readRecordingFile, recordToFile } from './recording/recording-file.ts';
+export { RecordingError, readRecording } from './recording/recording.ts';
+export type { NumberedLine, Recording } from './recording/recording.ts';
+export { replay } from './recording/replay.ts';
+export type { ReplayResult } from './recording/replay.ts';
+export type { ReplayOptions, TranscriptConnection } from './recording/playing.ts';
