@@ -1,5 +1,6 @@
 /** The public names. */
 export { createMcpServer } from './server/create-server.ts';
+export type { SessionEdge } from './server/session-edge.ts';
 export type {
   ListenOptions,
   McpServer,

@@ -133,10 +133,12 @@ function walk() {
   return {
     hooks: {
       before: async (input: NumberedLine) => {
-        await print(process.stdout, `\n> ${input.number}  ${lineText(input)}\n`);
-        if ('nested' in input.line || 'rounds' in input.line) return;
+        await print(process.stdout, `\n${input.number}? `);
         const { value } = (await typed.next()) as IteratorResult<string, undefined>;
         if (value?.trim() === 'q') throw new Quit();
+      },
+      given: (input: NumberedLine) => {
+        process.stdout.write(`> ${input.number}  ${lineText(input)}\n`);
       },
       matched: (output: NumberedLine) => {
         process.stdout.write(`  ${output.number}  ${lineText(output)}\n`);

@@ -113,6 +113,7 @@ describe('the public names', () => {
         type SdkTransport
         type ServerDefinition
         type SessionDump
+        type SessionEdge
         type SessionEmitted
         type SessionEvent
         type SessionHandle
@@ -147,6 +148,27 @@ describe('the public names', () => {
         type WatchedSession
         type Watcher
         type WireError
+      mcp-actors/inspect
+        RecordingError
+        RecordingFileError
+        differenceText
+        readRecording
+        readRecordingFile
+        record
+        recordToFile
+        replay
+        type Difference
+        type NumberedLine
+        type RecordOptions
+        type RecordedLine
+        type Recorder
+        type Recording
+        type RecordingHeader
+        type RecordingOptions
+        type RecordingSink
+        type ReplayOptions
+        type ReplayResult
+        type TranscriptConnection
       mcp-actors/opentelemetry
         openTelemetry
         type OpenTelemetryOptions
@@ -160,6 +182,7 @@ describe('the public names', () => {
         connect
         converse
         endOfInputContract
+        expectReplay
         failure
         gate
         initialize

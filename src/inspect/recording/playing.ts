@@ -30,8 +30,10 @@ export interface ReplayOptions {
   /** As the option of `listen`; for live handlers. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
   readonly report?: Report;
-  /** Called before each input is given to the session, and waited for: to walk through a recording. */
+  /** Called before each input that begins a turn of the event loop, and waited for: to walk through a recording. */
   readonly before?: (input: NumberedLine) => void | Promise<void>;
+  /** Hears of each input as the session gets it. */
+  readonly given?: (input: NumberedLine) => void;
   /** Hears of each output that is as it was recorded. */
   readonly matched?: (output: NumberedLine) => void;
 }
@@ -40,5 +42,6 @@ export interface ReplayOptions {
 export interface Playing extends ReplayOptions {
   readonly patienceMs: number;
   readonly before: (input: NumberedLine) => Promise<void>;
+  readonly given: (input: NumberedLine) => void;
   readonly matched: (output: NumberedLine) => void;
 }

@@ -229,7 +229,8 @@ class SessionRecorder implements Recorder {
         if (event.type === 'frames.send') {
           for (const server of writtenFrames(event.frames)) passage.output({ server });
         }
-        return port.transition(snapshot, event, scope);
+        // What the transport says to it at once comes while the session calls.
+        return passage.call(undefined, () => port.transition(snapshot, event, scope));
       },
     };
   }

@@ -50,7 +50,8 @@ export class RecordingBook {
   #report: Report = () => {};
   #batch = '';
   #written = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Plans the flush at the turn's end; nothing where it is planned. */
+  #plan: () => void = this.#planFlush;
   /** What is done with a line: written, or nothing once the recording has ended. */
   #put: (line: object) => void = this.#write;
 
@@ -80,8 +81,7 @@ export class RecordingBook {
 
   /** Hands over what is held back. */
   flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#plan = this.#planFlush;
     const text = this.#batch;
     if (text === '') return;
     this.#batch = '';
@@ -114,8 +114,12 @@ export class RecordingBook {
   #append(text: string): void {
     this.#batch += text;
     if (this.#batch.length > maxBatch) this.flush();
-    // A timer of no time ends the turn on every platform.
-    else this.#timer ??= setTimeout(() => this.flush(), 0);
+    else this.#plan();
+  }
+
+  #planFlush(): void {
+    this.#plan = this.#drop;
+    afterTurn(() => this.flush());
   }
 
   #stop(line: object): void {
@@ -158,6 +162,12 @@ export class RecordingBook {
     );
   }
 }
+
+/** Before the event loop looks for input again, where the platform can say so. */
+const afterTurn: (callback: () => void) => void =
+  typeof setImmediate === 'function'
+    ? (callback) => void setImmediate(callback)
+    : (callback) => void setTimeout(callback, 0);
 
 const encoder = new TextEncoder();
 

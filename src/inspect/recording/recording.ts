@@ -79,7 +79,7 @@ export function readRecording(text: string, name: string): Recording {
     else lines.push({ number, line });
   }
   if (!header && lines.length === 0) {
-    refuse(1, rest === '' && rows.length <= 1 ? 'the file is empty' : 'nothing is recorded here');
+    refuse(1, text.trim() === '' ? 'the file is empty' : 'nothing is recorded here');
   }
   const unfinished = isCut
     ? `line ${rows.length + 1} is cut off: the process was killed while it was written`

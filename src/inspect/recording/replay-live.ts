@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../actors/clock.ts';
-import { classify } from '../../protocol/classify.ts';
+import { classify, isJsonObject } from '../../protocol/classify.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { McpServer, McpSession } from '../../server/create-server.ts';
 import { Arrivals } from './arrivals.ts';
@@ -112,6 +112,7 @@ class LivePlayer {
     const give = this.#inputOf(line);
     if (!give) return;
     await this.#playing.before(each);
+    this.#playing.given(each);
     give();
     await setImmediate();
   }
@@ -159,24 +160,25 @@ class LivePlayer {
   async #compareFrame(each: NumberedLine, server: unknown): Promise<Difference | undefined> {
     const names = this.#names;
     const isNew = names.isUnbound(server);
-    const matches = (frame: object) =>
+    const expected = isNew ? server : names.fill(server);
+    const isSame = (frame: object) =>
       isSameJson(
-        isNew ? { ...frame, id: (server as { id: unknown }).id } : frame,
-        isNew ? server : names.fill(server),
+        isNew ? { ...frame, id: (server as { readonly id: unknown }).id } : frame,
+        expected,
       );
-    const found = await this.#frames.take(matches);
-    if (found) {
+    // Of the answers to a request there is one: where it is another, nothing else is waited for.
+    const found = await this.#frames.take((frame) => isSame(frame) || answersSame(frame, expected));
+    if (found && isSame(found)) {
       names.expect(server, found);
       return this.#matched(each);
     }
-    const { first } = this.#frames;
-    const problem = first ? 'the replay sends something else' : 'the replay does not send this';
+    const problem = found ? 'the replay sends something else' : 'the replay does not send this';
     const { number } = each;
     return {
       problem,
       number,
       recorded: { server },
-      ...(first ? { replayed: { server: first } } : {}),
+      ...(found ? { replayed: { server: found } } : {}),
     };
   }
 
@@ -190,6 +192,12 @@ class LivePlayer {
     this.#transitions.set(key, lane);
     return lane;
   }
+}
+
+function answersSame(frame: object, expected: unknown): boolean {
+  if (!isJsonObject(frame) || !isJsonObject(expected)) return false;
+  const isAnswer = !('method' in frame) && !('method' in expected);
+  return isAnswer && frame['id'] !== undefined && frame['id'] === expected['id'];
 }
 
 function withoutTime(line: object): object {

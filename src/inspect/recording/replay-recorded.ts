@@ -71,33 +71,29 @@ class Player {
 
   async play(): Promise<Difference | undefined> {
     const script = this.#script;
-    const failures: unknown[] = [];
     for (let input = script.input; input && !script.difference; input = script.input) {
       const { nested, rounds } = input.line;
       if (!nested && rounds === undefined) {
         await this.#playing.before(input);
         await setImmediate();
       } else {
-        // Nobody can be waited for here: it belongs to the turn of the one before.
-        this.#playing.before(input).catch((error: unknown) => failures.push(error));
-        if (!nested) {
-          let round = 0;
-          // No function of its own: each would be a round.
-          for (; round < settledRounds; round++) {
-            if (round >= (rounds ?? 0) && script.isCaughtUp) break;
-            await Promise.resolve();
-          }
-          if (round === settledRounds) await setImmediate();
+        // A nested one is given by the call that it came in; it waits here for that call.
+        const earliest = nested ? 0 : (rounds ?? 0);
+        let round = 0;
+        // No function of its own: each would be a round.
+        for (; round < settledRounds; round++) {
+          if (script.input !== input || (round >= earliest && script.isCaughtUp)) break;
+          await Promise.resolve();
         }
+        if (round === settledRounds) await setImmediate();
       }
+      if (script.input !== input) continue;
       script.expectCaughtUp();
-      // It may have been given meanwhile, while the session was calling.
-      if (!script.difference && script.input === input) this.#give(input);
+      if (!script.difference) this.#give(input);
     }
     await setImmediate();
     script.expectCaughtUp();
     await this.#end();
-    if (failures.length > 0) throw failures[0];
     return script.difference;
   }
 
@@ -166,6 +162,7 @@ class Player {
 
   #give(input: NumberedLine<InputLine>): void {
     this.#script.take();
+    this.#playing.given(input);
     this.#clock.advanceTo(input.line.at);
     const problem = this.#do(input.line);
     if (problem !== undefined) this.#script.refuse(input, problem);

@@ -36,7 +36,10 @@ export async function replay(
     patienceMs: options.patienceMs ?? 5000,
     before: async (input: NumberedLine) => {
       await options.before?.(input);
+    },
+    given: (input: NumberedLine) => {
       counts.inputs++;
+      options.given?.(input);
     },
     matched: (output: NumberedLine) => {
       counts.outputs++;

@@ -76,7 +76,7 @@ export class Script {
     if (!due && this.#recording.unfinished !== undefined) return;
     this.#difference = due
       ? {
-          problem: `the replay ${verbOf(output)} where the recorded session ${verbOf(due.line)}`,
+          problem: contrast(verbOf(output), verbOf(due.line)),
           number: due.number,
           recorded: due.line,
           replayed: output,
@@ -123,9 +123,15 @@ function withoutTime({ at: _, ...line }: OutputOfSession): object {
   return line;
 }
 
+function contrast(replayed: string, recorded: string): string {
+  return replayed === recorded
+    ? `the replay ${replayed} otherwise than the recorded session`
+    : `the replay ${replayed} where the recorded session ${recorded}`;
+}
+
 /** What a session does, as a verb. */
 function verbOf(line: OutputOfSession): string {
-  if ('server' in line) return 'sends this';
+  if ('server' in line) return 'sends a frame';
   if ('machine' in line) return `takes "${line.on}" in the ${line.machine} machine`;
   if ('started' in line) return `starts the handler of ${line.method}`;
   if ('told' in line) return 'tells a handler of progress';

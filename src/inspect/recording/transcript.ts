@@ -55,6 +55,7 @@ export async function playTranscript(
     if ('server' in line) return expectFrame(each, line.server);
     if ('closed' in line) return expectEnd(each, line.closed);
     await playing.before(each);
+    playing.given(each);
     if ('client' in line)
       peer.sendRaw(
         line.client.map((message) => `${JSON.stringify(names.fill(message))}\n`).join(''),
