@@ -171,7 +171,7 @@ describe('mcp-actors --record', () => {
     },
   );
 
-  test.each([
+  test.concurrent.each([
     [['--record', '/no/such/folder/x.jsonl'], /^mcp-actors: --record: .* cannot be made: ENOENT/],
     [
       ['--record-limit', '1MiB'],
@@ -199,7 +199,7 @@ describe('mcp-actors replay', () => {
     expect(stdout).toContain('--live-handlers');
   });
 
-  test.each<[readonly string[], RegExp]>([
+  test.concurrent.each<[readonly string[], RegExp]>([
     [[], /^mcp-actors: replay needs the FILE/],
     [['gone.jsonl'], /^mcp-actors: gone.jsonl: it cannot be read: ENOENT/],
     [[transcript], /^mcp-actors: .*roots-flow.jsonl:1: this is a transcript without a header/],

@@ -1,7 +1,7 @@
 /** A recording, or a transcript that a person has written, as it is read. */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { isInput, isOutput, kindOf, recordingVersion } from './format.ts';
-import type { InputLine, OutputOfSession, RecordedLine, RecordingHeader } from './format.ts';
+import { kindOf, recordingVersion } from './format.ts';
+import type { RecordedLine, RecordingHeader } from './format.ts';
 
 /** A line that means something. */
 export interface NumberedLine<TLine = RecordedLine> {
@@ -175,14 +175,4 @@ function faultOf(line: { readonly [member: string]: unknown }, kind: string): st
     return `"rounds" must be a whole number, this is ${describe(rounds)}`;
   }
   return undefined;
-}
-
-/** The inputs of a recording. */
-export function inputsOf({ lines }: Recording): readonly NumberedLine<InputLine>[] {
-  return lines.filter((each): each is NumberedLine<InputLine> => isInput(each.line));
-}
-
-/** What the recorded session did. */
-export function outputsOf({ lines }: Recording): readonly NumberedLine<OutputOfSession>[] {
-  return lines.filter((each): each is NumberedLine<OutputOfSession> => isOutput(each.line));
 }
