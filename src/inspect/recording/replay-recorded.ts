@@ -201,7 +201,7 @@ class Player {
 
   #write(frames: readonly unknown[]): void {
     const { writer } = this.#session.actor.getSnapshot().context;
-    writer.send({ type: 'frames.send', frames: frames as readonly OutboundFrame[] });
+    writer.send({ type: 'frames.send', frames: frames as OutboundFrame[] });
   }
 
   #ping(line: { readonly ping: number; readonly timeoutMs?: number; readonly withdrawn?: string }) {
