@@ -2,6 +2,7 @@
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';
+export type { SessionEdge } from './server/session-edge.ts';
 export type {
   SessionImplementations,
   SessionLogic,

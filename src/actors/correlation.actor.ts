@@ -30,6 +30,8 @@ export interface CorrelationOptions {
   readonly maxPending: number;
   readonly clock: Clock;
   readonly report: Report;
+  /** The part of an id that nobody can guess. */
+  readonly randomId?: (() => string) | undefined;
 }
 
 /** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
@@ -93,7 +95,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   readonly #deadlines: DeadlineQueue<Pending>;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
-  readonly #ids = new RequestIds();
+  readonly #ids: RequestIds;
   /** What is done with new requests: they are taken, or refused once the session ends. */
   #admit: (requests: readonly ClientRequest[]) => void = this.#take;
   /** What is done with those that were taken: they are held until the gate is open, then sent. */
@@ -101,6 +103,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
+    this.#ids = new RequestIds(options.randomId);
     this.#writer = writer;
     this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }

@@ -7,6 +7,8 @@ import type { InspectorWish } from './inspector.ts';
 import type { LogLevel } from './log-level.ts';
 import { limitsOf, options } from './options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
+import type { Values } from './parse-options.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What the command is to do. */
 export type Invocation =
@@ -24,8 +26,18 @@ export interface ServeInvocation {
   readonly followRoots: boolean;
   readonly chdir: boolean;
   readonly inspect: InspectorWish | undefined;
+  readonly record: RecordWish | undefined;
   /** Those that were given. */
   readonly limits: Partial<Limits>;
+}
+
+/** What is to be recorded, and where. */
+export interface RecordWish {
+  /** A file that is not there yet, or a directory. */
+  readonly path: string;
+  /** Bytes. */
+  readonly maxBytes: number | undefined;
+  readonly redact: boolean;
 }
 
 /** One of the other commands, which reads its arguments itself. */
@@ -61,6 +73,15 @@ export function readArguments(
     followRoots: values['follow-roots'],
     chdir: values['chdir'],
     inspect: inspectorWish(values['inspect']),
+    record: recordWish(values),
     limits: limitsOf(values),
   };
+}
+
+function recordWish(values: Values<typeof options>): RecordWish | undefined {
+  const { record: path, 'record-limit': maxBytes, 'record-unredacted': unredacted } = values;
+  if (path !== undefined) return { path, maxBytes, redact: !unredacted };
+  if (maxBytes === undefined && !unredacted) return undefined;
+  const given = unredacted ? '--record-unredacted' : '--record-limit';
+  throw new UsageError(`${given} says how to record, and nothing says where: add --record FILE`);
 }

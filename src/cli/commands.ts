@@ -36,6 +36,11 @@ export const commands = {
     summary: 'Say what running servers wait for.',
     load: () => import('./doctor.ts'),
   },
+  replay: {
+    usage: 'FILE [DIRECTORIES...]',
+    summary: 'Play a recording again, and say where the session does something else.',
+    load: () => import('./replay.ts'),
+  },
 } as const satisfies { readonly [name: string]: Entry };
 
 export type CommandName = keyof typeof commands;

@@ -1,4 +1,5 @@
 /** The options of `mcp-actors serve`. */
+import { defaultRecordingBytes } from '../inspect/recording/recording-limit.ts';
 import { defaultLimits } from '../server/limits.ts';
 import type { Limits } from '../server/limits.ts';
 import { logLevels } from './log-level.ts';
@@ -186,6 +187,20 @@ export const options = {
     placeholder: 'PORT|stately[:PORT]',
     optional: true,
     help: 'Show the session live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+  },
+  record: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Secrets are replaced, as far as they can be told by their form.',
+  },
+  'record-limit': {
+    ...from(size, 4096),
+    default: defaultRecordingBytes,
+    help: 'How much is recorded; then recording stops, and the session goes on.',
+  },
+  'record-unredacted': {
+    kind: 'switch',
+    help: 'Record secrets as they are.',
   },
   ...limitTable(),
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },

@@ -1,12 +1,14 @@
 /** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
 import { homedir } from 'node:os';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Recorder } from '../inspect/recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import { defaultLimits } from '../server/limits.ts';
 import { stateName } from '../server/session-dump.ts';
 import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
-import type { ServeInvocation } from './arguments.ts';
+import type { RecordWish, ServeInvocation } from './arguments.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { openInspector } from './inspector.ts';
 import { dumpOnSignal } from './dump-signal.ts';
@@ -16,6 +18,7 @@ import { humanForm, jsonForm } from './log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
 import type { LogSink } from './log-sink.ts';
 import { endWithProcess } from './process-end.ts';
+import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
 /**
@@ -47,9 +50,17 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     ...(invocation.chdir ? { chdir: (directory) => process.chdir(directory) } : {}),
     version: packageVersion(),
   });
+  const recorder =
+    invocation.record &&
+    (await startRecording(invocation.record, {
+      directories,
+      followRoots: invocation.followRoots,
+      cwd,
+    }));
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   session = createMcpServer(workspace.definition).listen(stdio(), {
     ...inspector?.options,
+    ...(recorder ? { edge: recorder } : {}),
     limits,
     report: log.report,
     onRootsUpdated: (report) => {
@@ -87,6 +98,25 @@ function openLog(
   }
   const form = process.stderr.isTTY ? humanForm : jsonForm;
   return createLog({ level: logLevel, form, sink: stderr, state });
+}
+
+/** @throws {UsageError} a file that is there already, or cannot be made */
+async function startRecording(
+  { path, maxBytes, redact }: RecordWish,
+  launch: JsonObject,
+): Promise<Recorder> {
+  const { RecordingFileError, recordToFile } =
+    await import('../inspect/recording/recording-file.ts');
+  try {
+    return recordToFile(path, {
+      ...(maxBytes === undefined ? {} : { maxBytes }),
+      redact,
+      header: { package: packageVersion(), launch },
+    });
+  } catch (error) {
+    if (!(error instanceof RecordingFileError)) throw error;
+    throw new UsageError(`--record: ${error.message}`, { cause: error });
+  }
 }
 
 async function greet(script: string, directories: readonly string[]): Promise<void> {

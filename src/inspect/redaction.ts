@@ -21,21 +21,31 @@ const harmlessKeys = new Set([
   'outputtokens',
 ]);
 
-const secretTexts: readonly (readonly [RegExp, string])[] = [
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${redacted}`],
+/** What stands before a secret, and the secret. */
+const secretTexts: readonly RegExp[] = [
+  /\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi,
   // The user's part of a URL may hold a password.
-  [/(\b[a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@]{1,500}@/gi, `$1${redacted}@`],
-  [
-    /((?:token|authorization|passw(?:or)?d|secret|api[_-]?key|access[_-]?key|cookie)"?\s{0,3}[=:]\s{0,3})(?!\[redacted\]|Bearer |Basic )("[^"]*"|[^\s"&,;]+)/gi,
-    `$1${redacted}`,
-  ],
+  /(\b[a-z][a-z\d+.-]{0,30}:\/\/)([^\s/?#@]{1,500})(?=@)/gi,
+  /((?:token|authorization|passw(?:or)?d|secret|api[_-]?key|access[_-]?key|cookie)"?\s{0,3}[=:]\s{0,3})(?!\[redacted[ \d]*\]|Bearer |Basic )("[^"]*"|[^\s"&,;]+)/gi,
 ];
 
-/** A text without the secrets that can be told by their form, on at most `limit` characters. */
-export function redactText(text: string, limit = maxString): string {
+/**
+ * A text without the secrets that can be told by their form, on at most `limit` characters.
+ *
+ * @param place what stands in a secret's place
+ */
+export function redactText(
+  text: string,
+  limit = maxString,
+  place: (secret: string) => string = () => redacted,
+): string {
   // Cut first: what is matched against must be bounded.
   const [head, rest] = [text.slice(0, limit), text.length - limit];
-  const clean = secretTexts.reduce((result, [form, place]) => result.replace(form, place), head);
+  const clean = secretTexts.reduce(
+    (result, form) =>
+      result.replace(form, (_, before: string, secret: string) => before + place(secret)),
+    head,
+  );
   return rest > 0 ? `${clean}… (${rest} more)` : clean;
 }
 

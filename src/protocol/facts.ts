@@ -51,6 +51,10 @@ export type FactName =
   | 'task.ended'
   /** A task's time to live is over. */
   | 'task.expired'
+  /** A recording could not be written any further; the session goes on. */
+  | 'recording.failed'
+  /** A recording has reached its limit. */
+  | 'recording.stopped'
   /** XState's own logger. */
   | 'machine.log';
 

@@ -10,12 +10,15 @@ import { offerOf } from './offer.ts';
 import type { Offer } from './offer.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
+import type { SessionEdge } from './session-edge.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
 
 export interface ListenOptions extends SessionOptions {
   /** Tests drive a session's time through this. */
   readonly clock?: Clock;
+  /** Stands between the session and everything outside of it: a recorder. It serves one session. */
+  readonly edge?: SessionEdge;
 }
 
 /** A server. What it offers may change while sessions are open: their clients are told. */
@@ -67,12 +70,12 @@ export function createMcpServer(definition: ServerDefinition): McpServer {
 function listen(
   logic: SessionLogic,
   transport: Transport,
-  { clock = systemClock, ...options }: ListenOptions,
+  { clock = systemClock, edge, ...options }: ListenOptions,
 ): McpSession {
   const { report = () => {}, inspect } = options;
   const actor = createActor(logic, {
-    input: { ...options, transport },
-    clock,
+    input: { ...options, transport, ...(edge ? { outside: { edge, clock } } : {}) },
+    clock: edge?.clock(clock) ?? clock,
     logger: (...words: unknown[]) =>
       report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
     ...(inspect ? { inspect } : {}),

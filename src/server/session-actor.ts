@@ -4,7 +4,7 @@ import type { SessionEmitted, SessionEvent, sessionMachine } from '../machines/s
 import type { ServerDefinition } from './definition.ts';
 import type { Offer } from './offer.ts';
 import { makeSession } from './session.ts';
-import type { MadeSession, McpSession, SessionOptions } from './session.ts';
+import type { MadeSession, McpSession, Outside, SessionOptions } from './session.ts';
 import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
 import type { Transport } from './transport.ts';
 
@@ -12,6 +12,8 @@ import type { Transport } from './transport.ts';
 export interface SessionLogicInput extends SessionOptions {
   /** Serves this session alone. It is asked for its two actors when the session's actor is made. */
   readonly transport: Transport;
+  /** What `listen` gives: only where the session is a system of its own, its time can be held. */
+  readonly outside?: Outside;
 }
 
 /** What stands at the session machine's places: its actors, guards, actions and delays. */

@@ -32,6 +32,7 @@ import type { Limits } from './limits.ts';
 import { withMiddleware } from './middleware.ts';
 import type { Middleware } from './middleware.ts';
 import type { Offer } from './offer.ts';
+import type { SessionEdge, SessionOutset } from './session-edge.ts';
 import type { Transport } from './transport.ts';
 
 export interface SessionLogicOptions {
@@ -39,12 +40,18 @@ export interface SessionLogicOptions {
   state(): SessionState;
   readonly limits: Limits;
   readonly report: Report;
+  /** Of what is the author's. */
   readonly clock: Clock;
+  /** Of the session's own actors: where it has an edge, the edge's. */
+  readonly ownClock: Clock;
   /** Sends a notification to the client, if the session is in operation. */
   readonly notify: FeatureScope['notify'];
   readonly whenOperating: FeatureScope['whenOperating'];
   readonly timeOfDay: FeatureScope['timeOfDay'];
   readonly inspect?: FeatureScope['inspect'];
+  /** Random ids of tasks and requests. */
+  readonly randomId: () => string;
+  readonly edge: SessionEdge | undefined;
 }
 
 /** One session's machine: it is started once, because its features remember what the client subscribed to. */
@@ -54,14 +61,25 @@ export function createSessionLogic(
   transport: Transport,
   options: SessionLogicOptions,
 ) {
-  const { limits, report, clock } = options;
+  const { limits, report, edge, ownClock: clock } = options;
+  const timeOfDay = edge?.timeOfDay(options.timeOfDay) ?? options.timeOfDay;
+  const randomId = edge
+    ? (of: 'request' | 'task') => edge.randomId(of, options.randomId)
+    : options.randomId;
+  /** Of what is the author's. */
+  const notify = edge?.notify(options.notify) ?? options.notify;
   const { contextOf, session, logging } = sessionContexts({
     ...options,
+    notify,
     logging: definition.logging,
     resourceUpdated: (uri) => resources?.updated(uri),
   });
-  const scope: FeatureScope = { ...options, contextOf };
-  const tasks = offersTasks(offer.tools) ? tasksFeature(offer.tools, scope) : undefined;
+  const machine: SessionEdge['machine'] = edge
+    ? (name, given) => edge.machine(name, given)
+    : (_, given) => given;
+  const scope: FeatureScope = { ...options, notify, contextOf, randomId, machine };
+  const taskScope = { ...scope, notify: options.notify, clock, timeOfDay };
+  const tasks = offersTasks(offer.tools) ? tasksFeature(offer.tools, taskScope) : undefined;
   const resources = offersResources(definition) ? resourcesFeature(offer, scope) : undefined;
   const features: Feature[] = logging ? [logging] : [];
   if (definition.tools) features.push(toolsFeature(offer.tools, scope));
@@ -70,14 +88,25 @@ export function createSessionLogic(
   if (definition.completions || completesSomething(offer)) {
     features.push(completionFeature(offer, scope));
   }
+  const authored = handlersOf(features, offer.middleware, contextOf);
   if (tasks) features.push(tasks);
-  const handlers = handlersOf(features, offer.middleware, contextOf);
+  const described = describeServer(definition, features);
+  const server =
+    edge?.begin(outsetOf(described, authored, offer, { ...options, definition })) ?? described;
+  const handlers = new Map(edge?.handlers(authored) ?? authored);
   const callTool = handlers.get('tools/call');
   if (tasks && callTool) handlers.set('tools/call', tasks.augment(callTool));
+  if (tasks) {
+    for (const [method, handler] of handlersOf([tasks], offer.middleware, contextOf)) {
+      handlers.set(method, handler);
+    }
+  }
   const hearing = { lastHeardAt: -Infinity };
   const traffic = new Traffic(report);
-  const { reader, writer } = transport({ limits, report });
-  const logic = sessionMachine.provide({
+  const { reader, writer } = (edge?.transport(transport) ?? transport)({ limits, report });
+  const { resolveRoots } = definition;
+  const ask = askRootsActor(edge ? edge.resolveRoots(resolveRoots) : resolveRoots);
+  const provided = sessionMachine.provide({
     actors: {
       // Of the snapshots of other logic nothing is asked.
       reader: traffic.reader(reader as Port<ReaderEvent, ReaderInput>),
@@ -89,14 +118,22 @@ export function createSessionLogic(
         clock,
         report,
       }),
-      correlation: correlationActor({ ...limits, clock, report }),
-      roots: rootsMachine.provide({ actors: { ask: askRootsActor(definition.resolveRoots) } }),
-      keepalive: keepaliveMachine.provide({ actors: { probe: probeActor(hearing, clock) } }),
+      correlation: correlationActor({
+        ...limits,
+        clock,
+        report,
+        randomId: () => randomId('request'),
+      }),
+      roots: machine('roots', rootsMachine.provide({ actors: { ask } })),
+      keepalive: machine(
+        'keepalive',
+        keepaliveMachine.provide({ actors: { probe: probeActor(hearing, clock) } }),
+      ),
     },
   });
   return {
-    logic,
-    input: { server: describeServer(definition, features), limits } satisfies SessionInput,
+    logic: machine('session', provided),
+    input: { server, limits } satisfies SessionInput,
     session,
     traffic,
     hearing,
@@ -110,6 +147,26 @@ export function createSessionLogic(
         for (const feature of features) feature.stop?.();
       };
     },
+  };
+}
+
+function outsetOf(
+  server: ServerDescription,
+  handlers: ReadonlyMap<string, RequestHandler>,
+  { tools }: Offer,
+  { limits, report, definition }: SessionLogicOptions & { readonly definition: ServerDefinition },
+): SessionOutset {
+  const taskTools = tools
+    .list()
+    .flatMap(({ item: { name, taskSupport } }) => (taskSupport ? [[name, taskSupport]] : []));
+  return {
+    server,
+    limits,
+    methods: [...handlers.keys()],
+    prepared: [...handlers].flatMap(([method, { prepare }]) => (prepare ? [method] : [])),
+    taskTools: Object.fromEntries(taskTools) as SessionOutset['taskTools'],
+    resolvesRoots: definition.resolveRoots !== undefined,
+    report,
   };
 }
 

@@ -18,6 +18,7 @@ import type { Limits } from './limits.ts';
 import type { Offer } from './offer.ts';
 import { dumpSession } from './session-dump.ts';
 import type { SessionDump } from './session-dump.ts';
+import type { SessionEdge } from './session-edge.ts';
 import { createSessionLogic } from './session-logic.ts';
 import { stateOf } from './session-state.ts';
 import type { SessionActorRef } from './session-state.ts';
@@ -39,6 +40,8 @@ export interface SessionOptions {
   readonly signal?: AbortSignal;
   /** The time of day, for what clients are told of when: a task's timestamps. */
   readonly wallClock?: () => Date;
+  /** Makes ids that nobody can guess, of requests to the client and of tasks; by default the platform's random UUIDs. Tests make them known. */
+  readonly randomId?: () => string;
   /**
    * XState's inspection events. Every event costs more while somebody inspects. In a host's system it hears the actors of tasks alone, which
    * are systems of their own; the rest the host hears as the one who inspects its own system.
@@ -46,6 +49,12 @@ export interface SessionOptions {
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
   /** Those who look at all of it, a page or a recorder: each is called once, before the session starts. */
   readonly watchers?: readonly Watcher[];
+}
+
+/** The outside of a session that has an edge: the session's own time is the edge's. */
+export interface Outside {
+  readonly edge: SessionEdge;
+  readonly clock: Clock;
 }
 
 /** Looks at a session. What it throws is thrown by `listen`; an invoked session fails with it. */
@@ -98,14 +107,17 @@ export function makeSession(
   definition: ServerDefinition,
   offer: Offer,
   transport: Transport,
-  options: SessionOptions,
+  options: SessionOptions & { readonly outside?: Outside },
   actor: SessionActorRef,
   opened: (session: McpSession) => () => void,
 ): MadeSession {
-  const { wallClock = () => new Date(), inspect, signal } = options;
+  const { wallClock = () => new Date(), randomId = () => crypto.randomUUID() } = options;
+  const { inspect, signal, outside } = options;
+  const edge = outside?.edge;
   const report = safeReport(options.report ?? (() => {}));
   const guard = guardOf(report);
-  const clock = clockOf(actor);
+  const ownClock = clockOf(actor);
+  const clock = outside?.clock ?? ownClock;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const startedAt = clock.now();
   const isOperating = () => {
@@ -121,6 +133,7 @@ export function makeSession(
       limits,
       report,
       clock,
+      ownClock,
       notify: (method: string, params?: JsonObject) => {
         if (!isOperating()) return;
         const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
@@ -136,15 +149,24 @@ export function makeSession(
       },
       timeOfDay: () => wallClock().toISOString(),
       inspect,
+      randomId,
+      edge,
     },
   );
   guardListeners(actor, guard);
 
-  let end: (cause: CloseCause) => void = () => {};
+  let resolveClosed: (cause: CloseCause) => void = () => {};
   const closed = new Promise<CloseCause>((resolve) => {
-    end = resolve;
+    resolveClosed = resolve;
   });
-  const shutdown = (reason: string) => actor.send({ type: 'session.shutdown', reason });
+  /** The first time alone. */
+  let end = (cause: CloseCause) => {
+    end = () => {};
+    edge?.closed(cause);
+    resolveClosed(cause);
+  };
+  const drain = (reason: string) => actor.send({ type: 'session.shutdown', reason });
+  const shutdown = edge?.shutdown(drain) ?? drain;
   const dump = () => {
     const { context, value, children } = actor.getSnapshot();
     return dumpSession({
@@ -190,7 +212,9 @@ export function makeSession(
     ping: async ({ timeoutMs = limits.keepaliveTimeoutMs, signal: aborted } = {}) => {
       const askedAt = clock.now();
       const { correlation } = actor.getSnapshot().context;
-      await pingClient(correlation, { timeoutMs, signal: aborted });
+      const send = (until: AbortSignal | undefined) =>
+        pingClient(correlation, { timeoutMs, signal: until });
+      await (edge ? edge.ping(timeoutMs, aborted, send) : send(aborted));
       return clock.now() - askedAt;
     },
     [Symbol.asyncDispose]: async () => {
@@ -202,8 +226,8 @@ export function makeSession(
   const begin = () => {
     const releases: (() => void)[] = [];
     const finish = (cause: CloseCause) => {
-      for (const release of releases.splice(0)) release();
       end(cause);
+      for (const release of releases.splice(0)) release();
     };
     tellFacts(actor, report);
     actor.subscribe({
@@ -214,8 +238,15 @@ export function makeSession(
       complete: () => finish({ kind: 'shutdown', reason: 'The actor was stopped' }),
     });
     const { onEmitted, onRootsUpdated, watchers = [] } = options;
-    if (onRootsUpdated) actor.on('roots.updated', (event) => onRootsUpdated(event.report));
-    if (onEmitted) actor.on('*', onEmitted);
+    const tell = (event: SessionEmitted) => {
+      if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
+      onEmitted?.(event);
+    };
+    if (onRootsUpdated || onEmitted || edge) {
+      actor.on('*', (event) =>
+        edge ? edge.listener(event.type, () => guard(() => tell(event))) : tell(event),
+      );
+    }
     for (const watch of watchers) {
       watch({ id: session.id, actor, closed, dump, traffic, limits, clock });
     }

@@ -4,6 +4,7 @@
  * - `connect(server)`: a client with typed calls. Most tests need nothing else.
  * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages, answers out of order.
  * - `serverContract`, `transportContract`: what any server and any transport must do.
+ * - `expectReplay(file)`: a recording as a test.
  * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
  */
 export type { ClientAnswer, ClientAnswers } from './answering-client.ts';
@@ -49,6 +50,7 @@ export type {
 } from './messages.ts';
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
+export { expectReplay } from './replay.ts';
 export { TestClient, connect } from './test-client.ts';
 export type { CallOptions, ConnectOptions } from './test-client.ts';
 export { TestClock } from './test-clock.ts';

@@ -124,6 +124,7 @@ describe('the public names', () => {
         type ServerDefinition
         type SessionActorRef
         type SessionDump
+        type SessionEdge
         type SessionEmitted
         type SessionEvent
         type SessionHandle
@@ -168,12 +169,32 @@ describe('the public names', () => {
         type WriterEvent
         type WriterInput
       mcp-actors/inspect
+        RecordingError
+        RecordingFileError
+        differenceText
         inspectPage
         inspectStately
+        readRecording
+        readRecordingFile
+        record
+        recordToFile
+        replay
+        type Difference
         type InspectPageOptions
         type InspectStatelyOptions
         type InspectedPage
+        type NumberedLine
+        type RecordOptions
+        type RecordedLine
+        type Recorder
+        type Recording
+        type RecordingHeader
+        type RecordingOptions
+        type RecordingSink
+        type ReplayOptions
+        type ReplayResult
         type StatelyInspection
+        type TranscriptConnection
       mcp-actors/opentelemetry
         openTelemetry
         type OpenTelemetryOptions
@@ -187,6 +208,7 @@ describe('the public names', () => {
         connect
         converse
         endOfInputContract
+        expectReplay
         failure
         gate
         initialize

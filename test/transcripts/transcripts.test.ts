@@ -1,27 +1,21 @@
 /**
- * Plays `*.jsonl`: what a client sends and what it must be answered, in this order and nothing else.
- *
- * - `about`: what the transcript shows.
- * - `client`: messages, sent as one chunk. `raw`: text as it is. `end`: the end of the input.
- * - `server`: the next frame, in the members that are given. `closed`: why the session ended.
- * - A text `$name` stands for an id of the server's: what it is the first time, it is from then on.
+ * Plays every `*.jsonl` of this folder. They are of one format, which docs/recording.md describes: transcripts are written by hand and played with the
+ * handlers below, over both transports; recordings have a header and need no handlers.
  */
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { turn } from 'mcp-actors/testing';
+import { createMcpServer, memory } from 'mcp-actors';
+import { readRecordingFile } from 'mcp-actors/inspect';
+import type { TranscriptConnection } from 'mcp-actors/inspect';
+import { ScriptedPeer, expectReplay } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { echo, serve, tool } from '../contract/serving.ts';
-
-type Step =
-  | { readonly about: string }
-  | { readonly client: readonly unknown[] }
-  | { readonly raw: string }
-  | { readonly server: unknown }
-  | { readonly end: true }
-  | { readonly closed: string };
+import { officialSchemas } from '../contract/official-schemas.ts';
+import { echo, tool } from '../contract/serving.ts';
+import { streams } from '../contract/stream-wire.ts';
 
 const features = {
   name: 'transcribed',
+  version: '1.0.0',
   tools: [
     echo,
     tool('capabilities', (_, { client }) => JSON.stringify(client.capabilities)),
@@ -35,68 +29,46 @@ const features = {
   ],
 };
 
-/** The ids of the server's, by their names in a transcript. */
-class Names {
-  readonly #ids = new Map<string, unknown>();
-
-  /** What is sent: names are replaced by what they stand for. */
-  fill(value: unknown): unknown {
-    return this.#map(value, (name) => this.#ids.get(name));
-  }
-
-  /** What is expected: a name that stands for nothing yet is taken from what came. */
-  expect(expected: unknown, got: unknown): unknown {
-    const id = (expected as { readonly id?: unknown }).id;
-    if (typeof id === 'string' && id.startsWith('$') && !this.#ids.has(id)) {
-      this.#ids.set(id, (got as { readonly id?: unknown }).id);
-    }
-    return this.fill(expected);
-  }
-
-  #map(value: unknown, replace: (name: string) => unknown): unknown {
-    if (typeof value === 'string') return value.startsWith('$') ? replace(value) : value;
-    if (Array.isArray(value)) return value.map((item) => this.#map(item, replace));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, this.#map(item, replace)]),
-    );
-  }
-}
-
-async function play(steps: readonly Step[], transport: 'memory' | 'stdio'): Promise<void> {
-  const { peer, session } = serve(features, { transport });
-  const names = new Names();
-  let read = 0;
-  const next = async () => {
-    // A frame that is due needs a few turns, where a module is loaded some more; one that never comes is found missing.
-    for (let turns = 0; turns < 1000 && peer.received.length <= read; turns++) await turn();
-    return peer.received[read++];
-  };
-  for (const step of steps) {
-    if ('client' in step) peer.send(...step.client.map((message) => names.fill(message)));
-    else if ('raw' in step) peer.sendRaw(step.raw);
-    else if ('end' in step) peer.end();
-    else if ('closed' in step) expect((await session.closed).kind).toBe(step.closed);
-    else if ('server' in step) {
-      const frame = await next();
-      expect(frame).toMatchObject(names.expect(step.server, frame) as object);
-    }
-    await turn();
-  }
-  expect(peer.received.slice(read)).toEqual([]);
-}
-
 const folder = import.meta.dirname;
-const files = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).sort();
-const transcripts = await Promise.all(
-  files.map(async (file) => {
-    const text = await readFile(join(folder, file), 'utf8');
-    const steps = text.trim().split('\n').map((line) => JSON.parse(line) as Step);
-    const [first] = steps;
-    return { file, about: first && 'about' in first ? first.about : file, steps };
+const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl')).sort();
+const files = await Promise.all(
+  names.map(async (file) => {
+    const path = join(folder, file);
+    const { about = file, header } = await readRecordingFile(path);
+    return { file, path, about, isRecorded: header !== undefined };
   }),
 );
+const transcripts = files.filter(({ isRecorded }) => !isRecorded);
+const recordings = files.filter(({ isRecorded }) => isRecorded);
 
-describe.each(['memory', 'stdio'] as const)('transcripts over %s', (transport) => {
-  test.each(transcripts)('$file: $about', ({ steps }) => play(steps, transport));
+/** A connection whose frames are all checked against the official schemas. */
+function checked(connection: TranscriptConnection) {
+  const { transport, peer } = connection;
+  const checker = new ScriptedPeer(peer, { check: officialSchemas });
+  const sendRaw = (chunk: string | Uint8Array) => {
+    const lines = String(chunk).split('\n').filter((line) => line.trim() !== '');
+    try {
+      checker.send(...lines.map((line) => JSON.parse(line) as unknown));
+    } catch {
+      checker.sendRaw(chunk);
+    }
+  };
+  return { connection: { transport, peer: { ...peer, sendRaw, end: () => peer.end() } }, checker };
+}
+
+describe.each([
+  ['memory', memory],
+  ['stdio', streams],
+] as const)('transcripts over %s', (_, connect) => {
+  test.each(transcripts)('$file: $about', async ({ path }) => {
+    const { connection, checker } = checked(connect());
+    await expectReplay(path, { server: createMcpServer(features), connection });
+    expect(checker.violations).toEqual([]);
+  });
+});
+
+describe('recordings', () => {
+  test.each(recordings)('$file: $about', async ({ path }) => {
+    expect(await expectReplay(path)).toMatchObject({ note: undefined });
+  });
 });

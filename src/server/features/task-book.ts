@@ -40,9 +40,9 @@ export class TaskBook {
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
     // 122 random bits of the platform's secure source: to know the id is what lets a client see the task.
-    const taskId = crypto.randomUUID();
+    const taskId = this.#scope.randomId('task');
     // A system of its own: what one task's timers cost does not grow with the session's others.
-    const actor = createActor(taskMachine, {
+    const actor = createActor(this.#scope.machine('task', taskMachine), {
       id: taskId,
       input: { taskId, ttlMs, pollIntervalMs, timeOfDay },
       clock,

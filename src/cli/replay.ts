@@ -1,0 +1,149 @@
+/** `mcp-actors replay`: plays a recording to a session of this version, and says where that does something else. */
+import { homedir } from 'node:os';
+import { createInterface } from 'node:readline';
+import { differenceText, lineText } from '../inspect/recording/difference.ts';
+import { RecordingError } from '../inspect/recording/recording.ts';
+import type { NumberedLine, Recording } from '../inspect/recording/recording.ts';
+import { readRecordingFile } from '../inspect/recording/recording-file.ts';
+import { replay } from '../inspect/recording/replay.ts';
+import type { ReplayOptions } from '../inspect/recording/playing.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { createMcpServer } from '../server/create-server.ts';
+import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
+import type { Command } from './commands.ts';
+import { checkDirectories, workingDirectory } from './directories.ts';
+import { optionsText } from './help.ts';
+import type { OptionTable } from './option.ts';
+import { parseOptions, switchIn } from './parse-options.ts';
+import { print } from './print.ts';
+import { UsageError } from './usage-error.ts';
+import { packageVersion } from './version.ts';
+
+const options = {
+  'live-handlers': {
+    kind: 'switch',
+    help: "Let the workspace server's handlers run; otherwise they do what the recorded ones did.",
+  },
+  step: {
+    kind: 'switch',
+    help: 'Stop before each input until Enter is pressed; q ends it.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors replay [options] FILE [DIRECTORIES...]
+
+Plays what --record has written: gives a session everything that came from outside,
+with the recorded time and ids, and compares everything that it does. Prints the
+first difference with the lines before it.
+
+The directories are those of the workspace server, with --live-handlers; without
+any they are the recorded ones.
+
+Options:
+${optionsText(options)}
+
+Exit status: 0 where the session does what was recorded, 1 where it does something
+else, 2 where the file cannot be played.
+`;
+
+export const command: Command = {
+  run: async (args) => {
+    const line = { command: 'mcp-actors replay', args };
+    if (switchIn(options, line, 'help')) {
+      await print(process.stdout, help);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(options, line);
+    const [file, ...directories] = positionals;
+    if (file === undefined) throw new UsageError('replay needs the FILE of a recording');
+    const isLive = values['live-handlers'];
+    if (directories.length > 0 && !isLive) {
+      throw new UsageError('replay takes directories with --live-handlers alone');
+    }
+    try {
+      const recording = await readRecordingFile(file);
+      const live = isLive ? liveOptions(recording, directories) : {};
+      return await play(recording, live, values.step);
+    } catch (error) {
+      if (error instanceof RecordingError) throw new UsageError(error.message, { cause: error });
+      throw error;
+    }
+  },
+};
+
+async function play(
+  recording: Recording,
+  live: ReplayOptions,
+  isStepping: boolean,
+): Promise<number> {
+  const steps = isStepping ? walk() : undefined;
+  try {
+    const { difference, inputs, outputs, note } = await replay(recording, {
+      ...live,
+      ...steps?.hooks,
+    });
+    const { name } = recording;
+    const remark = note === undefined ? '' : `${name}: ${note}\n`;
+    if (difference) {
+      await print(process.stdout, `${differenceText(difference, recording)}${remark}`);
+      return 1;
+    }
+    const told = `${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared\n`;
+    await print(process.stdout, `${told}${remark}`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Quit)) throw error;
+    return 0;
+  } finally {
+    steps?.end();
+  }
+}
+
+/** The workspace server, as it was started when it was recorded. */
+function liveOptions({ header }: Recording, directories: readonly string[]): ReplayOptions {
+  const launch: JsonObject = header?.launch ?? {};
+  const cwd = typeof launch['cwd'] === 'string' ? launch['cwd'] : workingDirectory();
+  const recorded = Array.isArray(launch['directories']) ? (launch['directories'] as string[]) : [];
+  const workspace = workspaceServer({
+    directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd),
+    followRoots: launch['followRoots'] !== false,
+    environment: process.env,
+    cwd,
+    home: homedir(),
+    version: packageVersion(),
+  });
+  const server = createMcpServer(workspace.definition);
+  return {
+    server,
+    onRootsUpdated: (report) => {
+      workspace.rootsUpdated(report);
+      server.resourceUpdated(workspaceRootsUri);
+    },
+  };
+}
+
+/** Whoever walks has seen enough. */
+class Quit extends Error {}
+
+/** Waits for a line of stdin before each input; once stdin has ended, for nothing. */
+function walk() {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const typed = lines[Symbol.asyncIterator]();
+  return {
+    hooks: {
+      before: async (input: NumberedLine) => {
+        await print(process.stdout, `\n${input.number}? `);
+        const { value } = (await typed.next()) as IteratorResult<string, undefined>;
+        if (value?.trim() === 'q') throw new Quit();
+      },
+      given: (input: NumberedLine) => {
+        process.stdout.write(`> ${input.number}  ${lineText(input)}\n`);
+      },
+      matched: (output: NumberedLine) => {
+        process.stdout.write(`  ${output.number}  ${lineText(output)}\n`);
+      },
+    },
+    end: () => lines.close(),
+  };
+}

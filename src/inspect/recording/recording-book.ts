@@ -1,0 +1,177 @@
+/** Writes the lines of a recording: redacted, bounded, a batch at a time. What goes wrong with it is said once, and ends the recording alone. */
+import { textOfError } from '../../protocol/errors.ts';
+import type { Report } from '../../protocol/facts.ts';
+import { defaultRecordingBytes } from './recording-limit.ts';
+import { Redactor } from './redactor.ts';
+
+/** Takes the text of a recording. */
+export interface RecordingSink {
+  /** Takes whole lines. What it throws ends the recording, not the session. */
+  write(text: string): void;
+  /** Nothing more comes. */
+  close?(): void;
+}
+
+export interface RecordingOptions {
+  /** How much is recorded, bytes; by default 64 MiB. */
+  readonly maxBytes?: number;
+  /** False records secrets as they are. */
+  readonly redact?: boolean;
+}
+
+/** Held back at most, characters: lines that are made in one turn of the event loop go out together. */
+const maxBatch = 64 * 1024;
+/** What the last line takes, which says that recording has stopped. */
+const lastLineBytes = 256;
+
+/** What of a line may hold secrets; the rest is the session's own. */
+const payloads = new Set([
+  'client',
+  'frames',
+  'server',
+  'write',
+  'params',
+  'result',
+  'error',
+  'thrown',
+  'unwritable',
+  'roots',
+  'describe',
+  'withdrawn',
+  'shutdown',
+  'reason',
+  'launch',
+]);
+
+export class RecordingBook {
+  readonly #sink: RecordingSink;
+  readonly #maxBytes: number;
+  readonly #redactor: Redactor | undefined;
+  #report: Report = () => {};
+  #batch = '';
+  #written = 0;
+  /** Plans the flush at the turn's end; nothing where it is planned. */
+  #plan: () => void = this.#planFlush;
+  /** What is done with a line: written, or nothing once the recording has ended. */
+  #put: (line: object) => void = this.#write;
+
+  constructor(
+    sink: RecordingSink,
+    { maxBytes = defaultRecordingBytes, redact = true }: RecordingOptions,
+  ) {
+    if (!(maxBytes > 0)) throw new RangeError(`maxBytes must be positive, this is ${maxBytes}`);
+    this.#sink = sink;
+    this.#maxBytes = maxBytes;
+    this.#redactor = redact ? new Redactor() : undefined;
+  }
+
+  get isRedacted(): boolean {
+    return this.#redactor !== undefined;
+  }
+
+  /** Sets who hears of failures. */
+  reportTo(report: Report): void {
+    this.#report = report;
+  }
+
+  /** Never throws. */
+  put(line: object): void {
+    this.#put(line);
+  }
+
+  /** Hands over what is held back. */
+  flush(): void {
+    this.#plan = this.#planFlush;
+    const text = this.#batch;
+    if (text === '') return;
+    this.#batch = '';
+    try {
+      this.#sink.write(text);
+    } catch (error) {
+      this.#end();
+      this.#report({
+        level: 'error',
+        name: 'recording.failed',
+        message: `The recording cannot be written any further, the session goes on without: ${textOfError(error)}`,
+        details: { error },
+      });
+    }
+  }
+
+  close(): void {
+    this.flush();
+    this.#end();
+  }
+
+  #write(line: object): void {
+    const text = `${JSON.stringify(this.#redacted(line))}\n`;
+    const bytes = bytesOf(text);
+    if (this.#written + bytes > this.#maxBytes - lastLineBytes) return this.#stop(line);
+    this.#written += bytes;
+    this.#append(text);
+  }
+
+  #append(text: string): void {
+    this.#batch += text;
+    if (this.#batch.length > maxBatch) this.flush();
+    else this.#plan();
+  }
+
+  #planFlush(): void {
+    this.#plan = this.#drop;
+    afterTurn(() => this.flush());
+  }
+
+  #stop(line: object): void {
+    const message = `the limit of ${this.#maxBytes} bytes is reached`;
+    const { at } = line as { readonly at?: number };
+    this.#append(`${JSON.stringify({ at, stopped: message })}\n`);
+    this.close();
+    this.#report({
+      level: 'warning',
+      name: 'recording.stopped',
+      message: `Recording has stopped, the session goes on: ${message}`,
+    });
+  }
+
+  #end(): void {
+    if (this.#put === this.#drop) return;
+    this.#put = this.#drop;
+    try {
+      this.#sink.close?.();
+    } catch (error) {
+      this.#report({
+        level: 'error',
+        name: 'recording.failed',
+        message: `The recording could not be closed: ${textOfError(error)}`,
+        details: { error },
+      });
+    }
+  }
+
+  #drop(): void {}
+
+  #redacted(line: object): object {
+    const redactor = this.#redactor;
+    if (!redactor) return line;
+    return Object.fromEntries(
+      Object.entries(line).map(([key, value]) => [
+        key,
+        payloads.has(key) ? redactor.redact<unknown>(value) : (value as unknown),
+      ]),
+    );
+  }
+}
+
+/** Before the event loop looks for input again, where the platform can say so. */
+const afterTurn: (callback: () => void) => void =
+  typeof setImmediate === 'function'
+    ? (callback) => void setImmediate(callback)
+    : (callback) => void setTimeout(callback, 0);
+
+const encoder = new TextEncoder();
+
+function bytesOf(text: string): number {
+  // eslint-disable-next-line no-control-regex
+  return /^[\x00-\x7f]*$/.test(text) ? text.length : encoder.encode(text).length;
+}

@@ -1,0 +1,14 @@
+/** The laboratory's tools in a server that records itself: into the file that its first argument names. */
+import { createMcpServer, stdio } from 'mcp-actors';
+import { recordToFile } from 'mcp-actors/inspect';
+import { ask } from '../../examples/lab/ask.ts';
+import { echo, listRoots, slow } from '../../examples/lab/tools.ts';
+
+const session = createMcpServer({
+  name: 'recorded-lab',
+  version: '1.0.0',
+  tools: [listRoots, slow, echo, ask],
+}).listen(stdio(), { edge: recordToFile(String(process.argv[2])) });
+
+const { kind } = await session.closed;
+process.exit(kind === 'failure' ? 1 : 0);

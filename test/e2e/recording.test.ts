@@ -1,0 +1,241 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { expectReplay } from 'mcp-actors/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { closeClients, connect } from './sdk-client.ts';
+import { command, launch, reapServers, repository } from './server-process.ts';
+
+let base: string;
+let files = 0;
+const newFile = () => join(base, `session-${++files}.jsonl`);
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+});
+afterAll(() => rmSync(base, { recursive: true }));
+afterEach(closeClients);
+afterEach(reapServers);
+
+const recordingServer = [
+  '--import',
+  'tsx',
+  fileURLToPath(new URL('./recording-server.ts', import.meta.url)),
+];
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command with this on stdin. */
+function run(args: readonly string[], input = ''): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [...command, ...args], (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+describe('a session with the official client', () => {
+  test('that asks, is cancelled and changes its roots is recorded and replays; a changed frame does not', async () => {
+    const file = newFile();
+    const capabilities = { sampling: {}, elicitation: {} };
+    const sdk = await connect([...recordingServer, file], { capabilities, roots: [repository] });
+    sdk.client.setRequestHandler(CreateMessageRequestSchema, () => ({
+      model: 'none',
+      role: 'assistant',
+      content: { type: 'text', text: 'Hello.' },
+    }));
+    sdk.client.setRequestHandler(ElicitRequestSchema, () => ({
+      action: 'accept',
+      content: { name: 'Ada' },
+    }));
+    await sdk.call('list_roots');
+    await Promise.all([sdk.changeRoots([]), sdk.changeRoots([base])]);
+    await sdk.call('list_roots');
+    for (const kind of ['elicitation', 'sampling', 'roots']) {
+      await sdk.call('ask', { kind, count: 2, concurrent: true });
+    }
+    const controller = new AbortController();
+    const slow = sdk.client.callTool({ name: 'slow', arguments: { ms: 60_000 } }, undefined, {
+      signal: controller.signal,
+    });
+    controller.abort('enough');
+    await expect(slow).rejects.toThrow('enough');
+    await sdk.call('echo', { message: 'still here' });
+    await closeClients();
+
+    const { outputs } = await expectReplay(file);
+    expect(outputs).toBeGreaterThan(30);
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain('elicitation/create');
+    expect(text).toContain('sampling/createMessage');
+    const same = await run(['replay', file]);
+    expect(same).toMatchObject({ code: 0, stderr: '' });
+    expect(same.stdout).toMatch(/as recorded: \d+ inputs given, \d+ outputs compared\n$/);
+
+    const changed = newFile();
+    writeFileSync(changed, text.replace(/("server":.*)still here/, '$1not here'));
+    const different = await run(['replay', changed]);
+    expect(different.code).toBe(1);
+    expect(different.stdout).toContain(`${changed}:`);
+    expect(different.stdout).toMatch(/^- .*not here/m);
+    expect(different.stdout).toMatch(/^\+ .*still here/m);
+  });
+});
+
+describe('mcp-actors --record', () => {
+  const introduce = async (args: readonly string[]) => {
+    const server = launch([...command, ...args], { cwd: repository });
+    await server.initialize();
+    await server.request(1, 'tools/call', {
+      name: 'find_files',
+      arguments: { globs: ['src/index.ts'] },
+    });
+    return server;
+  };
+
+  test('writes a file for its owner alone that replays, with the live workspace too, and is never overwritten', async () => {
+    const file = newFile();
+    const server = await introduce(['--record', file]);
+    server.child.stdin.end();
+    expect(await server.exit).toMatchObject({ code: 0 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run(['replay', file])).code).toBe(0);
+    const live = await run(['replay', '--live-handlers', file]);
+    expect(live).toMatchObject({ code: 0, stderr: '' });
+    const elsewhere = await run(['replay', '--live-handlers', file, base]);
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stdout).toContain('sends something else');
+    const before = readFileSync(file, 'utf8');
+    const again = await run(['--record', file]);
+    expect(again).toMatchObject({ code: 2, stdout: '' });
+    expect(again.stderr).toContain('is there already');
+    expect(readFileSync(file, 'utf8')).toBe(before);
+  });
+
+  test('gets a new file in a directory each time, and SIGTERM leaves a whole one', async () => {
+    const folder = mkdtempSync(join(base, 'folder-'));
+    const servers = [await introduce(['--record', folder]), await introduce(['--record', folder])];
+    for (const server of servers) server.child.kill('SIGTERM');
+    for (const { exit } of servers) expect(await exit).toMatchObject({ code: 0 });
+    const names = readdirSync(folder);
+    expect(names).toHaveLength(2);
+    for (const name of names) {
+      const { note } = await expectReplay(join(folder, name));
+      expect(note).toBeUndefined();
+      expect(readFileSync(join(folder, name), 'utf8')).toContain('"shutdown":"SIGTERM"');
+    }
+  });
+
+  test('has on disk what was said, where the process is killed', async () => {
+    const file = newFile();
+    const server = await introduce(['--record', file]);
+    // Whoever has the answer to the second knows that the turn of the first is over.
+    await server.request(2, 'ping');
+    await server.request(3, 'ping');
+    server.child.kill('SIGKILL');
+    await server.exit;
+    const { note } = await expectReplay(file);
+    expect(note).toContain('killed');
+    expect(readFileSync(file, 'utf8')).toContain('"id":2,"method":"ping"');
+  });
+
+  test.runIf(existsSync('/dev/full'))(
+    'that meets a full disk is told once in the log, and the session goes on',
+    async () => {
+      const server = await introduce(['--record', '/dev/full']);
+      await server.request(2, 'ping');
+      server.child.stdin.end();
+      expect(await server.exit).toMatchObject({ code: 0 });
+      const told = server.log.all.filter(({ event }) => event === 'recording.failed');
+      expect(told).toHaveLength(1);
+    },
+  );
+
+  test.concurrent.each([
+    [['--record', '/no/such/folder/x.jsonl'], /^mcp-actors: --record: .* cannot be made: ENOENT/],
+    [
+      ['--record-limit', '1MiB'],
+      /^mcp-actors: --record-limit says how to record.*add --record FILE/,
+    ],
+    [['--record-unredacted'], /^mcp-actors: --record-unredacted says how to record/],
+    [['--record', 'x', '--record-limit', '1KiB'], /^mcp-actors: --record-limit: .*out of range/],
+  ])('%j is refused', async (args, message) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('mcp-actors replay', () => {
+  const transcript = fileURLToPath(new URL('../transcripts/roots-flow.jsonl', import.meta.url));
+  const recorded = fileURLToPath(
+    new URL('../transcripts/recorded-stale-roots.jsonl', import.meta.url),
+  );
+
+  test('--help tells how', async () => {
+    const { code, stdout } = await run(['replay', '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Usage: mcp-actors replay \[options\] FILE/);
+    expect(stdout).toContain('--live-handlers');
+  });
+
+  test.concurrent.each<[readonly string[], RegExp]>([
+    [[], /^mcp-actors: replay needs the FILE/],
+    [['gone.jsonl'], /^mcp-actors: gone.jsonl: it cannot be read: ENOENT/],
+    [[transcript], /^mcp-actors: .*roots-flow.jsonl:1: this is a transcript without a header/],
+    [[join(repository, 'package.json')], /^mcp-actors: .*package.json:1: this is no JSON/],
+    [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories with --live-handlers alone/],
+    [['--inspct', 'x.jsonl'], /^mcp-actors: Unknown option --inspct/],
+  ])('%j exits with 2 and says why', async (args, message) => {
+    const { code, stdout, stderr } = await run(['replay', ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test('--step waits for Enter before each input, and q ends it', async () => {
+    const child = spawn(process.execPath, [...command, 'replay', '--step', recorded]);
+    let shown = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+    const showed = async (part: string) => {
+      while (!shown.includes(part)) await once(child.stdout, 'data');
+    };
+    await showed('\n3? ');
+    expect(shown).not.toContain('initialize');
+    child.stdin.write('\n');
+    await showed('"to":"negotiated"');
+    await showed('? ');
+    expect(shown).not.toContain('roots/list');
+    child.stdin.write('\n');
+    await showed('"querying.fresh"');
+    child.stdin.write('q\n');
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(0);
+    expect(shown).not.toContain('as recorded');
+  });
+
+  test('--step goes on to the end once stdin has ended', async () => {
+    const { code, stdout } = await run(['replay', '--step', recorded], '\n');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/as recorded: \d+ inputs/);
+  });
+});

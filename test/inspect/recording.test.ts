@@ -1,0 +1,193 @@
+import { createMcpServer, memory } from 'mcp-actors';
+import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspect';
+import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { echo, tool } from '../contract/serving.ts';
+import { expectSame, linesOf, recordedSession } from './recorded-session.ts';
+
+const named = { name: 'recorded', version: '1.0.0' };
+const secret = 'hunter2-and-more';
+
+async function secretive(redact?: boolean) {
+  const login = tool('login', ({ password }) => `password: ${String(password)}`);
+  const options = redact === undefined ? {} : { recording: { redact } };
+  const { peer, finish, text } = recordedSession({ ...named, tools: [login, echo] }, options);
+  await peer.handshake();
+  await peer.call('login', { password: secret, user: 'ann', pin_token: 1234 });
+  await peer.call('echo', { header: `Bearer ${secret}`, url: `https://ann:${secret}@host/` });
+  await peer.call('login', { password: 'another' });
+  return { recording: await finish(), text: text() };
+}
+
+describe('secrets', () => {
+  test('are nowhere in a recording, the same is the same in it, and it replays', async () => {
+    const { recording, text } = await secretive();
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain('1234');
+    expect(text).not.toContain('another');
+    expect(text).toContain('ann');
+    const calls = linesOf(text).flatMap(({ client }) => (Array.isArray(client) ? client : []));
+    const [first, , second] = calls
+      .filter(({ method }) => method === 'tools/call')
+      .map(({ params }) => params.arguments.password as string);
+    expect(first).toMatch(/^\[redacted \d+\]$/);
+    expect(second).toMatch(/^\[redacted \d+\]$/);
+    expect(second).not.toBe(first);
+    expect(text).toContain(`password: ${first}`);
+    await expectSame(recording);
+  });
+
+  test('are recorded where that is wanted', async () => {
+    const { recording, text } = await secretive(false);
+    expect(text).toContain(secret);
+    expect(recording.header?.redacted).toBe(false);
+    await expectSame(recording);
+  });
+});
+
+describe('the bound of a recording', () => {
+  test('ends it with a line that says so, and the session goes on', async () => {
+    const facts = new RecordedFacts();
+    let text = '';
+    const edge = record({ write: (more) => (text += more) }, { maxBytes: 8192 });
+    const { transport, peer } = memory();
+    const server = createMcpServer({ ...named, tools: [echo] });
+    const session = server.listen(transport, { edge, report: facts.report });
+    const received: unknown[] = [];
+    peer.received$.subscribe((frame) => received.push(frame));
+    const hello = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'c', version: '1' },
+    };
+    peer.send({ jsonrpc: '2.0', id: 0, method: 'initialize', params: hello });
+    for (let id = 1; id <= 100; id++) {
+      peer.send({ jsonrpc: '2.0', id, method: 'ping', params: { fill: 'ä'.repeat(100) } });
+    }
+    await turn();
+    edge.flush();
+    expect(received).toHaveLength(101);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192);
+    expect(linesOf(text).at(-1)).toMatchObject({ stopped: 'the limit of 8192 bytes is reached' });
+    expect(facts.all.filter(({ name }) => name === 'recording.stopped')).toHaveLength(1);
+    peer.end();
+    await session.closed;
+    const recording = readRecording(text, 'bounded.jsonl');
+    const { note, outputs } = await expectSame(recording);
+    expect(note).toBe('recording stopped: the limit of 8192 bytes is reached');
+    expect(outputs).toBeGreaterThan(5);
+  });
+
+  test('must be positive', () => {
+    expect(() => record({ write: () => {} }, { maxBytes: 0 })).toThrow(RangeError);
+  });
+});
+
+describe('a sink that fails', () => {
+  test('is reported once, and the session does not notice', async () => {
+    let writes = 0;
+    const facts = new RecordedFacts();
+    const edge = record({
+      write: () => {
+        writes++;
+        throw new Error('the disk is full');
+      },
+    });
+    const { transport, peer } = memory();
+    const server = createMcpServer({ ...named, tools: [echo] });
+    const session = server.listen(transport, { edge, report: facts.report });
+    const received: unknown[] = [];
+    peer.received$.subscribe((frame) => received.push(frame));
+    for (const id of [1, 2, 3]) {
+      peer.send({ jsonrpc: '2.0', id, method: 'ping' });
+      edge.flush();
+      await turn();
+    }
+    peer.end();
+    expect((await session.closed).kind).toBe('input-ended');
+    expect(received).toHaveLength(3);
+    expect(writes).toBe(1);
+    expect(facts.all.filter(({ name }) => name === 'recording.failed')).toHaveLength(1);
+  });
+});
+
+test('a recorder has one session', () => {
+  const edge = record({ write: () => {} });
+  const server = createMcpServer(named);
+  const session = server.listen(memory().transport, { edge });
+  expect(() => server.listen(memory().transport, { edge })).toThrow('make one for each');
+  session.shutdown('done');
+});
+
+describe('a file that is no recording', () => {
+  const header = async () => {
+    const { peer, finish, text } = recordedSession({ ...named, tools: [echo] });
+    await peer.handshake();
+    await finish();
+    return text();
+  };
+
+  test.each([
+    ['', /^x\.jsonl:1: the file is empty$/],
+    ['\n\n', /^x\.jsonl:1: the file is empty$/],
+    ['{"about":"nothing"}\n', /^x\.jsonl:1: nothing is recorded here$/],
+    ['hello\n', /^x\.jsonl:1: this is no JSON: /],
+    ['{"client":[]}\n[1]\n', /^x\.jsonl:2: a line is a JSON object, this is an array$/],
+    [
+      '{"client":[]}\n{"level":"info","msg":"x"}\n',
+      /^x\.jsonl:2: this is no line of a recording: .*"level", "msg"$/,
+    ],
+    ['{"client":{}}\n', /^x\.jsonl:1: "client" must be an array of messages, this is an object$/],
+    ['{"timer":"x"}\n', /^x\.jsonl:1: "timer" must be a whole number, this is "x"$/],
+    ['{"end":true,"at":"noon"}\n', /^x\.jsonl:1: "at" must be a number, this is "noon"$/],
+    ['{"end":true,"rounds":0.5}\n', /^x\.jsonl:1: "rounds" must be a whole number, this is 0.5$/],
+    [
+      '{"recording":2}\n',
+      /^x\.jsonl:1: this recording has version 2 of the format, .* use a newer one$/,
+    ],
+    ['{"recording":"new"}\n', /^x\.jsonl:1: "recording" is the format's version/],
+    ['{"recording":1}\n', /^x\.jsonl:1: the header of the recording is not whole$/],
+  ])('%j is refused with the line and what is wrong', (text, message) => {
+    const read = () => readRecording(text, 'x.jsonl');
+    expect(read).toThrow(RecordingError);
+    expect(read).toThrow(message);
+  });
+
+  test('two recordings in one are refused', async () => {
+    const text = await header();
+    expect(() => readRecording(text + text, 'x.jsonl')).toThrow(/x\.jsonl:\d+: a second recording/);
+  });
+
+  test('one that is cut off anywhere replays as far as it goes, and says so', async () => {
+    const text = await header();
+    const first = text.indexOf('\n') + 40;
+    for (let end = first; end < text.length - 1; end += 97) {
+      const recording = readRecording(text.slice(0, end), 'cut.jsonl');
+      expect(recording.unfinished).toMatch(/killed/);
+      await expectSame(recording);
+    }
+  });
+
+  test('a transcript without a header needs a server', async () => {
+    const recording = readRecording('{"client":[]}\n', 'x.jsonl');
+    await expect(replay(recording)).rejects.toThrow(
+      'x.jsonl:1: this is a transcript without a header',
+    );
+    const timed = readRecording('{"timer":1}\n', 'x.jsonl');
+    const server = createMcpServer(named);
+    await expect(replay(timed, { server })).rejects.toThrow('x.jsonl:1: a transcript without');
+  });
+});
+
+test('a recording is nobody else’s business while it is made: nothing is written before the turn has ended', async () => {
+  const writes: string[] = [];
+  const edge = record({ write: (text) => writes.push(text) });
+  const { transport, peer } = memory();
+  const session = createMcpServer({ ...named, tools: [echo] }).listen(transport, { edge });
+  peer.send(toolCall(1, 'echo'));
+  expect(writes).toEqual([]);
+  edge.flush();
+  expect(writes.join('')).toContain('-32');
+  session.shutdown('done');
+  await session.closed;
+});
