@@ -35,7 +35,11 @@ function countedSignal() {
 }
 
 /** A request of somebody who keeps those that have no outcome. */
-function ask(correlation: Ref<CorrelationEvent>, given: RequestSpec, open = new Set<AskedRequest>()) {
+function ask(
+  correlation: Ref<CorrelationEvent>,
+  given: RequestSpec,
+  open = new Set<AskedRequest>(),
+) {
   const settled = (request: AskedRequest) => void open.delete(request);
   const request = new AskedRequest(given, { correlation, settled });
   open.add(request);
@@ -203,7 +207,10 @@ describe('a progress callback that throws', () => {
       {
         jsonrpc: '2.0',
         method: 'notifications/cancelled',
-        params: { requestId: request.ticket?.id, reason: expect.not.stringContaining('secret') as string },
+        params: {
+          requestId: request.ticket?.id,
+          reason: expect.not.stringContaining('secret') as string,
+        },
       },
     ]);
     expect(pending()).toBe(0);

@@ -175,7 +175,10 @@ describe('a deadline', () => {
     expect(frames()[1]).toEqual({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
-      params: { requestId: request.ticket?.id, reason: expect.stringContaining('5000 ms') as string },
+      params: {
+        requestId: request.ticket?.id,
+        reason: expect.stringContaining('5000 ms') as string,
+      },
     });
     expect(names()).toEqual(['request.timedOut']);
   });

@@ -28,7 +28,16 @@ describe('the ids of requests', () => {
     const digits = ['01', '1.0', '1.5', '1e0', '0x1', '+1', '-1', ' 1', '1 ', '', '0', '21', 'NaN'];
     const texts = [
       ...digits.map((each) => `s-${each}${end}`),
-      ...[`S-1${end}`, `xs-1${end}`, `s_1${end}`, `1${end}`, end, `${id} `, ` ${id}`, id.toUpperCase()],
+      ...[
+        `S-1${end}`,
+        `xs-1${end}`,
+        `s_1${end}`,
+        `1${end}`,
+        end,
+        `${id} `,
+        ` ${id}`,
+        id.toUpperCase(),
+      ],
       ...[`${id}${end}`, 's-1', '', '__proto__'],
     ];
     for (const text of texts) expect([text, ids.read(text)]).toEqual([text, undefined]);
