@@ -218,7 +218,7 @@ everywhere('progress of the client’s', () => {
     const calls = Array.from({ length: 20 }, (_, n) => toolCall(n, 'ask', { n }));
     peer.send(...calls);
     const asked: RequestFrame[] = [];
-    for (const _ of calls) asked.push(await peer.request('custom/question'));
+    while (asked.length < calls.length) asked.push(await peer.request('custom/question'));
     const tokens = asked.map(({ params }) => tokenOf(params));
     expect(new Set(tokens).size).toBe(calls.length);
     expect(tokens.every((token) => typeof token === 'string' || Number.isInteger(token))).toBe(
