@@ -1,7 +1,8 @@
 /**
  * What the tests hold this project to, for a session of the revisions 2024-11-05 to 2025-11-25: one row per demand.
  * A test cites a row in its name, `test('refuses … [LIFE-04]')`; `requirements.test.ts` checks that every citation is known, and that every row is
- * cited by tests that are run for each revision it belongs to over each transport.
+ * cited by tests that are run for each revision it belongs to over each transport. `requirements/clauses-2025-11-25.md` has the sentences of the
+ * specification with their rows.
  */
 import { byteTransports, revisions, transportNames } from './contract/everywhere.ts';
 import type { Combination, Revision } from './contract/everywhere.ts';

@@ -18,6 +18,7 @@ import {
   toolCall,
 } from './messages.ts';
 import type { Introduction, NotificationFrame, RequestFrame, ResponseFrame } from './messages.ts';
+import { SentRequests } from './sent-requests.ts';
 import { turn } from './turn.ts';
 
 /** The client's end of a connection; `memory().peer` is one. */
@@ -57,8 +58,7 @@ export class ScriptedPeer {
   readonly #check: FrameCheck;
   readonly #inbox = new Inbox<unknown>();
   readonly #violations: string[] = [];
-  /** The methods of the requests that were sent and have no result yet, by id; more than one where an id was repeated. */
-  readonly #methods = new Map<unknown, Set<string>>();
+  readonly #asked = new SentRequests();
   #count = 0;
 
   constructor(wire: Wire, { check = () => undefined }: PeerOptions = {}) {
@@ -79,24 +79,19 @@ export class ScriptedPeer {
 
   /** Sends messages as one chunk. */
   send(...messages: readonly unknown[]): void {
-    for (const message of messages.flat()) {
-      if (!isJsonObject(message)) continue;
-      const { method, id } = message;
-      if (typeof method !== 'string' || id === undefined) continue;
-      const methods = this.#methods.get(id);
-      if (methods) methods.add(method);
-      else this.#methods.set(id, new Set([method]));
-    }
+    for (const message of messages) this.#asked.add(message);
     this.#wire.sendRaw(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   }
 
   /** Sends bytes or text as they are, line feeds and all. */
   sendRaw(chunk: string | Uint8Array): void {
+    this.#asked.addRaw(chunk);
     this.#wire.sendRaw(chunk);
   }
 
   /** Ends the session's input. */
   end(): void {
+    this.#asked.end();
     this.#wire.end();
   }
 
@@ -209,9 +204,9 @@ export class ScriptedPeer {
 
   /** Where an id was repeated, a response may answer either request. */
   #violationOf(message: unknown): string | undefined {
-    const methods = isResponseFrame(message) ? this.#methods.get(message.id) : undefined;
+    const methods = isResponseFrame(message) ? this.#asked.methodsOf(message.id) : undefined;
     if (!isResponseFrame(message) || !methods) return this.#check(message, undefined);
-    if (message.result) this.#methods.delete(message.id);
+    if (message.result) this.#asked.answered(message.id);
     const violations = [...methods].map((method) => this.#check(message, method));
     return violations.includes(undefined) ? undefined : violations[0];
   }

@@ -6,6 +6,7 @@ import {
   request,
   result,
   toolCall,
+  turn,
 } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { byteCombinations, everywhere, except, only } from './everywhere.ts';
@@ -137,10 +138,12 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
   test('that are in flight at the end are answered at the deadline [LIFE-16] [BATCH-01]', async () => {
     const door = gate();
     const hold = tool('hold', () => door.pass());
-    const { peer, clock } = await operate({ tools: [hold, echo] });
+    const { peer, clock, session } = await operate({ tools: [hold, echo] });
     peer.send([toolCall(1, 'hold'), toolCall(2, 'echo')]);
     await door.arrived();
     peer.end();
+    await turn();
+    expect(session.actor.getSnapshot().matches('draining')).toBe(true);
     clock.increment(2000);
     const answers = await peer.batch();
     expect(answers.map(({ id, error }) => [id, error?.code])).toEqual([

@@ -40,4 +40,9 @@ describe('the check of every frame of a session [BASE-10]', () => {
     );
     expect(officialSchemas({ jsonrpc: '2.0', id: 1, result }, 'no/such')).toContain('No schema');
   });
+
+  test('refuses a result that answers nothing', () => {
+    const frame = { jsonrpc: '2.0', id: 1, result: {} };
+    expect(officialSchemas(frame, undefined)).toContain('nothing that was asked');
+  });
 });

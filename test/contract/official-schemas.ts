@@ -92,7 +92,8 @@ export const officialSchemas: FrameCheck = (frame, answered) =>
 
 function faultOfBody(frame: unknown, answered: string | undefined): string | undefined {
   if (isResponseFrame(frame)) {
-    if (frame.error || answered === undefined) return undefined;
+    if (frame.error) return undefined;
+    if (answered === undefined) return 'This result answers nothing that was asked';
     return fault(results[answered], frame.result, `a result of ${answered}`);
   }
   if (isRequestFrame(frame)) return fault(requests[frame.method], frame, frame.method);

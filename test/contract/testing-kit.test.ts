@@ -9,7 +9,7 @@ import {
   request,
   turn,
 } from 'mcp-actors/testing';
-import type { Wire } from 'mcp-actors/testing';
+import type { FrameCheck, Wire } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 
 /** A wire without a session: the test says what comes. */
@@ -53,6 +53,24 @@ describe('a scripted peer', () => {
     expect(sent).toEqual([
       '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n',
     ]);
+  });
+
+  test('knows what a result answers, be the request written as bytes, cut anywhere', () => {
+    const { end, receive } = wire();
+    const answered: (string | undefined)[] = [];
+    const check: FrameCheck = (_frame, method) => {
+      answered.push(method);
+      return undefined;
+    };
+    const peer = new ScriptedPeer(end, { check });
+    const bytes = new TextEncoder().encode(
+      `\uFEFF${JSON.stringify(request('ü', 'tools/list'))}\r\nno JSON\n[${JSON.stringify(request(2, 'ping'))}]\n`,
+    );
+    for (const byte of bytes) peer.sendRaw(Uint8Array.of(byte));
+    peer.sendRaw(JSON.stringify(request(3, 'prompts/list')));
+    peer.end();
+    for (const id of ['ü', 2, 3, 3, '3']) receive(pong(id));
+    expect(answered).toEqual(['tools/list', 'ping', 'prompts/list', undefined, undefined]);
   });
 
   test('fails who waits when the session ends, and says what came', async () => {

@@ -109,7 +109,7 @@ describe('the command', () => {
   test('in a terminal says what it waits for, and how a host launches it', async () => {
     const terminal = preload('process.stdin.isTTY = true');
     const server = launch([...terminal, ...command, base]);
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.stderr).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
     const block = /^\{\n[\s\S]*?^\}$/m.exec(server.stderr)?.[0] as string;
@@ -125,7 +125,7 @@ describe('the log', () => {
     const server = launch([...command, '--log-level', 'debug', base]);
     await server.initialize();
     await server.log.find(({ message }) => message === 'rootsKnown');
-    server.child.stdin.end();
+    server.end();
     await server.exit;
     const states = server.log.all.filter(({ event }) => event === 'session.state');
     expect(states.map(({ message }) => message)).toEqual([
@@ -145,7 +145,7 @@ describe('the log', () => {
     const server = launch([...command, base]);
     await server.initialize();
     await server.request(1, 'tools/list');
-    server.child.stdin.end();
+    server.end();
     await server.exit;
     expect(server.stderr).toBe('');
   });
@@ -155,7 +155,7 @@ describe('the log', () => {
     const env = { MCP_ACTORS_LOG_LEVEL: 'info' };
     const server = launch([...command, '--log-file', file, base], { env });
     await server.initialize();
-    server.child.stdin.end();
+    server.end();
     await server.exit;
     expect(server.stderr).toBe('');
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');

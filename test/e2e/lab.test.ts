@@ -147,7 +147,7 @@ describe('slow', () => {
       { id: 1, method: 'tools/call', params: { name: 'slow', arguments: { ms: 100 } } },
       { id: 2, method: 'tools/call', params: { name: 'slow', arguments: { ms: 3_600_000 } } },
     );
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
     // What can end in the drain time does, and is answered.
     expect(server.messages.all.map(({ id }) => id)).toContain(1);

@@ -32,13 +32,13 @@ async function blocked(): Promise<ServerProcess> {
 describe('the process ends with exit code 0', () => {
   test('at the end of its input, before and after the handshake', async () => {
     const early = launch(command, project);
-    early.child.stdin.end();
+    early.end();
     expect(await early.exit).toEqual(clean);
 
     const late = launch(command, project);
     await late.initialize({ roots: {} });
     await late.heard('roots/list');
-    late.child.stdin.end();
+    late.end();
     expect(await late.exit).toEqual(clean);
     expect(late.stderr).toBe('');
   });
@@ -47,7 +47,7 @@ describe('the process ends with exit code 0', () => {
     const server = launch(command, project);
     await server.initialize();
     server.send(...Array.from({ length: 500 }, (_, id) => ({ id, method: 'ping' })));
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual(clean);
     const answered = server.messages.all.filter(({ id }) => typeof id === 'number');
     expect(answered).toHaveLength(500);
@@ -75,7 +75,7 @@ describe('the process ends with exit code 0', () => {
   test("although something of a handler's keeps the event loop alive", async () => {
     const server = launch([...preload('setInterval(() => {}, 1000)'), ...command], project);
     await server.initialize();
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual(clean);
   });
 });
@@ -86,7 +86,7 @@ test('leaves no child behind, not even as a zombie: a cancelled handler may clea
   await server.initialize();
   server.send({ id: 1, method: 'tools/call', params: { name: 'run' } });
   const { message: pid } = await server.log.find(({ event }) => event === 'child');
-  server.child.stdin.end();
+  server.end();
   expect(await server.exit).toEqual(clean);
   expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
   expect(server.messages.all.at(-1)).toMatchObject({ id: 1, error: { code: -32000 } });
@@ -111,7 +111,7 @@ test('a client that reads again gets everything, in order [FLOW-07]', async () =
   let text = '';
   server.child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   await server.log.find(({ event }) => event === 'output.flowing');
-  server.child.stdin.end();
+  server.end();
   expect(await server.exit).toEqual(clean);
   const ids = text
     .trimEnd()
@@ -149,7 +149,7 @@ describe('stdout and stderr', () => {
     await server.initialize();
     server.child.kill('SIGUSR2');
     await server.request(1, 'ping');
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual(clean);
     expect(server.stderr).toBe('noise\nmore noise\n');
   });
@@ -158,10 +158,10 @@ describe('stdout and stderr', () => {
     const server = launch([...command, '--log-level=debug'], project);
     await server.initialize();
     server.child.stderr.destroy();
-    server.child.stdin.write('no JSON\n'.repeat(100));
+    void server.write('no JSON\n'.repeat(100));
     await server.request(1, 'ping');
     await server.request(2, 'ping');
-    server.child.stdin.end();
+    server.end();
     expect(await server.exit).toEqual(clean);
   });
 
@@ -169,9 +169,9 @@ describe('stdout and stderr', () => {
     const server = launch([...command, '--log-level=debug'], project);
     server.child.stderr.pause();
     await server.initialize();
-    server.child.stdin.write(`"${'x'.repeat(10_000)}"\n`.repeat(200));
+    void server.write(`"${'x'.repeat(10_000)}"\n`.repeat(200));
     await server.request(1, 'ping');
-    server.child.stdin.end();
+    server.end();
     // The exit is told by the process; that its pipes are closed would need a reader.
     expect(await once(server.child, 'exit')).toEqual([0, null]);
     server.child.stderr.resume();

@@ -18,7 +18,7 @@ describe('a script that speaks raw JSON lines', () => {
   test('may write everything at once and close its end', async () => {
     const server = launch(command, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
-    server.child.stdin.end(`${lines.join('\n')}\n`);
+    server.end(`${lines.join('\n')}\n`);
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.messages.all.map(({ id }) => id)).toEqual([0, 1]);
     const { result } = await server.answer(1);
@@ -29,7 +29,7 @@ describe('a script that speaks raw JSON lines', () => {
   test('may end its lines with CR LF, begin with a BOM, leave lines empty, and leave out the last line feed', async () => {
     const server = launch(command, project);
     const lines = [initialize('2025-11-25'), initialized, listTools].map((m) => JSON.stringify(m));
-    server.child.stdin.end(`\ufeff${lines.join('\r\n\r\n')}`);
+    server.end(`\ufeff${lines.join('\r\n\r\n')}`);
     await server.exit;
     expect(server.messages.all.map(({ id }) => id)).toEqual([0, 1]);
   });
@@ -38,7 +38,7 @@ describe('a script that speaks raw JSON lines', () => {
     const server = launch(command, project);
     const text = `${JSON.stringify(initialize('2025-11-25'))}\n${JSON.stringify({ ...listTools, id: 'ü\ud83e\udd4a' })}\n`;
     for (const byte of Buffer.from(text)) {
-      await new Promise((resolve) => server.child.stdin.write(Buffer.of(byte), resolve));
+      await server.write(Buffer.of(byte));
     }
     await server.answer('ü\ud83e\udd4a');
   });
@@ -62,11 +62,10 @@ describe('a script that speaks raw JSON lines', () => {
   test('gets an error for each line that is no message, and goes on', async () => {
     const server = launch(command, project);
     await server.initialize();
-    const { stdin } = server.child;
-    stdin.write('no JSON\n');
-    stdin.write(Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
-    stdin.write('{"jsonrpc":"1.0","id":7,"method":"ping"}\n');
-    stdin.write('[]\n');
+    void server.write('no JSON\n');
+    void server.write(Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
+    void server.write('{"jsonrpc":"1.0","id":7,"method":"ping"}\n');
+    void server.write('[]\n');
     await server.request(8, 'ping');
     const codes = server.messages.all.flatMap(
       ({ error }) => (error as { code: number } | undefined)?.code ?? [],

@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { isResponseFrame } from 'mcp-actors/testing';
+import { SentRequests } from '../../src/testing/sent-requests.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
 import { LineStream, eachLine } from './line-stream.ts';
 
@@ -65,8 +67,7 @@ export class ServerProcess {
   /** Lines of stdout that are no message, or not what the official schemas say of it. */
   readonly violations: string[] = [];
   stderr = '';
-  /** The methods of the requests that were sent, by id: a result is checked by what it answers. */
-  readonly #methods = new Map<unknown, string>();
+  readonly #asked = new SentRequests();
 
   constructor(args: readonly string[], { cwd = repository, env = {}, unread }: LaunchOptions) {
     this.child = spawn(process.execPath, args, {
@@ -93,11 +94,21 @@ export class ServerProcess {
 
   /** Sends messages in one chunk. */
   send(...messages: readonly object[]): void {
-    for (const { id, method } of messages as readonly Line[]) {
-      if (id !== undefined && typeof method === 'string') this.#methods.set(id, method);
-    }
     const lines = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    this.child.stdin.write(lines.join(''));
+    void this.write(lines.join(''));
+  }
+
+  /** Sends bytes or text as they are; resolves once they are with the process. */
+  write(chunk: string | Uint8Array): Promise<unknown> {
+    this.#asked.addRaw(chunk);
+    return new Promise((resolve) => this.child.stdin.write(chunk, resolve));
+  }
+
+  /** Ends the process's input, after this. */
+  end(chunk: string | Uint8Array = ''): void {
+    this.#asked.addRaw(chunk);
+    this.#asked.end();
+    this.child.stdin.end(chunk);
   }
 
   /** Sends a request and gives the answer to it. */
@@ -128,8 +139,11 @@ export class ServerProcess {
   #readMessage(line: string): void {
     try {
       const message = JSON.parse(line) as Line;
-      const fault = officialSchemas(message, this.#methods.get(message['id']));
-      if (fault !== undefined) this.violations.push(`${line}: ${fault}`);
+      const id = isResponseFrame(message) ? message.id : undefined;
+      const methods = this.#asked.methodsOf(id);
+      if ('result' in message) this.#asked.answered(id);
+      const faults = [...(methods ?? [undefined])].map((one) => officialSchemas(message, one));
+      if (!faults.includes(undefined)) this.violations.push(`${line}: ${faults[0]}`);
       this.messages.push(message);
       const answer = this.answers.get(String(message['method']));
       if (answer && 'id' in message) this.send({ id: message['id'], result: answer(message) });

@@ -16,6 +16,13 @@ export const base: Demands = {
   'MCP 2025-11-25, basic, "Notifications"': {
     'BASE-05': 'A notification is never answered, whatever its method or its params.',
   },
+  'MCP 2025-11-25, basic, "_meta"': {
+    'BASE-12': '_meta may hold any key with any value: what means nothing here changes nothing.',
+    'BASE-13': {
+      text: '_meta that is no object, or whose reserved keys hold what they should not, harms nothing.',
+      over: 'bytes',
+    },
+  },
   'JSON-RPC 2.0, "Error object"': {
     'BASE-06':
       'Unknown or undeclared methods are -32601, bad params -32602, bugs -32603 without details.',
@@ -148,6 +155,9 @@ export const base: Demands = {
       'Progress is sent only where the client gave a token, with that token, strictly increasing.',
     'PROGRESS-02': 'Progress stops when the request has ended.',
     'PROGRESS-04': 'Progress for a token that is none of ours is dropped.',
+    'PROGRESS-06':
+      'Our progress tokens are unique among the requests in flight, and each tells the caller whose it is.',
+    'PROGRESS-07': 'Progress and its total may be floating point, in both directions.',
   },
   'MCP 2025-03-26, basic/utilities/progress': {
     'PROGRESS-05': 'Progress has a message from this revision on; older clients are sent none.',

@@ -1,8 +1,8 @@
-import { initialize, initialized, request, toolCall } from 'mcp-actors/testing';
+import { initialized, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
 import { everywhere } from '../contract/everywhere.ts';
-import { operate, operateWarm, serve, echo } from '../contract/serving.ts';
+import { echo, initialize, operate, operateWarm, serve } from '../contract/serving.ts';
 import type { OperationOptions, Serving } from '../contract/serving.ts';
 
 const limits = { keepaliveIntervalMs: 30_000, keepaliveTimeoutMs: 10_000, keepaliveFailures: 3 };

@@ -1,4 +1,6 @@
-import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
+import type { JsonObject, ProgressReport } from 'mcp-actors';
+import { cancelled, gate, progressed, request, toolCall } from 'mcp-actors/testing';
+import type { RequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { byteCombinations, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, tool } from '../contract/serving.ts';
@@ -137,6 +139,24 @@ everywhere('progress', () => {
     expect(peer.violations).toEqual([]);
   });
 
+  test('may be floating point, and so may its total [PROGRESS-07]', async () => {
+    const { door, report } = reporting();
+    const { peer, clock } = await operateWarm({ tools: [report] });
+    const steps = [
+      [0.25, 1.5],
+      [0.5, 1.5],
+      [1.5, 1.5],
+    ];
+    peer.send(toolCall(1, 'report', { steps }, { progressToken: 1 }));
+    for (const [at, [value, total]] of steps.entries()) {
+      await door.arrived(at + 1);
+      clock.increment(1000);
+      door.release(1);
+      expect((await peer.notification(progress)).params).toMatchObject({ progress: value, total });
+    }
+    await peer.response(1);
+  });
+
   test('comes before the answer, never after it [PROGRESS-02]', async () => {
     const last = tool('last', (_, context) => {
       context.progress(1, { total: 1 });
@@ -184,3 +204,35 @@ everywhere('a token', byteCombinations, () => {
     },
   );
 });
+
+everywhere('progress of the client’s', () => {
+  test('has a token of its own for each request, and goes to who sent that [PROGRESS-06] [PROGRESS-07]', async () => {
+    const heard: number[][] = [];
+    const ask = tool('ask', async ({ n }, context) => {
+      const mine: number[] = (heard[n as number] = []);
+      const onProgress = ({ progress: value }: ProgressReport) => mine.push(value);
+      await context.request('custom/question', {}, { onProgress });
+      return 'done';
+    });
+    const { peer } = await operateWarm({ tools: [ask] });
+    const calls = Array.from({ length: 20 }, (_, n) => toolCall(n, 'ask', { n }));
+    peer.send(...calls);
+    const asked: RequestFrame[] = [];
+    while (asked.length < calls.length) asked.push(await peer.request('custom/question'));
+    const tokens = asked.map(({ params }) => tokenOf(params));
+    expect(new Set(tokens).size).toBe(calls.length);
+    expect(tokens.every((token) => typeof token === 'string' || Number.isInteger(token))).toBe(
+      true,
+    );
+    for (const [n, token] of tokens.entries()) {
+      peer.send(progressed(token, n + 0.25), progressed(token, n + 0.5));
+    }
+    for (const question of asked.toReversed()) peer.answer(question, {});
+    for (const { id } of calls) await peer.response(id as number);
+    expect(heard).toEqual(calls.map((_, n) => [n + 0.25, n + 0.5]));
+  });
+});
+
+function tokenOf(params: JsonObject | undefined): unknown {
+  return (params?.['_meta'] as JsonObject | undefined)?.['progressToken'];
+}

@@ -189,16 +189,16 @@ everywhere('a prompt', () => {
     });
     expect(await peer.ask('prompts/get', { name: 'bare' })).toHaveProperty('messages.length', 1);
   });
+});
 
-  test('gives its arguments their types [PROMPT-03]', () => {
-    definePrompt({
-      name: 'typed',
-      arguments: { must: { required: true }, may: {} },
-      get: (args) => {
-        expectTypeOf(args.must).toEqualTypeOf<string>();
-        expectTypeOf(args.may).toEqualTypeOf<string | undefined>();
-        return '';
-      },
-    });
+test('the definition of a prompt gives its arguments their types [PROMPT-03]', () => {
+  definePrompt({
+    name: 'typed',
+    arguments: { must: { required: true }, may: {} },
+    get: (args) => {
+      expectTypeOf(args.must).toEqualTypeOf<string>();
+      expectTypeOf(args.may).toEqualTypeOf<string | undefined>();
+      return '';
+    },
   });
 });

@@ -1,8 +1,7 @@
 import { createMcpServer, defineResource } from 'mcp-actors';
-import { converse } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { everywhere } from '../contract/everywhere.ts';
-import { operate } from '../contract/serving.ts';
+import { connect, operate } from '../contract/serving.ts';
 
 const notes = defineResource({
   uri: 'test://notes',
@@ -112,7 +111,7 @@ everywhere('a resource', () => {
   test('told after the session has ended is told to nobody [RES-03]', async () => {
     const { peer, session } = await operate({ resources });
     await peer.ask('resources/subscribe', { uri: 'test://notes' });
-    peer.end();
+    session.shutdown('enough');
     await session.closed;
     session.resourceUpdated('test://notes');
     expect(peer.count('notifications/resources/updated')).toBe(0);
@@ -122,7 +121,7 @@ everywhere('a resource', () => {
 everywhere('two sessions of one server', () => {
   test('have subscriptions of their own [RES-03]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', resources });
-    const [one, other] = [converse(server), converse(server)];
+    const [one, other] = [connect(server), connect(server)];
     await one.peer.handshake();
     await other.peer.handshake();
     await one.peer.ask('resources/subscribe', { uri: 'test://notes' });
@@ -131,8 +130,5 @@ everywhere('two sessions of one server', () => {
     await one.peer.notification('notifications/resources/updated');
     await other.peer.quiet();
     expect(other.peer.count('notifications/resources/updated')).toBe(0);
-    await Promise.all(
-      [one.session, other.session].map((session) => session[Symbol.asyncDispose]()),
-    );
   });
 });

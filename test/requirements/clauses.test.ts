@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { requirements } from '../requirements.ts';
+import { exemptions, readClauses } from './clauses.ts';
+import type { Clause } from './clauses.ts';
+
+const isDemand = (text: string) => /\b(MUST|SHOULD|SHALL|REQUIRED|RECOMMENDED)\b/.test(text);
+
+describe('the sentences of the specification', () => {
+  let clauses: readonly Clause[];
+
+  beforeAll(async () => {
+    clauses = await readClauses();
+  });
+
+  test('are of every page that concerns a server and demands something', () => {
+    expect(new Set(clauses.map(({ page }) => page))).toEqual(
+      new Set([
+        'basic/index',
+        'basic/lifecycle',
+        'basic/transports',
+        'basic/utilities/cancellation',
+        'basic/utilities/ping',
+        'basic/utilities/progress',
+        'basic/utilities/tasks',
+        'client/elicitation',
+        'client/roots',
+        'client/sampling',
+        'server/prompts',
+        'server/resources',
+        'server/tools',
+        'server/utilities/completion',
+        'server/utilities/logging',
+        'server/utilities/pagination',
+      ]),
+    );
+  });
+
+  test('demand something, or stand under one that does', () => {
+    const idle = clauses.filter(({ quote, under }) => !isDemand(quote) && !isDemand(under ?? ''));
+    expect(idle).toEqual([]);
+  });
+
+  test('name rows that there are, or one reason why there is none', () => {
+    const ids = new Set(requirements.map(({ id }) => id));
+    const wrong = clauses.filter(({ covered }) => {
+      const isExempt = covered.length === 1 && exemptions.some((reason) => reason === covered[0]);
+      return !isExempt && (covered.length === 0 || !covered.every((id) => ids.has(id)));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('that leave it to the list under them have one', () => {
+    const leads = clauses.filter(({ covered }) => covered.includes('below'));
+    const bare = leads.filter(({ quote }) => clauses.every(({ under }) => under !== quote));
+    expect(leads).not.toEqual([]);
+    expect(bare).toEqual([]);
+  });
+
+  test('leave out these rows alone: no word in capitals demands them there', () => {
+    const named = new Set(clauses.flatMap(({ covered }) => covered));
+    const without = requirements.filter(
+      ({ id, source }) => source.startsWith('MCP 2025-11-25') && !named.has(id),
+    );
+    expect(without.map(({ id }) => id)).toMatchInlineSnapshot(`
+      [
+        "BASE-02",
+        "BASE-03",
+        "BASE-09",
+        "CANCEL-02",
+        "CANCEL-08",
+        "COMPL-04",
+        "ELICIT-03",
+        "ELICIT-04",
+        "ELICIT-06",
+        "LIFE-05",
+        "LIFE-15",
+        "LOG-02",
+        "PAGE-01",
+        "PING-02",
+        "PING-04",
+        "PROGRESS-07",
+        "PROMPT-02",
+        "RES-03",
+        "RES-05",
+        "RES-07",
+        "ROOTS-02",
+        "ROOTS-10",
+        "ROOTS-12",
+        "ROOTS-18",
+        "ROOTS-20",
+        "SAMPLE-01",
+        "TASKS-17",
+        "TOOLS-01",
+        "TOOLS-03",
+        "TOOLS-09",
+        "TOOLS-10",
+      ]
+    `);
+  });
+});
