@@ -30,7 +30,8 @@ export function tellStately(
     send: (event) => send(JSON.stringify({ ...event, rootId })),
   });
   const inspected = (actor: AnyActorRef): Inspected => {
-    const { logic } = actor as { readonly logic?: unknown };
+    // Of a session's own actor the logic makes a machine for each session: the snapshot knows which.
+    const { machine: logic } = actor.getSnapshot() as { readonly machine?: object };
     // What the package reads of an actor, with an id that is unique among all processes that one receiver hears of.
     const parent = actor === root ? undefined : { sessionId: rootId };
     return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
