@@ -13,6 +13,8 @@ import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-serve
 import type { Command } from './commands.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { optionsText } from './help.ts';
+import { inspectorWish, openInspector } from './inspector.ts';
+import type { InspectorWish } from './inspector.ts';
 import type { OptionTable } from './option.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import { print } from './print.ts';
@@ -27,6 +29,12 @@ const options = {
   step: {
     kind: 'switch',
     help: 'Stop before each input until Enter is pressed; q ends it.',
+  },
+  inspect: {
+    kind: 'text',
+    placeholder: 'PORT|stately[:PORT]',
+    optional: true,
+    help: 'Show the played session as mcp-actors --inspect shows a served one; best with --step. At the end Enter is waited for.',
   },
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
 } as const satisfies OptionTable;
@@ -64,7 +72,13 @@ export const command: Command = {
     try {
       const recording = await readRecordingFile(file);
       const live = isLive ? liveOptions(recording, directories) : {};
-      return await play(recording, live, values.step);
+      const wish = inspectorWish(values.inspect);
+      const inspector = wish && (await openInspector(wish));
+      try {
+        return await play(recording, { ...live, ...inspector?.options }, values.step, wish);
+      } finally {
+        await inspector?.close();
+      }
     } catch (error) {
       if (error instanceof RecordingError) throw new UsageError(error.message, { cause: error });
       throw error;
@@ -76,27 +90,29 @@ async function play(
   recording: Recording,
   live: ReplayOptions,
   isStepping: boolean,
+  wish: InspectorWish | undefined,
 ): Promise<number> {
-  const steps = isStepping ? walk() : undefined;
+  const walk = isStepping || wish ? startWalk() : undefined;
   try {
     const { difference, inputs, outputs, note } = await replay(recording, {
       ...live,
-      ...steps?.hooks,
+      ...(isStepping ? walk?.hooks : {}),
     });
     const { name } = recording;
     const remark = note === undefined ? '' : `${name}: ${note}\n`;
     if (difference) {
       await print(process.stdout, `${differenceText(difference, recording)}${remark}`);
-      return 1;
+    } else {
+      const told = `${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared\n`;
+      await print(process.stdout, `${told}${remark}`);
     }
-    const told = `${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared\n`;
-    await print(process.stdout, `${told}${remark}`);
-    return 0;
+    if (wish) await walk?.pause('Enter ends it. ');
+    return difference ? 1 : 0;
   } catch (error) {
     if (!(error instanceof Quit)) throw error;
     return 0;
   } finally {
-    steps?.end();
+    walk?.end();
   }
 }
 
@@ -126,16 +142,21 @@ function liveOptions({ header }: Recording, directories: readonly string[]): Rep
 /** Whoever walks has seen enough. */
 class Quit extends Error {}
 
-/** Waits for a line of stdin before each input; once stdin has ended, for nothing. */
-function walk() {
+/** Waits for lines of stdin; once stdin has ended, for nothing. */
+function startWalk() {
   const lines = createInterface({ input: process.stdin, terminal: false });
   const typed = lines[Symbol.asyncIterator]();
+  /** Gives what was typed. */
+  const pause = async (prompt: string) => {
+    await print(process.stdout, prompt);
+    const { value } = (await typed.next()) as IteratorResult<string, undefined>;
+    return value?.trim();
+  };
   return {
+    pause,
     hooks: {
       before: async (input: NumberedLine) => {
-        await print(process.stdout, `\n${input.number}? `);
-        const { value } = (await typed.next()) as IteratorResult<string, undefined>;
-        if (value?.trim() === 'q') throw new Quit();
+        if ((await pause(`\n${input.number}? `)) === 'q') throw new Quit();
       },
       given: (input: NumberedLine) => {
         process.stdout.write(`> ${input.number}  ${lineText(input)}\n`);

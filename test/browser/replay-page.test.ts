@@ -1,0 +1,62 @@
+/** A recording that is walked with the page open. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { initialize, initialized } from 'mcp-actors/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { command } from '../e2e/server-process.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { open } from './inspected.ts';
+
+let folder: string;
+let browser: Browser | undefined;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+  browser = await launchChromium().catch(() => undefined);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await browser?.close();
+});
+
+/** Starts the command. */
+function start(...args: readonly string[]) {
+  const child = spawn(process.execPath, [...command, ...args]);
+  const printed = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text: Buffer) => (printed.stdout += text.toString()));
+  child.stderr.on('data', (text: Buffer) => (printed.stderr += text.toString()));
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  return { child, printed, ended };
+}
+
+test('replay --step --inspect shows the played session, input by input', async (context) => {
+  needsChromium(context);
+  const file = join(folder, 'session.jsonl');
+  const recorded = start('--record', file);
+  const introduction = initialize(1, { capabilities: { roots: {} } });
+  recorded.child.stdin.write(`${JSON.stringify(introduction)}\n`);
+  await once(recorded.child.stdout, 'data');
+  recorded.child.stdin.end(`${JSON.stringify(initialized)}\n`);
+  expect(await recorded.ended).toBe(0);
+
+  const { child, printed, ended } = start('replay', '--step', '--inspect', file);
+  while (!/http:\S+\//.test(printed.stderr)) await once(child.stderr, 'data');
+  const [url = ''] = /http:\S+\//.exec(printed.stderr) ?? [];
+  const { page, faults } = await open(browser as Browser, url);
+  const state = (name: string) => page.locator('#state').filter({ hasText: name }).waitFor();
+  await state('uninitialized');
+  child.stdin.write('\n');
+  await state('negotiated');
+  expect(await page.locator('#chart-session .active').getAttribute('class')).toContain(
+    's-negotiated',
+  );
+  child.stdin.write('\n');
+  await page.locator('#pending tr', { hasText: 'roots/list' }).waitFor();
+  expect(faults).toEqual([]);
+  child.stdin.end();
+  expect(await ended).toBe(0);
+  expect(printed.stdout).toMatch(/session\.jsonl: as recorded: \d+ inputs given/);
+});
