@@ -29,6 +29,7 @@ export const generatedPages: readonly URL[] = [
   'README.md',
   'docs/architecture.md',
   'docs/checking.md',
+  'docs/context.md',
   'docs/inspecting.md',
   'docs/diagnosing.md',
   'docs/diagrams.md',
@@ -74,15 +75,21 @@ export function withGenerated(page: string): string {
   );
 }
 
-/** `examples/a.ts`: the file; `examples/a.ts#name`: what stands in it between `// #region name` and `// #endregion`. */
+/** `examples/a.ts`: the file; `examples/a.ts#name`: what stands in it between `// #region name` and `// #endregion`, without its indent. */
 function exampleOf(name: string): string {
   const [path = '', region] = name.split('#');
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-  return `\`\`\`ts\n${region === undefined ? text.trimEnd() : regionOf(text, region, path)}\n\`\`\``;
+  const shown =
+    region === undefined
+      ? text.replaceAll(/^ *\/\/ #(region .*|endregion)\n/gm, '').trimEnd()
+      : regionOf(text, region, path);
+  return `\`\`\`ts\n${shown}\n\`\`\``;
 }
 
 function regionOf(text: string, region: string, path: string): string {
   const [, rest] = text.split(`// #region ${region}\n`);
   if (rest === undefined) throw new Error(`${path} has no region "${region}"`);
-  return rest.split('// #endregion')[0]?.trimEnd() ?? '';
+  const part = rest.split('// #endregion')[0]?.trimEnd() ?? '';
+  const indent = /^ */.exec(part)?.[0] ?? '';
+  return part.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
 }

@@ -30,7 +30,7 @@ export const requirements: readonly Requirement[] = [base, clientFeatures, serve
   .sort((one, other) => (one.id < other.id ? -1 : 1));
 
 /** The revisions that a row belongs to. */
-export function revisionsOf({ since, before }: Demand): readonly Revision[] {
+function revisionsOf({ since, before }: Demand): readonly Revision[] {
   return revisions.filter(
     (revision) =>
       (since === undefined || revision >= since) && (before === undefined || revision < before),

@@ -1,5 +1,6 @@
 import { createMcpServer, defineForm, defineTool, stdio } from 'mcp-actors';
 
+// #region form
 const booking = defineForm({
   type: 'object',
   properties: {
@@ -26,7 +27,41 @@ const bookTable = defineTool({
     return `Booked for ${people}, ${seating}, on ${day}${confirmation}`;
   },
 });
+// #endregion
 
-const server = createMcpServer({ name: 'restaurant', version: '1.0.0', tools: [bookTable] });
+const cardPage = 'https://restaurant.example/card';
+
+// #region url
+const keepCard = defineTool({
+  name: 'keep_card',
+  description: 'Lets the user leave a card, on a page of the restaurant’s.',
+  handler: async (_args, context) => {
+    const { action } = await context.elicitUrl({
+      message: 'Leave a card to hold your table.',
+      url: (id) => `${cardPage}?elicitation=${id}`,
+    });
+    // Whoever accepts has agreed to open the page, and may not be done with it.
+    return action === 'accept' ? 'The page is open' : `No card: the user chose to ${action}`;
+  },
+});
+// #endregion
+
+// #region url required
+const orderAhead = defineTool({
+  name: 'order_ahead',
+  description: 'Orders a menu ahead; needs a card.',
+  handler: (_args, context) => {
+    throw context.urlElicitationRequired([
+      { message: 'Leave a card first.', url: (id) => `${cardPage}?elicitation=${id}` },
+    ]);
+  },
+});
+// #endregion
+
+const server = createMcpServer({
+  name: 'restaurant',
+  version: '1.0.0',
+  tools: [bookTable, keepCard, orderAhead],
+});
 
 await server.listen(stdio()).closed;

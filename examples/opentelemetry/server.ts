@@ -1,5 +1,5 @@
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';
-import { openTelemetry } from 'mcp-actors/opentelemetry';
+import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 
 const server = createMcpServer({
   name: 'traced',
@@ -9,7 +9,9 @@ const server = createMcpServer({
   ],
 });
 
-// First, so that it sees what the other middleware does. The application registers its SDK as ever.
-server.use(openTelemetry({ attributes: { 'network.transport': 'pipe' } }));
+const attributes = { 'network.transport': 'pipe' };
 
-await server.listen(stdio()).closed;
+// First, so that it sees what the other middleware does. The application registers its SDK as ever.
+server.use(openTelemetry({ attributes }));
+
+await server.listen(stdio(), { watchers: [sessionDurations({ attributes })] }).closed;

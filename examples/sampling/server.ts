@@ -9,12 +9,14 @@ const summarize = defineTool({
     required: ['text'],
   },
   handler: async ({ text, words }, context) => {
+    // #region sample
     const sample = await context.sample({
       systemPrompt: 'You summarize. You add nothing.',
       messages: [{ role: 'user', content: `In at most ${words} words:\n\n${text}` }],
       maxTokens: 500,
     });
     return sample.text;
+    // #endregion
   },
 });
 

@@ -22,6 +22,7 @@ import type {
 } from '@opentelemetry/api';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { IncomingCall, Middleware } from '../server/middleware.ts';
+import { durationHistogram, scope } from './durations.ts';
 import { carrierOf, metaGetter } from './meta-carrier.ts';
 import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
 import type { Outcome } from './outcome.ts';
@@ -40,11 +41,6 @@ export interface OpenTelemetryOptions {
   readonly sessionId?: (call: IncomingCall) => string;
 }
 
-/** Seconds, as the conventions ask. */
-const boundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-
-const scope = 'mcp-actors';
-
 /**
  * Middleware that makes a server span `{method} {tool or prompt}` of each request that runs a handler, child of the client's span where
  * the request carries one, and records `mcp.server.operation.duration`. The span is the active one while the handler runs. Arguments and
@@ -56,11 +52,11 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
   const { sessionId: sessionIdOf = ({ context }: IncomingCall) => context.session.id } = options;
   const tracer = tracerProvider.getTracer(scope);
-  const durations = meterProvider.getMeter(scope).createHistogram('mcp.server.operation.duration', {
-    description: 'How long a request took, from its start to its result',
-    unit: 's',
-    advice: { explicitBucketBoundaries: [...boundaries] },
-  });
+  const durations = durationHistogram(
+    meterProvider,
+    'mcp.server.operation.duration',
+    'How long a request took, from its start to its result',
+  );
 
   return (call, next) => {
     const subject = subjectOf(call, options.attributes);

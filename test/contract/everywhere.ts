@@ -19,7 +19,7 @@ export interface Combination {
 }
 
 /** Every revision over every transport. */
-export const combinations = combine(revisions, transportNames);
+const combinations = combine(revisions, transportNames);
 
 /** Every revision over our own transports. */
 export const byteCombinations = combine(revisions, byteTransports);

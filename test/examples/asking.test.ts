@@ -3,7 +3,7 @@ import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { ElicitResult } from '@modelcontextprotocol/sdk/types.js';
+import type { ElicitRequestURLParams, ElicitResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { closeClients, connect, textOf } from '../e2e/sdk-client.ts';
 
@@ -62,6 +62,34 @@ describe('the elicitation example, with the official client', () => {
       });
       expect(textOf(await sdk.callRaw('book_table', { day: 'Friday' }))).toBe(text);
     }
+  });
+});
+
+describe('the elicitation example, with an official client that opens URLs', () => {
+  const capabilities = { elicitation: { url: {} } };
+
+  test('sends the user to a page, and takes no for an answer', async () => {
+    const sdk = await connect(example('elicitation'), { capabilities });
+    for (const [action, text] of [
+      ['accept', 'The page is open'],
+      ['decline', 'No card: the user chose to decline'],
+    ] as const) {
+      sdk.client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        expect(params).toMatchObject({ mode: 'url', message: 'Leave a card to hold your table.' });
+        const { url, elicitationId } = params as ElicitRequestURLParams;
+        expect(url).toBe(`https://restaurant.example/card?elicitation=${elicitationId}`);
+        return { action };
+      });
+      expect(textOf(await sdk.callRaw('keep_card'))).toBe(text);
+    }
+  });
+
+  test('refuses what needs a page first, and says which', async () => {
+    const sdk = await connect(example('elicitation'), { capabilities });
+    await expect(sdk.callRaw('order_ahead')).rejects.toMatchObject({
+      code: -32042,
+      data: { elicitations: [{ mode: 'url', message: 'Leave a card first.' }] },
+    });
   });
 });
 

@@ -29,8 +29,8 @@ import type {
 } from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
-import { openTelemetry } from 'mcp-actors/opentelemetry';
-import type { OpenTelemetryOptions } from 'mcp-actors/opentelemetry';
+import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
+import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
 import { connect, gate, serverContract } from 'mcp-actors/testing';
 import type { CallResult, TestClient } from 'mcp-actors/testing';
 import { filter, firstValueFrom, map, toArray } from 'rxjs';
@@ -96,7 +96,9 @@ const note: Middleware = ({ method }, next) => {
 };
 server.use(note);
 
+const durations: SessionDurationsOptions = options;
 const client: TestClient = await connect(server, {
+  watchers: [sessionDurations(durations)],
   elicit: () => ({ action: 'accept', content: { people: 3 } }),
 });
 const session: McpSession = client.session;

@@ -57,6 +57,10 @@ export const serverFeatures: Demands = {
       apart:
         'The module sees a request after the session has read it; its tests run in each revision.',
     },
+    'OTEL-05': {
+      text: 'mcp.server.session.duration is recorded in seconds when a session has ended, with error.type where that was an error.',
+      apart: 'It is recorded once the session has ended; its tests run in each revision.',
+    },
   },
   'ours, middleware': {
     'MIDDLE-01':

@@ -197,7 +197,9 @@ describe('the public names', () => {
         type TranscriptConnection
       mcp-actors/opentelemetry
         openTelemetry
+        sessionDurations
         type OpenTelemetryOptions
+        type SessionDurationsOptions
       mcp-actors/testing
         ErrorAnswer
         RecordedFacts
