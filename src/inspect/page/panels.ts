@@ -257,14 +257,16 @@ function bounded(
 }
 
 function provenance({ roots }: PageDump): string {
-  const { status, settled, generation, problem, list } = roots;
+  const { state, status, settled, generation, problem, list } = roots;
   const sources: { readonly [status: string]: string } = {
     known: 'From the client',
     undeclared: 'The client has no roots capability',
     unsupported: 'The client declares roots and does not answer for them',
     failed: 'The client could not be asked; what was known before holds',
   };
-  if (status === undefined) return 'Not asked for yet.';
+  if (status === undefined) {
+    return state.startsWith('querying') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
+  }
   const newer = settled ? '' : '; a newer list is being asked for';
   const why = problem === undefined ? '' : `: ${problem}`;
   const none = list.length === 0 && status === 'known' ? '; the list is empty' : '';
