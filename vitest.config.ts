@@ -16,6 +16,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['./test/tooling/build.setup.ts'],
     reporters: ['default', './test/reporting/closing-line.reporter.ts'],
+    // By default a core is left free, which on two cores is half of them.
+    maxWorkers: '100%',
     testTimeout: 15_000,
     hookTimeout: 15_000,
     restoreMocks: true,
