@@ -32,10 +32,13 @@ export async function citations(): Promise<readonly Citation[]> {
 }
 
 async function collect(files: readonly string[]): Promise<readonly Citation[]> {
+  // All of them together: which are run apart from others makes no difference here.
+  const { projects: _, ...common } = config.test ?? {};
   const vitest = await createVitest('test', {
-    ...config.test,
+    ...common,
     config: false,
     alias: config.resolve?.alias,
+    include: ['test/**/*.test.ts'],
     globalSetup: [],
     reporters: [],
     watch: false,
