@@ -33,7 +33,8 @@ export async function citations(): Promise<readonly Citation[]> {
 
 async function collect(files: readonly string[]): Promise<readonly Citation[]> {
   // All of them together: which are run apart from others makes no difference here.
-  const { projects: _, ...common } = config.test ?? {};
+  const common = { ...config.test };
+  delete common.projects;
   const vitest = await createVitest('test', {
     ...common,
     config: false,
