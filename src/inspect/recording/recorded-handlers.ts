@@ -63,22 +63,25 @@ export class RecordedHandlers {
     call.ask = (spec) => this.#ask(number, ++asked, spec, ask);
     // What is said past the call, such as a summary of what was not logged, goes to the writer itself.
     const { writer } = call.scope;
-    let isNotifying = false;
-    const send = (event: WriterEvent) => {
-      if (isNotifying || event.type !== 'frames.send') return writer.send(event);
-      passage.input({ write: writtenFrames(event.frames) }, () => writer.send(event));
+    const pass = (event: WriterEvent) => writer.send(event);
+    const record = (event: WriterEvent) => {
+      if (event.type !== 'frames.send') return pass(event);
+      passage.input({ write: writtenFrames(event.frames) }, () => pass(event));
     };
+    /** What is done with a write: recorded, or passed on where the call's notification is recorded already. */
+    let write = record;
+    const send = (event: WriterEvent) => write(event);
     (call as Mutable<Call>).scope = {
       ...call.scope,
       writer: Object.assign(Object.create(writer) as typeof writer, { send }),
     };
     call.notify = (method, params, rejected) =>
       passage.input({ call: number, notify: method, ...written(params) }, () => {
-        isNotifying = true;
+        write = pass;
         try {
           notify(method, params, rejected);
         } finally {
-          isNotifying = false;
+          write = record;
         }
       });
     const task: Mutable<TaskHandle> | undefined = call.task;

@@ -172,6 +172,5 @@ const afterTurn: (callback: () => void) => void =
 const encoder = new TextEncoder();
 
 function bytesOf(text: string): number {
-  // eslint-disable-next-line no-control-regex
-  return /^[\x00-\x7f]*$/.test(text) ? text.length : encoder.encode(text).length;
+  return /^\p{ASCII}*$/u.test(text) ? text.length : encoder.encode(text).length;
 }
