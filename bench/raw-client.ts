@@ -3,9 +3,11 @@
  * a content that is not what was expected, each breaks it, and with it the measure.
  */
 import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { cpuMsOf, rssBytesOf } from './accounting.ts';
 
 /** A message as it comes; what a measure uses of it, the measure checks. */
@@ -31,14 +33,28 @@ const ownRoots = [{ uri: 'file:///bench', name: 'bench' }];
 
 const exitMs = 2_000;
 
+const heapProbe = [
+  '--expose-gc',
+  '--require',
+  fileURLToPath(new URL('heap-probe.cjs', import.meta.url)),
+];
+
 export interface RawClientOptions {
   readonly cwd: string;
   /** Without a byte from the server for so long, while something is awaited, the server counts as hanging. */
   readonly silenceMs: number;
+  /** Loads what tells the live heap, which is not done to a server whose time or whole memory is measured. */
+  readonly heapProbe?: boolean;
 }
 
+type Server = ChildProcess & {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
+
 export class RawClient {
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #child: Server;
   readonly #pending = new Map<number, (result: unknown) => void>();
   /** Cancelled requests: an answer to one may still come. */
   readonly #given = new Set<number>();
@@ -63,10 +79,13 @@ export class RawClient {
   onChunkEnd: () => void = () => {};
 
   /** Starts `node` with these arguments. */
-  constructor(args: readonly string[], { cwd, silenceMs }: RawClientOptions) {
+  constructor(args: readonly string[], options: RawClientOptions) {
+    const { cwd, silenceMs, heapProbe: isProbed = false } = options;
     // Flags of whoever runs the benchmark are no business of the servers'.
     const env = { ...process.env, NODE_OPTIONS: '' };
-    this.#child = spawn(process.execPath, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])];
+    const allArgs = isProbed ? [...heapProbe, ...args] : args;
+    this.#child = spawn(process.execPath, allArgs, { cwd, env, stdio }) as Server;
     this.broken = new Promise((_resolve, reject) => {
       this.#break = reject;
     });
@@ -94,6 +113,15 @@ export class RawClient {
   /** What the server's process holds, bytes. */
   get rssBytes(): number {
     return rssBytesOf(this.#child.pid ?? 0) ?? Number.NaN;
+  }
+
+  /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
+  async liveHeapBytes(): Promise<number> {
+    this.#child.send('');
+    const [{ heapBytes }] = (await once(this.#child, 'message')) as [
+      { readonly heapBytes: number },
+    ];
+    return heapBytes;
   }
 
   /** Breaks the client: what is measured has failed, and why. */

@@ -84,8 +84,8 @@ class Run {
       keep: (sample) => {
         kept = sample;
       },
-      launch: (body) => {
-        const options = { cwd: tmpdir(), silenceMs: sizes.silenceMs };
+      launch: (body, given) => {
+        const options = { cwd: tmpdir(), silenceMs: sizes.silenceMs, ...given };
         return withClient(new RawClient([...nodeFlags, this.server.module], options), body);
       },
     };

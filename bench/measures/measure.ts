@@ -1,5 +1,5 @@
 /** What a measure is: something that is done with one server process, and the numbers that come of it. */
-import type { RawClient } from '../raw-client.ts';
+import type { RawClient, RawClientOptions } from '../raw-client.ts';
 
 /** A number that a measure gives. */
 export interface Metric {
@@ -43,7 +43,10 @@ export interface Bench {
   /** Keeps what has been measured so far, should the rest fail. */
   keep(sample: Sample): void;
   /** Starts the server, does `body`, and ends it. Rejects where the client breaks meanwhile. */
-  launch<T>(body: (client: RawClient) => Promise<T>): Promise<T>;
+  launch<T>(
+    body: (client: RawClient) => Promise<T>,
+    options?: Pick<RawClientOptions, 'heapProbe'>,
+  ): Promise<T>;
 }
 
 /** The metrics' values by their keys. */

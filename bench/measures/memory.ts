@@ -65,33 +65,59 @@ export const pending: Measure = {
   name: 'pending',
   metrics: [
     {
+      key: 'memory.pending.heap',
+      title: 'live heap per pending request to the client',
+      unit: 'KiB',
+      isRatio: false,
+    },
+    {
       key: 'memory.pending',
-      title: 'memory per pending request to the client',
+      title: 'RSS per pending request to the client',
       unit: 'KiB',
       isRatio: false,
     },
   ],
-  run: ({ launch, sizes: { pending: count, settleMs } }) =>
-    launch(async (client) => {
-      await greet(client);
-      await hold(client, Math.ceil(count / 10), settleMs);
+  run: async ({ launch, sizes: { pending: count, settleMs } }) => {
+    const whole = async (client: RawClient) => {
       await delay(settleMs);
-      const before = client.rssBytes;
-      const after = await hold(client, count, settleMs);
-      return { 'memory.pending': (after - before) / KiB / count };
-    }),
+      return client.rssBytes;
+    };
+    const live = (client: RawClient) => client.liveHeapBytes();
+    return {
+      'memory.pending.heap': await launch((client) => perPending(client, count, live), {
+        heapProbe: true,
+      }),
+      'memory.pending': await launch((client) => perPending(client, count, whole)),
+    };
+  },
 };
 
+/** What one of so many pending requests takes, KiB. A tenth goes before, so that the first time of everything is not counted. */
+async function perPending(
+  client: RawClient,
+  count: number,
+  bytesOf: (client: RawClient) => Promise<number>,
+): Promise<number> {
+  await greet(client);
+  await hold(client, Math.ceil(count / 10), bytesOf);
+  const before = await bytesOf(client);
+  const after = await hold(client, count, bytesOf);
+  return (after - before) / KiB / count;
+}
+
 /** Lets so many requests wait for their answers; gives what the server holds meanwhile, bytes. */
-async function hold(client: RawClient, count: number, settleMs: number): Promise<number> {
+async function hold(
+  client: RawClient,
+  count: number,
+  bytesOf: (client: RawClient) => Promise<number>,
+): Promise<number> {
   const asked = requestsOf(client, count);
   const answered = client.request(
     call('roots', { count, concurrent: true }),
     isText(weightOf(count)),
   );
   const ids = await asked;
-  await delay(settleMs);
-  const bytes = client.rssBytes;
+  const bytes = await bytesOf(client);
   client.write(ids.map((id, at) => rootsAnswer(id, at + 1)).toReversed());
   await answered;
   return bytes;

@@ -7,6 +7,9 @@ import type { Measure } from './measure.ts';
 
 const answerBytes = 512 * KiB;
 
+/** Answers that are this long after those before them are lost. */
+const longestBreakMs = 5_000;
+
 export const unread: Measure = {
   name: 'unread',
   metrics: [
@@ -32,9 +35,13 @@ export const unread: Measure = {
       );
       const most = await highestRss(client);
       client.resume();
-      // Whatever is to come has come before the answer to this, or soon after it.
+      // Whatever is to come has come before the answer to this, or comes after it without long breaks.
       await client.request(ping, isEmpty);
-      for (let tries = 0; answered < count && tries < 50; tries++) await delay(100);
+      let [seen, seenAt] = [answered, performance.now()];
+      while (answered < count && performance.now() - seenAt < longestBreakMs) {
+        await delay(lookEveryMs);
+        if (answered > seen) [seen, seenAt] = [answered, performance.now()];
+      }
       return { 'unread.growth': (most - before) / MiB, 'unread.lost': count - answered };
     }),
 };
