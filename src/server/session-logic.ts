@@ -101,7 +101,7 @@ export function createSessionLogic(
     }
   }
   const hearing = { lastHeardAt: -Infinity };
-  const traffic = new Traffic(report);
+  const traffic = new Traffic(report, { hearing, clock: options.clock });
   const { reader, writer } = (edge?.transport(transport) ?? transport)({ limits, report });
   const { resolveRoots } = definition;
   const ask = askRootsActor(edge ? edge.resolveRoots(resolveRoots) : resolveRoots);

@@ -156,7 +156,11 @@ export function makeSession(
       edge,
     },
   );
-  guardListeners(actor, guard);
+  let lastEmitted: SessionEmitted | undefined;
+  // Before any listener is told: XState tells those of one type before those of all.
+  guardListeners(actor, guard, (event: SessionEmitted) => {
+    lastEmitted = event;
+  });
 
   let resolveClosed: (cause: CloseCause) => void = () => {};
   const closed = new Promise<CloseCause>((resolve) => {
@@ -185,7 +189,8 @@ export function makeSession(
     });
   };
   let made: SessionStreams | undefined;
-  const streams = () => (made ??= sessionStreams({ actor, traffic, clock, guard }));
+  const streams = () =>
+    (made ??= sessionStreams({ actor, traffic, clock, guard, emitted: () => lastEmitted }));
 
   const handle: McpSession = {
     actor,
@@ -245,11 +250,10 @@ export function makeSession(
       if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
       onEmitted?.(event);
     };
-    if (onRootsUpdated || onEmitted || edge) {
-      actor.on('*', (event) =>
-        edge ? edge.listener(event.type, () => guard(() => tell(event))) : tell(event),
-      );
-    }
+    // In any case: what is emitted last is known only where somebody listens.
+    actor.on('*', (event) =>
+      edge ? edge.listener(event.type, () => guard(() => tell(event))) : tell(event),
+    );
     for (const watch of watchers) {
       watch({ id: session.id, actor, closed, dump, traffic, transitions, limits, clock });
     }
