@@ -13,6 +13,7 @@ export type { SessionActorRef, SessionSnapshot } from './server/session-state.ts
 export type { SessionStreams } from './server/session-streams.observable.ts';
 export type { TrafficItem } from './server/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
+export type { MachineName, MachineTransition, TransitionListener } from './server/transitions.ts';
 export { defineTool } from './server/tool.ts';
 export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
 export { defineResource, defineResourceTemplate } from './server/resource.ts';

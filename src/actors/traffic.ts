@@ -1,6 +1,7 @@
 /**
  * What passes between a session and its client, for whoever looks: the observables of an embedder, the live page, a recorder.
- * It stands around the two actors at a session's ends, whatever the transport; while nobody looks it costs a check per chunk and per turn.
+ * It stands around the two actors at a session's ends, whatever the transport; while nobody looks it costs a check per chunk and per turn,
+ * and the reading of a clock per turn in which something is said.
  */
 import type { Port } from '../machines/port.ts';
 import type {
@@ -13,6 +14,8 @@ import type {
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
+import type { Clock } from './clock.ts';
+import type { Hearing } from './ping.actor.ts';
 
 /** Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's own. */
 export interface TrafficListener {
@@ -22,12 +25,39 @@ export interface TrafficListener {
   sent?(frames: readonly OutboundFrame[]): void;
 }
 
+/** A frame that has passed, and when, milliseconds of the session's clock. */
+export type Passed = { readonly at: number } & (
+  | { readonly direction: 'in'; readonly frame: InboundFrame }
+  | { readonly direction: 'out'; readonly frame: OutboundFrame }
+);
+
+export interface TrafficOptions {
+  /** When the client was last heard: the router notes it. */
+  readonly hearing: Hearing;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
 export class Traffic {
   readonly #listeners = new Set<TrafficListener>();
   readonly #report: Report;
+  readonly #options: TrafficOptions;
+  /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
+  #last: InboundFrame | OutboundFrame | undefined;
+  #lastSentAt = 0;
 
-  constructor(report: Report) {
+  constructor(report: Report, options: TrafficOptions) {
     this.#report = report;
+    this.#options = options;
+  }
+
+  /** What has passed last, if anything has, whether anybody listened or not. */
+  get last(): Passed | undefined {
+    const frame = this.#last;
+    if (!frame) return undefined;
+    // For what comes in there is a reading of the clock already, one for each chunk.
+    return 'kind' in frame
+      ? { direction: 'in', frame, at: this.#options.hearing.lastHeardAt }
+      : { direction: 'out', frame, at: this.#lastSentAt };
   }
 
   /** Gives what ends it. An error of the listener's is reported, and ends nothing. */
@@ -45,9 +75,7 @@ export class Traffic {
       getInitialSnapshot: (scope, input) => {
         const { router } = input;
         const send = (event: RouterEvent) => {
-          if (this.#listeners.size > 0 && event.type === 'frames.received') {
-            this.#tell((listener) => listener.received?.(event.frames));
-          }
+          if (event.type === 'frames.received') this.#received(event.frames);
           router.send(event);
         };
         return port.getInitialSnapshot(scope, { ...input, router: { send } });
@@ -60,12 +88,23 @@ export class Traffic {
     return {
       ...port,
       transition: (snapshot, event, scope) => {
-        if (this.#listeners.size > 0 && event.type === 'frames.send') {
-          this.#tell((listener) => listener.sent?.(event.frames));
-        }
+        if (event.type === 'frames.send') this.#sent(event.frames);
         return port.transition(snapshot, event, scope);
       },
     };
+  }
+
+  // Whoever comes to listen while the listeners are told is told of these frames as well: they are no past ones yet.
+
+  #received(frames: readonly InboundFrame[]): void {
+    if (this.#listeners.size > 0) this.#tell((listener) => listener.received?.(frames));
+    this.#last = frames[frames.length - 1] ?? this.#last;
+  }
+
+  #sent(frames: readonly OutboundFrame[]): void {
+    if (this.#listeners.size > 0) this.#tell((listener) => listener.sent?.(frames));
+    this.#last = frames[frames.length - 1] ?? this.#last;
+    this.#lastSentAt = this.#options.clock.now();
   }
 
   #tell(tell: (listener: TrafficListener) => void): void {

@@ -7,6 +7,8 @@ export interface ReadFrame {
   readonly what: FrameEvent['what'];
   readonly method?: string;
   readonly id?: RequestId;
+  /** The id of the task that the client's request names. */
+  readonly task?: string;
   /** What is shown of it. Made when it is asked for. */
   message(): unknown;
 }
@@ -15,6 +17,8 @@ export interface ReadFrame {
 const maxText = 16 * 1024;
 /** A method is the peer's to choose. */
 const maxMethod = 120;
+/** Ours are shorter; a longer one names no task. */
+const maxTaskId = 200;
 /** Values of one message. */
 const maxValues = 400;
 
@@ -23,10 +27,12 @@ export function readInbound(frame: InboundFrame): ReadFrame {
     case 'request': {
       const { id, params } = frame;
       const method = shortened(frame.method);
+      const taskId = params?.['taskId'];
       return {
         what: 'request',
         method,
         id,
+        ...(typeof taskId === 'string' && taskId.length <= maxTaskId ? { task: taskId } : {}),
         message: () => ({ jsonrpc: '2.0', id, method, ...(params ? { params } : {}) }),
       };
     }

@@ -52,7 +52,9 @@ export interface FrameEvent extends Placed {
 export interface TransitionEvent extends Placed {
   readonly kind: 'transition';
   readonly machine: string;
-  readonly from?: string;
+  /** The id of the task whose machine it is. */
+  readonly task?: string;
+  readonly from: string;
   readonly to: string;
   /** As a person calls it. */
   readonly cause: string;

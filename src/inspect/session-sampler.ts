@@ -4,6 +4,7 @@
  */
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
 import type { WatchedSession } from '../server/session.ts';
+import type { MachineName } from '../server/transitions.ts';
 import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';
@@ -58,7 +59,7 @@ interface AskedBefore {
 }
 
 export class SessionSampler {
-  readonly #session: Pick<WatchedSession, 'actor' | 'traffic'>;
+  readonly #session: Pick<WatchedSession, 'traffic' | 'transitions'>;
   #stop: (() => void) | undefined;
   #events: PageEvent[] = [];
   readonly #kinds = { in: new Map<string, Kind>(), out: new Map<string, Kind>() };
@@ -72,19 +73,19 @@ export class SessionSampler {
   };
   readonly #causes = new Causes();
 
-  constructor(session: Pick<WatchedSession, 'actor' | 'traffic'>) {
+  constructor(session: Pick<WatchedSession, 'traffic' | 'transitions'>) {
     this.#session = session;
   }
 
   start(): void {
     if (this.#stop) return;
-    const { actor, traffic } = this.#session;
+    const { traffic, transitions } = this.#session;
     const ends = [
       traffic.listen({
         received: (frames) => this.#all('in', frames, readInbound),
         sent: (frames) => this.#all('out', frames, readOutbound),
       }),
-      watchTransitions(actor, (transition) => this.#moved(transition)),
+      watchTransitions(transitions, (transition) => this.#moved(transition)),
     ];
     this.#stop = () => ends.forEach((end) => end());
   }
@@ -101,7 +102,7 @@ export class SessionSampler {
     this.#causes.clear();
   }
 
-  /** True where a machine has moved since the sample was last taken. */
+  /** True where a machine of the session's own, not a task's, has moved since the sample was last taken. */
   get hasMoved(): boolean {
     return this.#transitions > 0;
   }
@@ -185,7 +186,7 @@ export class SessionSampler {
 
   #remember(
     direction: Direction,
-    { what, id }: ReadFrame,
+    { what, id, task }: ReadFrame,
     method: string,
     seq: number | undefined,
   ): void {
@@ -195,7 +196,7 @@ export class SessionSampler {
     }
     if (direction === 'out') return;
     if (what === 'result' || what === 'error') this.#causes.answered(method, seq);
-    else this.#causes.received(method, seq);
+    else this.#causes.received(method, seq, task);
   }
 
   #ask(direction: Direction, id: RequestId, request: AskedBefore): void {
@@ -217,25 +218,35 @@ export class SessionSampler {
     return request;
   }
 
-  #moved({ machine, from, to, event }: Transition): void {
-    this.#transitions += 1;
-    if (this.#transitions > maxTransitions) {
-      this.#kind('in', `transitions of ${machine}`).skipped += 1;
-      return;
-    }
-    this.#seq += 1;
-    const type = String(event['type']);
-    const causedBy = this.#causes.of(machine, type);
+  #moved({ machine, actor, from, to, cause, event }: Transition): void {
+    const seq = this.#placeOfMove(machine);
+    if (seq === undefined) return;
+    const task = machine === 'task' ? { task: actor.id } : {};
+    const causedBy = this.#causes.of(machine, cause, task.task);
     this.#events.push({
       kind: 'transition',
-      seq: this.#seq,
+      seq,
       at: Date.now(),
       machine,
-      ...(from === undefined ? {} : { from }),
+      ...task,
+      from,
       to,
-      cause: readableEvent(type),
+      cause: readableEvent(cause),
       ...(causedBy === undefined ? {} : { causedBy }),
-      event: boundedJson(event),
+      event: boundedJson(event()),
     });
+  }
+
+  #placeOfMove(machine: MachineName): number | undefined {
+    const label = `transitions of ${machine}`;
+    // There may be as many of them as there are messages.
+    if (machine === 'task') return this.#place('in', label, false);
+    this.#transitions += 1;
+    if (this.#transitions > maxTransitions) {
+      this.#kind('in', label).skipped += 1;
+      return undefined;
+    }
+    this.#seq += 1;
+    return this.#seq;
   }
 }

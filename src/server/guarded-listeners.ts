@@ -45,12 +45,21 @@ interface Heard {
 /**
  * Guards whoever listens to an actor, by `on` or by `subscribe`, from now on: XState throws what they throw by a timer, where nobody can
  * catch it. So it does with the actor's own failure where a subscriber has no `error`; the session's `closed` tells of that.
+ *
+ * @param emitting called with each event that anybody listens to, before the first of them is told
  */
-export function guardListeners(actor: object, guard: Guard): void {
+export function guardListeners<T>(
+  actor: object,
+  guard: Guard,
+  emitting: (event: T) => void = () => {},
+): void {
   const heard = actor as Heard;
   const { on, subscribe } = heard;
   heard.on = (type, listener) =>
-    on.call(actor, type, (event) => guard(() => listener(event as never)));
+    on.call(actor, type, (event) => {
+      emitting(event as T);
+      guard(() => listener(event as never));
+    });
   heard.subscribe = (observer, error, complete) => {
     const given: Partial<Observer<unknown>> =
       typeof observer === 'function' ? { next: observer, error, complete } : observer;

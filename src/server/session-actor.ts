@@ -6,6 +6,7 @@ import type { Offer } from './offer.ts';
 import { makeSession } from './session.ts';
 import type { MadeSession, McpSession, Outside, SessionOptions } from './session.ts';
 import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
+import { isMachine } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
 /** The input of a session as actor logic. */
@@ -72,8 +73,7 @@ export function sessionLogic(
       const { definition, offer, opened } = source;
       const made = makeSession(definition, offer(), transport, options, actor, opened);
       madeSessions.set(actor, made);
-      const machine = provided.reduce((logic, more) => logic.provide(more), made.logic);
-      return machine.getInitialSnapshot(scope, made.input);
+      return heardMachine(made, provided).getInitialSnapshot(scope, made.input);
     },
     start: (snapshot, { self }) => {
       const made = madeSessions.get(self);
@@ -89,6 +89,35 @@ export function sessionLogic(
     getPersistedSnapshot: ({ status, output, error }) =>
       ({ status, output, error }) as Snapshot<unknown>,
     restoreSnapshot: (snapshot) => snapshot as SessionSnapshot,
+  };
+}
+
+/** One session's machine with the host's implementations in it. */
+function heardMachine(
+  { logic, transitions }: MadeSession,
+  provided: readonly SessionImplementations[],
+): typeof sessionMachine {
+  const machine = provided.reduce(
+    (given, more) => given.provide(heardImplementations(more, transitions)),
+    logic,
+  );
+  return transitions.hear('session', machine);
+}
+
+/** The same, where the host's own machines stand in the places of others copies of them: they may be in many sessions. */
+function heardImplementations(
+  { actors, ...others }: SessionImplementations,
+  transitions: MadeSession['transitions'],
+): SessionImplementations {
+  if (!actors) return others;
+  const { roots, keepalive } = actors;
+  return {
+    ...others,
+    actors: {
+      ...actors,
+      ...(isMachine(roots) ? { roots: transitions.heardCopy('roots', roots) } : {}),
+      ...(isMachine(keepalive) ? { keepalive: transitions.heardCopy('keepalive', keepalive) } : {}),
+    },
   };
 }
 

@@ -2,7 +2,6 @@
  * The edge of a session: everything that comes to it from outside passes here, the bytes apart. A recorder notes what passes; a player stands in for the world.
  * A session without an edge pays nothing for it.
  */
-import type { AnyStateMachine } from 'xstate';
 import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../actors/call.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -12,6 +11,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/initialize.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
 import type { Limits } from './limits.ts';
+import type { Transitions } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
 /** What a session's core is made of, as its edge gets to know it before the session starts. */
@@ -28,9 +28,6 @@ export interface SessionOutset {
   readonly report: Report;
 }
 
-/** The machines of a session. */
-export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
-
 /** Sends a notification that belongs to no call. */
 export type Notify = (method: string, params?: JsonObject) => void;
 
@@ -43,8 +40,11 @@ export interface SessionEdge {
   /** Random ids of tasks and of the session's requests. */
   randomId(of: 'request' | 'task', make: () => string): string;
   transport(transport: Transport): Transport;
-  /** Called once, before the session starts; what it gives is what `initialize` is answered with. */
-  begin(outset: SessionOutset): ServerDescription;
+  /**
+   * Called once, before the session starts; what it gives is what `initialize` is answered with.
+   * @param transitions what the session's machines do, from the first event on
+   */
+  begin(outset: SessionOutset, transitions: Pick<Transitions, 'listen'>): ServerDescription;
   /** The handlers that run code of the author's, by method; called once, after `begin`. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
   resolveRoots(resolve: ResolveRoots | undefined): ResolveRoots | undefined;
@@ -59,7 +59,5 @@ export interface SessionEdge {
   ): Promise<T>;
   /** Code of the host's that hears of something. */
   listener(name: string, call: () => void): void;
-  /** The same machine, not started yet. */
-  machine<T extends AnyStateMachine>(name: MachineName, machine: T): T;
   closed(cause: CloseCause): void;
 }

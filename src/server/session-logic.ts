@@ -33,6 +33,7 @@ import { withMiddleware } from './middleware.ts';
 import type { Middleware } from './middleware.ts';
 import type { Offer } from './offer.ts';
 import type { SessionEdge, SessionOutset } from './session-edge.ts';
+import { Transitions } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
 export interface SessionLogicOptions {
@@ -74,10 +75,8 @@ export function createSessionLogic(
     logging: definition.logging,
     resourceUpdated: (uri) => resources?.updated(uri),
   });
-  const machine: SessionEdge['machine'] = edge
-    ? (name, given) => edge.machine(name, given)
-    : (_, given) => given;
-  const scope: FeatureScope = { ...options, notify, contextOf, randomId, machine };
+  const transitions = new Transitions(report);
+  const scope: FeatureScope = { ...options, notify, contextOf, randomId, transitions };
   const taskScope = { ...scope, notify: options.notify, clock, timeOfDay };
   const tasks = offersTasks(offer.tools) ? tasksFeature(offer.tools, taskScope) : undefined;
   const resources = offersResources(definition) ? resourcesFeature(offer, scope) : undefined;
@@ -91,8 +90,8 @@ export function createSessionLogic(
   const authored = handlersOf(features, offer.middleware, contextOf);
   if (tasks) features.push(tasks);
   const described = describeServer(definition, features);
-  const server =
-    edge?.begin(outsetOf(described, authored, offer, { ...options, definition })) ?? described;
+  const outset = () => outsetOf(described, authored, offer, { ...options, definition });
+  const server = edge?.begin(outset(), transitions) ?? described;
   const handlers = new Map(edge?.handlers(authored) ?? authored);
   const callTool = handlers.get('tools/call');
   if (tasks && callTool) handlers.set('tools/call', tasks.augment(callTool));
@@ -102,11 +101,11 @@ export function createSessionLogic(
     }
   }
   const hearing = { lastHeardAt: -Infinity };
-  const traffic = new Traffic(report);
+  const traffic = new Traffic(report, { hearing, clock: options.clock });
   const { reader, writer } = (edge?.transport(transport) ?? transport)({ limits, report });
   const { resolveRoots } = definition;
   const ask = askRootsActor(edge ? edge.resolveRoots(resolveRoots) : resolveRoots);
-  const provided = sessionMachine.provide({
+  const logic = sessionMachine.provide({
     actors: {
       // Of the snapshots of other logic nothing is asked.
       reader: traffic.reader(reader as Port<ReaderEvent, ReaderInput>),
@@ -124,18 +123,20 @@ export function createSessionLogic(
         report,
         randomId: () => randomId('request'),
       }),
-      roots: machine('roots', rootsMachine.provide({ actors: { ask } })),
-      keepalive: machine(
+      roots: transitions.hear('roots', rootsMachine.provide({ actors: { ask } })),
+      keepalive: transitions.hear(
         'keepalive',
         keepaliveMachine.provide({ actors: { probe: probeActor(hearing, clock) } }),
       ),
     },
   });
   return {
-    logic: machine('session', provided),
+    /** To be heard once a host's implementations are in it: they make another machine of it. */
+    logic,
     input: { server, limits } satisfies SessionInput,
     session,
     traffic,
+    transitions,
     hearing,
     /** Every task that is kept, oldest first. */
     tasks: () => tasks?.kept() ?? [],

@@ -1,6 +1,6 @@
 /** A session as observables, for hosts without XState. Whoever has not subscribed costs nothing. */
 import type { Observable } from 'rxjs';
-import type { Traffic } from '../actors/traffic.ts';
+import type { Passed, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
@@ -12,49 +12,63 @@ import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
 import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
 
-/** All of them complete when the session has ended, and never give an error. */
+/**
+ * All of them complete when the session has ended, and never give an error. A new subscriber gets what is current first, if there is any, and does so
+ * while it subscribes: what comes later is new. One that comes after the end gets what was last, and the completion.
+ */
 export interface SessionStreams {
-  /** The states the session is in. A subscriber gets the present one first, one that comes after the end the last. */
+  /** The states the session is in; first the present one. */
   readonly state$: Observable<SessionState>;
-  /** The client's roots. A subscriber gets the last report first, where there is one. */
+  /** The client's roots; first the last report. */
   readonly roots$: Observable<RootsReport>;
-  /** What the session emits, from the subscription on: an event that is over is not told again. */
+  /** What the session emits; first the last that it has emitted, although that is over. */
   readonly events$: Observable<SessionEmitted>;
-  /** The messages that pass, from the subscription on. */
+  /** The messages that pass; first the last that has passed, with the time at which it did. Of a batch that is its last member. */
   readonly traffic$: Observable<TrafficItem>;
 }
 
 export interface StreamSource {
   readonly actor: SessionActorRef;
-  readonly traffic: Pick<Traffic, 'listen'>;
+  readonly traffic: Pick<Traffic, 'listen' | 'last'>;
+  /** What the session has emitted last. */
+  emitted(): SessionEmitted | undefined;
   readonly clock: Clock;
   readonly guard: Guard;
 }
 
-export function sessionStreams({ actor, traffic, clock, guard }: StreamSource): SessionStreams {
-  /** @param begin gives what ends it */
-  const untilTheEnd = <T>(
-    begin: (next: (value: T) => void) => {
-      readonly snapshot?: (now: SessionSnapshot) => void;
-      end?(): void;
-    },
-  ): Observable<T> =>
+/** What one subscriber of a stream is told from. */
+interface Telling {
+  /** Tells what is current, if there is any. */
+  present(now: SessionSnapshot): void;
+  /** Takes each later snapshot. */
+  readonly snapshot?: (now: SessionSnapshot) => void;
+  end?(): void;
+}
+
+export function sessionStreams({
+  actor,
+  traffic,
+  emitted,
+  clock,
+  guard,
+}: StreamSource): SessionStreams {
+  /** @param begin begins what comes later, before the present is told: what a subscriber does about that reaches it, too */
+  const untilTheEnd = <T>(begin: (next: (value: T) => void) => Telling): Observable<T> =>
     new GuardedObservable<T>(guard, (subscriber) => {
-      const { snapshot, end } = begin((value) => subscriber.next(value));
+      const { present, snapshot, end } = begin((value) => subscriber.next(value));
       const complete = () => subscriber.complete();
       const now = actor.getSnapshot();
       if (now.status !== 'active') {
-        snapshot?.(now);
+        present(now);
         complete();
         return end;
       }
-      // Before the present state is told, so that what a subscriber does about it reaches it, too.
       const subscription = actor.subscribe({
         ...(snapshot ? { next: snapshot } : {}),
         error: complete,
         complete,
       });
-      snapshot?.(now);
+      present(now);
       return () => {
         subscription.unsubscribe();
         end?.();
@@ -62,13 +76,21 @@ export function sessionStreams({ actor, traffic, clock, guard }: StreamSource): 
     });
 
   return {
-    state$: untilTheEnd((next) => ({ snapshot: changesOf(stateOf, next) })),
-    roots$: untilTheEnd((next) => ({ snapshot: changesOf(({ context }) => context.report, next) })),
+    state$: untilTheEnd((next) => changesOf(stateOf, next)),
+    roots$: untilTheEnd((next) => changesOf(({ context }) => context.report, next)),
     events$: untilTheEnd((next) => {
       const subscription = actor.on('*', next);
-      return { end: () => subscription.unsubscribe() };
+      const present = () => {
+        const event = emitted();
+        if (event) next(event);
+      };
+      return { present, end: () => subscription.unsubscribe() };
     }),
     traffic$: untilTheEnd((next) => ({
+      present: () => {
+        const item = traffic.last && itemsOf(traffic.last).at(-1);
+        if (item) next(item);
+      },
       end: traffic.listen({
         received: (frames) => {
           const at = clock.now();
@@ -83,16 +105,22 @@ export function sessionStreams({ actor, traffic, clock, guard }: StreamSource): 
   };
 }
 
+function itemsOf(passed: Passed): readonly TrafficItem[] {
+  const { direction, frame, at } = passed;
+  return direction === 'in' ? itemsOfInbound(frame, at) : itemsOfOutbound(frame, at);
+}
+
 /** Tells what a snapshot shows, where it is something else than before. */
 function changesOf<T extends string | object>(
   select: (snapshot: SessionSnapshot) => T | undefined,
   next: (value: T) => void,
-): (snapshot: SessionSnapshot) => void {
+): Telling {
   let last: T | undefined;
-  return (snapshot) => {
+  const tell = (snapshot: SessionSnapshot) => {
     const value = select(snapshot);
     if (value === undefined || value === last) return;
     last = value;
     next(value);
   };
+  return { present: tell, snapshot: tell };
 }

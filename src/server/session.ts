@@ -24,6 +24,7 @@ import { stateOf } from './session-state.ts';
 import type { SessionActorRef } from './session-state.ts';
 import { sessionStreams } from './session-streams.observable.ts';
 import type { SessionStreams } from './session-streams.observable.ts';
+import type { Transitions } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
 /** What may be chosen for a session, however it is started. A listener that throws is reported, and ends nothing. */
@@ -64,6 +65,8 @@ export type Watcher = (watched: WatchedSession) => void;
 export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
   /** What passes between session and client. */
   readonly traffic: Pick<Traffic, 'listen'>;
+  /** What its machines do. */
+  readonly transitions: Pick<Transitions, 'listen'>;
   readonly limits: Limits;
   readonly clock: Clock;
 }
@@ -92,7 +95,7 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
 /** A session that its actor's logic has made. */
 export interface MadeSession extends Pick<
   ReturnType<typeof createSessionLogic>,
-  'logic' | 'input'
+  'logic' | 'input' | 'transitions'
 > {
   readonly session: McpSession;
   /** Called once, when the actor starts: from here on the session holds what it releases at its end. */
@@ -124,7 +127,7 @@ export function makeSession(
     const state = stateOf(actor.getSnapshot());
     return state === 'initialized' || state === 'rootsKnown';
   };
-  const { logic, input, session, traffic, hearing, tasks, start } = createSessionLogic(
+  const { logic, input, session, traffic, transitions, hearing, tasks, start } = createSessionLogic(
     definition,
     offer,
     transport,
@@ -153,7 +156,11 @@ export function makeSession(
       edge,
     },
   );
-  guardListeners(actor, guard);
+  let lastEmitted: SessionEmitted | undefined;
+  // Before any listener is told: XState tells those of one type before those of all.
+  guardListeners(actor, guard, (event: SessionEmitted) => {
+    lastEmitted = event;
+  });
 
   let resolveClosed: (cause: CloseCause) => void = () => {};
   const closed = new Promise<CloseCause>((resolve) => {
@@ -182,7 +189,8 @@ export function makeSession(
     });
   };
   let made: SessionStreams | undefined;
-  const streams = () => (made ??= sessionStreams({ actor, traffic, clock, guard }));
+  const streams = () =>
+    (made ??= sessionStreams({ actor, traffic, clock, guard, emitted: () => lastEmitted }));
 
   const handle: McpSession = {
     actor,
@@ -242,13 +250,12 @@ export function makeSession(
       if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
       onEmitted?.(event);
     };
-    if (onRootsUpdated || onEmitted || edge) {
-      actor.on('*', (event) =>
-        edge ? edge.listener(event.type, () => guard(() => tell(event))) : tell(event),
-      );
-    }
+    // In any case: what is emitted last is known only where somebody listens.
+    actor.on('*', (event) =>
+      edge ? edge.listener(event.type, () => guard(() => tell(event))) : tell(event),
+    );
     for (const watch of watchers) {
-      watch({ id: session.id, actor, closed, dump, traffic, limits, clock });
+      watch({ id: session.id, actor, closed, dump, traffic, transitions, limits, clock });
     }
     releases.push(start(), opened(handle));
     if (!signal) return;
@@ -257,7 +264,7 @@ export function makeSession(
     releases.push(() => signal.removeEventListener('abort', abort));
     if (signal.aborted) abort();
   };
-  return { logic, input, session: handle, begin };
+  return { logic, input, transitions, session: handle, begin };
 }
 
 /** The clock of the actor's system, where it tells the time. XState's default has timers alone, and they keep a process alive. */

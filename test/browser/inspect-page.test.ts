@@ -33,31 +33,18 @@ describe('the page', () => {
   const listening = { traffic: 0, machines: 0 };
 
   const counted = (page: InspectedPage) => (session: WatchedSession) => {
-    const { actor, traffic } = session;
-    const { system } = actor;
-    const inspect = system.inspect.bind(system);
-    system.inspect = (observer) => {
-      listening.machines += 1;
-      const subscription = inspect(observer);
-      return {
-        unsubscribe: () => {
-          listening.machines -= 1;
-          subscription.unsubscribe();
-        },
+    const { traffic, transitions } = session;
+    const counting = (what: keyof typeof listening, end: () => void) => {
+      listening[what] += 1;
+      return () => {
+        listening[what] -= 1;
+        end();
       };
     };
     page.watcher({
       ...session,
-      traffic: {
-        listen: (listener) => {
-          listening.traffic += 1;
-          const end = traffic.listen(listener);
-          return () => {
-            listening.traffic -= 1;
-            end();
-          };
-        },
-      },
+      traffic: { listen: (listener) => counting('traffic', traffic.listen(listener)) },
+      transitions: { listen: (listener) => counting('machines', transitions.listen(listener)) },
     });
   };
 
@@ -212,11 +199,33 @@ describe('the page', () => {
     });
     const { inspected, client } = await start([wait]);
     const { page, faults } = await live(inspected.url);
-    await client.request('tools/call', { name: 'wait', arguments: {}, task: {} });
-    await page.locator('#task-list button', { hasText: 'working' }).click();
+    const create = async () => {
+      const { task } = await client.request('tools/call', {
+        name: 'wait',
+        arguments: {},
+        task: {},
+      });
+      return (task as { readonly taskId: string }).taskId;
+    };
+    const [cancelled, completed] = [await create(), await create()];
+    await page.locator('#task-list button', { hasText: 'working' }).first().click();
     await page.locator('#chart-task .s-kept_open_working.active').waitFor();
+    await client.request('tasks/cancel', { taskId: cancelled });
     door.release();
     await page.locator('#chart-task .s-kept_completed.active').waitFor();
+
+    // Each task's transitions are its own, and so is its chart.
+    const moved = rows(page).filter({ hasText: 'task: kept.open.working →' });
+    await moved.filter({ hasText: 'kept.completed' }).click();
+    await page.locator('#event dd', { hasText: completed }).waitFor();
+    const arrow = page.locator('#chart-task .transition.chosen');
+    expect(await arrow.getAttribute('class')).toContain('t-kept_open--kept_completed');
+    await rows(page).filter({ hasText: 'tasks/cancel' }).filter({ hasText: 'request' }).click();
+    await page.locator('#event .link', { hasText: '→ kept.cancelled' }).click();
+    await page.locator('#event dd', { hasText: cancelled }).waitFor();
+    await page.locator('#chart-task .s-kept_cancelled.active').waitFor();
+    expect(await arrow.getAttribute('class')).toContain('t-kept_open--kept_cancelled');
+    await page.keyboard.press('Escape');
 
     const server = createMcpServer({ name: 'second', version: '1' });
     const another = await connect(server, { watchers: [inspected.watcher] });

@@ -4,8 +4,9 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
-import { createMcpServer, memory } from 'mcp-actors';
+import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { inspectStately } from 'mcp-actors/inspect';
+import { connect, gate } from 'mcp-actors/testing';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { freePort, receive } from './inspector-receiver.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
@@ -120,6 +121,49 @@ describe('the official inspector', () => {
     const before = events.all.length;
     for (const session of sessions) await session[Symbol.asyncDispose]();
     expect(events.all).toHaveLength(before);
+  });
+});
+
+describe('a task', () => {
+  test('is told of before its first transition, as the session’s', async () => {
+    const port = await freePort();
+    const { events } = await receive(port);
+    await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
+    const door = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits',
+      taskSupport: 'optional',
+      handler: async () => {
+        await door.pass();
+        return 'password: hunter2';
+      },
+    });
+    const server = createMcpServer({ name: 'embedded', version: '1', tools: [wait] });
+    const client = await connect(server, { watchers: [stately.watcher] });
+    const session = await events.find((event) => (event as Told).name === 'session');
+    const { task } = await client.request('tools/call', { name: 'wait', arguments: {}, task: {} });
+    const { taskId } = task as { readonly taskId: string };
+    door.release();
+    await client.request('tasks/result', { taskId });
+    const isOfTask = (event: StatelyInspectionEvent) => (event as Told).name === 'task';
+    const announced = await events.find((event) => isOfTask(event));
+    const completed = await events.find(
+      (event) => event.type === '@xstate.snapshot' && event.sessionId === announced.sessionId,
+    );
+    expect(announced).toMatchObject({
+      type: '@xstate.actor',
+      parentId: session.sessionId,
+      rootId: session.sessionId,
+      snapshot: { value: { kept: { open: 'working' } }, context: { taskId } },
+    });
+    expect(completed).toMatchObject({
+      event: { type: 'run.answered' },
+      snapshot: { value: { kept: 'completed' } },
+    });
+    expect(events.all.find(({ sessionId }) => sessionId === announced.sessionId)).toBe(announced);
+    expect(JSON.stringify(events.all)).not.toContain('hunter2');
+    await client.close();
   });
 });
 

@@ -111,6 +111,31 @@ describe('a sink that fails', () => {
   });
 });
 
+test('tasks are counted in the order in which they are first heard', async () => {
+  const untilStopped = tool('wait', (_, { signal }) => {
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  });
+  const wait = { ...untilStopped, taskSupport: 'optional' } as const;
+  const { peer, finish, text } = recordedSession({ ...named, tools: [wait] });
+  await peer.handshake();
+  const create = async () => {
+    const { task } = await peer.ask('tools/call', { name: 'wait', arguments: {}, task: {} });
+    return (task as { readonly taskId: string }).taskId;
+  };
+  const [older, newer] = [await create(), await create()];
+  await peer.ask('tasks/cancel', { taskId: newer });
+  await peer.ask('tasks/cancel', { taskId: older });
+  await expectSame(await finish());
+  const lines = linesOf(text());
+  const cancelled = lines.filter(({ on }) => on === 'task.cancel');
+  expect(cancelled).toMatchObject([
+    { machine: 'task', task: 1, from: 'kept.open.working', to: 'kept.cancelled' },
+    { machine: 'task', task: 2, from: 'kept.open.working', to: 'kept.cancelled' },
+  ]);
+});
+
 test('a recorder has one session', () => {
   const edge = record({ write: () => {} });
   const server = createMcpServer(named);

@@ -4,7 +4,7 @@ import { createMcpServer, memory } from 'mcp-actors';
 import type { Fact, McpSession, SessionState, TrafficItem } from 'mcp-actors';
 import { ScriptedPeer, turn } from 'mcp-actors/testing';
 import type * as rxjs from 'rxjs';
-import { Observable, firstValueFrom, lastValueFrom, map, take, tap, toArray } from 'rxjs';
+import { Observable, filter, firstValueFrom, map, take, tap } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { echo, operate, serve } from '../contract/serving.ts';
 
@@ -48,7 +48,8 @@ describe('state$ and roots$', () => {
     await session.closed;
     expect(collect(session.state$)).toEqual(['closed', 'complete']);
     expect(collect(session.roots$)).toEqual(['complete']);
-    expect(collect(session.events$)).toEqual(['complete']);
+    const cause = { kind: 'shutdown', reason: 'at once' };
+    expect(collect(session.events$)).toEqual([{ type: 'session.closed', cause }, 'complete']);
     expect(collect(session.traffic$)).toEqual(['complete']);
   });
 
@@ -75,38 +76,140 @@ describe('state$ and roots$', () => {
 });
 
 describe('events$ and traffic$', () => {
-  test('begin with the subscription: what is over is not told again', async () => {
-    const { peer, session } = serve({ tools: [echo] });
-    const types = lastValueFrom(
-      session.events$.pipe(
-        map(({ type }) => type),
-        toArray(),
-      ),
-    );
+  test('give what was last first, then what comes, and complete at the end', async () => {
+    const { peer, session, clock } = serve({ tools: [echo] });
+    const types = collect<string>(session.events$.pipe(map(({ type }) => type)));
+    const silent = collect(session.traffic$);
+    expect([types, silent]).toEqual([[], []]);
     await peer.handshake();
-    const late = collect(session.events$.pipe(map(({ type }) => type)));
-    const traffic = collect<TrafficItem>(session.traffic$);
+    await peer.quiet();
+    const late = collect<string>(session.events$.pipe(map(({ type }) => type)));
+    expect(late).toEqual(['roots.updated']);
+    clock.increment(5);
     await peer.call('echo', {});
+    clock.increment(10);
+    const traffic = collect<TrafficItem>(session.traffic$);
+    expect(traffic).toMatchObject([{ direction: 'out', at: 5, kind: 'response' }]);
+    expect(traffic.at(-1)).toEqual(silent.at(-1));
+    await peer.call('echo', {});
+    const another = collect<TrafficItem>(session.traffic$);
+    expect(another).toEqual([traffic.at(-1)]);
     peer.end();
     await session.closed;
-    expect(await types).toEqual([
+    expect(types).toEqual([
       'session.negotiated',
       'session.initialized',
       'roots.updated',
       'session.closed',
+      'complete',
     ]);
-    expect(late.at(0)).not.toBe('session.negotiated');
-    expect(traffic.slice(0, 2)).toMatchObject([
-      { direction: 'in', kind: 'request', method: 'tools/call' },
-      { direction: 'out', kind: 'response' },
+    expect(late).toEqual(['roots.updated', 'session.closed', 'complete']);
+    expect(traffic.slice(1)).toMatchObject([
+      { direction: 'in', at: 15, kind: 'request', method: 'tools/call' },
+      { direction: 'out', at: 15, kind: 'response' },
+      'complete',
     ]);
-    expect(traffic.at(-1)).toBe('complete');
+    clock.increment(10);
+    expect(collect(session.traffic$)).toEqual([traffic.at(-2), 'complete']);
+    expect(collect(session.events$.pipe(map(({ type }) => type)))).toEqual([
+      'session.closed',
+      'complete',
+    ]);
+  });
+
+  test('know what was last although nobody has ever listened, and when it came in', async () => {
+    const { peer, session, clock } = await operate({});
+    clock.increment(3);
+    peer.send({ jsonrpc: '2.0', method: 'notifications/mine', params: { n: 1 } });
+    await turn();
+    clock.increment(4);
+    expect(collect(session.traffic$)).toEqual([
+      {
+        direction: 'in',
+        at: 3,
+        kind: 'notification',
+        method: 'notifications/mine',
+        message: { jsonrpc: '2.0', method: 'notifications/mine', params: { n: 1 } },
+      },
+    ]);
+  });
+
+  test('give a long answer whole, though its writer has let go of it', async () => {
+    const { peer, session } = serve({ tools: [echo] }, { transport: 'stdio' });
+    await peer.handshake();
+    const text = 'x'.repeat(100_000);
+    await peer.call('echo', { text });
+    const [last] = collect<TrafficItem>(session.traffic$);
+    expect(JSON.stringify(last)).toContain(text);
+  });
+
+  test('give the last member of a batch, either way', async () => {
+    const { peer, session } = serve({});
+    await peer.handshake({ protocolVersion: '2025-03-26' });
+    const members = (id: number) => [
+      { jsonrpc: '2.0', id, method: 'ping' },
+      { jsonrpc: '2.0', id: id + 1, method: 'ping' },
+    ];
+    peer.send(members(1));
+    await turn();
+    const answers = collect<TrafficItem>(session.traffic$);
+    expect(answers).toEqual([expect.objectContaining({ direction: 'out', id: 2 })]);
+    peer.send([
+      { jsonrpc: '2.0', method: 'a/a' },
+      { jsonrpc: '2.0', method: 'a/b' },
+    ]);
+    await turn();
+    const late = collect<TrafficItem>(session.traffic$);
+    expect(late).toEqual([expect.objectContaining({ direction: 'in', method: 'a/b' })]);
+  });
+
+  test('tell a subscriber of what it brings about while it is given what was last', async () => {
+    const { session } = await operate({});
+    const seen: string[] = [];
+    session.events$.subscribe(({ type }) => {
+      seen.push(type);
+      if (seen.length === 1) session.shutdown('at once');
+    });
+    await session.closed;
+    expect(seen).toEqual(['roots.updated', 'session.closed']);
+  });
+
+  test('miss and repeat nothing where somebody subscribes while another is told', async () => {
+    const { peer, session } = serve({});
+    const [nested, byType, messages] = [[], [], []] as string[][] as [string[], string[], string[]];
+    session.actor.on('session.negotiated', () => {
+      session.events$.subscribe(({ type }) => byType.push(type));
+    });
+    session.events$.pipe(take(2)).subscribe({
+      next: ({ type }) => {
+        if (type !== 'session.initialized') return;
+        session.events$.subscribe((event) => nested.push(event.type));
+      },
+    });
+    const firstAnswer = session.traffic$.pipe(
+      filter(({ direction, kind }) => direction === 'out' && kind === 'response'),
+      take(1),
+    );
+    firstAnswer.subscribe(() => {
+      session.traffic$.subscribe(({ direction, kind }) => messages.push(`${direction} ${kind}`));
+    });
+    await peer.handshake();
+    await peer.quiet();
+    expect(byType.slice(0, 3)).toEqual([
+      'session.negotiated',
+      'session.initialized',
+      'roots.updated',
+    ]);
+    expect(nested).toEqual(['session.initialized', 'roots.updated']);
+    // What had passed before, then the answer during which it was subscribed.
+    expect(messages.slice(0, 3)).toEqual(['in request', 'out response', 'in notification']);
   });
 
   test('tell messages one by one, with their time, whatever they are', async () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
-    const traffic = collect<TrafficItem>(session.traffic$);
+    const all = collect<TrafficItem>(session.traffic$);
+    expect(all).toMatchObject([{ direction: 'out', at: 0, method: 'roots/list', id: asked.id }]);
     clock.increment(7);
     peer.send({ jsonrpc: '2.0', id: 1, method: 'ping' }, 3);
     peer.send({ jsonrpc: '2.0', error: { code: -32700, message: 'What?' } });
@@ -117,6 +220,7 @@ describe('events$ and traffic$', () => {
       { jsonrpc: '2.0', method: 'a/b' },
     ]);
     await peer.quiet();
+    const traffic = all.slice(1);
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     const at = 7;
     expect(traffic.slice(0, 2)).toEqual([

@@ -78,6 +78,8 @@ describe('the public names', () => {
         type LogLevel
         type LogMethod
         type LoggingOptions
+        type MachineName
+        type MachineTransition
         type McpServer
         type McpSession
         type MemoryPeer
@@ -155,6 +157,7 @@ describe('the public names', () => {
         type ToolUseResult
         type TrafficItem
         type TrafficListener
+        type TransitionListener
         type Transport
         type TransportActors
         type UriTemplate

@@ -1,7 +1,10 @@
 /** The charts: the states that a machine is in are lit, and the arrow that it came by. */
 import type { TransitionEvent } from '../page-messages.ts';
 import { byId, setAttribute, setText } from './dom.ts';
+import { ownerOf } from './model.ts';
 import type { ShownSession } from './model.ts';
+
+type Task = ShownSession['dump']['tasks'][number];
 
 const tabs = [...document.querySelectorAll<HTMLButtonElement>('[role=tab]')];
 
@@ -31,19 +34,17 @@ export class Charts {
   }
 
   /**
-   * @param task the status of the task whose chart is shown, if there is one
+   * @param task the task whose chart is shown, if there is one
    * @param chosen the transition that is looked at; otherwise each machine's last is marked
    */
-  update(
-    session: ShownSession,
-    task: string | undefined,
-    chosen: TransitionEvent | undefined,
-  ): void {
+  update(session: ShownSession, task: Task | undefined, chosen: TransitionEvent | undefined): void {
     for (const tab of tabs) {
       const name = nameOf(tab);
-      const state = stateOf(session, name, task);
+      const state = stateOf(session, name, task?.status);
       setText(tab.querySelector('code') as Element, state ?? 'none');
-      const last = chosen?.machine === name ? chosen : session.lastTransitions.get(name);
+      const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
+      const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
+      const last = isHere ? chosen : session.lastTransitions.get(owner);
       light(panelOf(name), name, state, last, chosen !== undefined && last === chosen);
     }
   }
@@ -102,7 +103,8 @@ function light(
     each.classList.toggle('chosen', each === arrow && isChosen);
   }
   const text = state === undefined ? `There is no ${name} now` : `The ${name} is in ${state}`;
-  const by = last ? `; it came there from ${last.from ?? 'the start'} by ${last.cause}` : '';
+  const by =
+    last && state !== undefined ? `; it came there from ${last.from} by ${last.cause}` : '';
   setText(panel.querySelector('p') as Element, `${text}${by}.`);
 }
 
@@ -114,7 +116,6 @@ function within(state: string): string[] {
 
 /** A transition may be drawn from a state around where it began, to one around where it ended: the closest is meant. */
 function arrowOf(panel: HTMLElement, { from, to }: TransitionEvent): Element | undefined {
-  if (from === undefined) return undefined;
   const sources = [...within(from).reverse(), 'any'];
   const targets = within(to).reverse();
   for (const source of sources) {

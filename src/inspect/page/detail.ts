@@ -87,18 +87,21 @@ function transition(
   event: TransitionEvent,
   link: Link,
 ): Node[] {
-  const { machine, from = 'unknown', to, cause, at } = event;
+  const { machine, task, from, to, cause, at } = event;
   const frame = model.find(session, event.causedBy);
   return [
     element('h3', {}, `${machine}: ${from} → ${to}`),
     facts([
+      ...(task === undefined ? [] : [['task', task] as const]),
       ['by', cause],
       ['time', timeOfDay(at)],
       [
         'caused by',
         frame
           ? link(frame, nameOf(frame))
-          : 'no message that is shown: the server itself, a timer, or the end of the input',
+          : task === undefined
+            ? 'no message that is shown: the server itself, a timer, or the end of the input'
+            : 'no message that is shown: its handler, an answer that this waited for, or a timer',
       ],
     ]),
     code(event.event, 'Event'),
@@ -122,7 +125,7 @@ function code(text: string, label: string): HTMLElement {
 }
 
 function nameOf(event: PageEvent): string {
-  if (event.kind === 'transition') return `${event.machine}: ${event.from ?? '…'} → ${event.to}`;
+  if (event.kind === 'transition') return `${event.machine}: ${event.from} → ${event.to}`;
   const id = event.id === undefined ? '' : ` #${event.id}`;
   const isAnswer = event.what === 'result' || event.what === 'error';
   return `${isAnswer ? `${event.what} of ` : ''}${event.method ?? event.what}${id}`;

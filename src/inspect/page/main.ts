@@ -85,9 +85,12 @@ function showAges(): void {
   const elapsedMs = now.closed === undefined ? performance.now() - now.dumpedAt : 0;
   showHeadline(now, elapsedMs);
   const { tasks } = now.dump;
-  const task = tasks.find(({ taskId }) => taskId === chosenTask) ?? tasks[0];
+  const moved = chosenTransition(now);
+  const chosenOne = tasks.find(({ taskId }) => taskId === chosenTask);
+  // A task whose transition is looked at may be kept no longer: then no other is shown in its place.
+  const task = chosenOne ?? (moved?.task === undefined ? tasks[0] : undefined);
   panels.show(now.dump, elapsedMs, task?.taskId);
-  charts.update(now, task?.status, chosenTransition(now));
+  charts.update(now, task, moved);
 }
 
 function chosenTransition(now: ShownSession): TransitionEvent | undefined {
@@ -101,6 +104,7 @@ function chosenIs(event: PageEvent | undefined): void {
   if (!now) return;
   showDetail(model, now, event, (seq) => timeline.choose(seq));
   const moved = chosenTransition(now);
+  if (moved?.task !== undefined) chosenTask = moved.task;
   if (moved) charts.show(moved.machine);
   showAges();
 }

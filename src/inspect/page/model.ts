@@ -28,8 +28,13 @@ export interface ShownSession {
   closed: string | undefined;
   /** How many rows were let go. */
   dropped: number;
-  /** By machine. */
+  /** By {@link ownerOf}. */
   readonly lastTransitions: Map<string, TransitionEvent>;
+}
+
+/** What tells apart whose transition it is, as the timeline calls it. */
+export function ownerOf({ machine, task }: Pick<TransitionEvent, 'machine' | 'task'>): string {
+  return task === undefined ? machine : `${machine} ${task}`;
 }
 
 /** Rows that are kept of a session. */
@@ -81,7 +86,11 @@ export class Model {
     session.closed = closed;
     for (const event of events) {
       session.rows.push(event);
-      if (event.kind === 'transition') session.lastTransitions.set(event.machine, event);
+      if (event.kind === 'transition') session.lastTransitions.set(ownerOf(event), event);
+    }
+    const kept = new Set(dump.tasks.map(({ taskId }) => taskId));
+    for (const [owner, { task }] of session.lastTransitions) {
+      if (task !== undefined && !kept.has(task)) session.lastTransitions.delete(owner);
     }
     if (skipped.length > 0) {
       this.#skips += 1;

@@ -2,6 +2,7 @@
 import type { PageEvent } from '../page-messages.ts';
 import { byId, element, setAttribute, setText, shortId } from './dom.ts';
 import { duration, timeOfDay } from './durations.ts';
+import { ownerOf } from './model.ts';
 import type { Model, Row, ShownSession } from './model.ts';
 
 /** Rows that are drawn at once. */
@@ -128,12 +129,13 @@ export class Timeline {
         ...cells,
       );
     if (event.kind === 'transition') {
-      const { machine, from = '…', to, cause } = event;
+      const { machine, task, from, to, cause } = event;
       return row(
-        'transition',
-        `transition of ${machine} from ${from} to ${to} by ${cause}`,
+        task === undefined ? 'transition' : 'transition of-task',
+        `transition of ${ownerOf(event)} from ${from} to ${to} by ${cause}`,
         element('span', { class: 'arrow' }, '◆'),
         element('span', { class: 'method' }, `${machine}: ${from} → ${to}`),
+        ...(task === undefined ? [] : [shortId(task)]),
         element('span', { class: 'what' }, cause),
       );
     }
@@ -197,7 +199,7 @@ export class Timeline {
 function textOf(row: PageEvent): string {
   const words =
     row.kind === 'transition'
-      ? [row.machine, row.from, row.to, row.cause, row.event]
+      ? [row.machine, row.task, row.from, row.to, row.cause, row.event]
       : [row.direction, row.what, row.method, row.id === undefined ? '' : `#${row.id}`, row.frame];
   return words.join(' ').toLowerCase();
 }

@@ -9,7 +9,7 @@ import type { ServerDescription } from '../../protocol/initialize.ts';
 import type { Root } from '../../protocol/roots.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import type { Limits } from '../../server/limits.ts';
-import type { MachineName } from '../../server/session-edge.ts';
+import type { MachineName } from '../../server/transitions.ts';
 
 /** The version of the format that is written, and the newest that is read. */
 export const recordingVersion = 1;

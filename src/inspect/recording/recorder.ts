@@ -2,7 +2,6 @@
  * Records a session: everything that comes to it and everything that it does, in order, so that it can be played again.
  * It stands at the session's edge; a session that is not recorded pays nothing.
  */
-import type { AnyStateMachine } from 'xstate';
 import type { ResolveRoots } from '../../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../../actors/call.ts';
 import type { Clock } from '../../actors/clock.ts';
@@ -18,13 +17,14 @@ import type {
 } from '../../machines/session-ports.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { MachineName, Notify, SessionEdge, SessionOutset } from '../../server/session-edge.ts';
+import type { Notify, SessionEdge, SessionOutset } from '../../server/session-edge.ts';
+import type { Transitions } from '../../server/transitions.ts';
 import type { Transport } from '../../server/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
-import { heardMachine } from './heard-machine.ts';
 import { heardSignal } from './heard-signal.ts';
 import { chunkLine } from './inbound-messages.ts';
+import { machineLines } from './machine-lines.ts';
 import { Passage } from './passage.ts';
 import { RecordedHandlers, written } from './recorded-handlers.ts';
 import { RecordingBook } from './recording-book.ts';
@@ -58,7 +58,6 @@ class SessionRecorder implements Recorder {
   #passage: Passage | undefined;
   #startedAt = new Date(0).toISOString();
   #startedNow = 0;
-  #tasks = 0;
   #resolutions = 0;
   #pings = 0;
   #timers = 0;
@@ -101,7 +100,8 @@ class SessionRecorder implements Recorder {
     return random;
   }
 
-  begin({ report, server, ...outset }: SessionOutset) {
+  begin({ report, server, ...outset }: SessionOutset, transitions: Pick<Transitions, 'listen'>) {
+    const passage = this.#through();
     this.#book.reportTo(report);
     this.#book.put({
       recording: recordingVersion,
@@ -112,6 +112,7 @@ class SessionRecorder implements Recorder {
       server,
       ...outset,
     } satisfies RecordingHeader);
+    transitions.listen(machineLines((line) => passage.output(line)));
     return server;
   }
 
@@ -176,14 +177,6 @@ class SessionRecorder implements Recorder {
 
   listener(_name: string, call: () => void): void {
     this.#through().call(undefined, call);
-  }
-
-  machine<T extends AnyStateMachine>(name: MachineName, machine: T): T {
-    const passage = this.#through();
-    const task = name === 'task' ? { task: ++this.#tasks } : {};
-    return heardMachine(machine, (transition) =>
-      passage.output({ machine: name, ...task, ...transition }),
-    );
   }
 
   closed(cause: CloseCause): void {

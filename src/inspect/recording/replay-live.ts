@@ -65,20 +65,18 @@ class LivePlayer {
     this.#session = server.listen(this.#ends.transport, {
       limits: header.limits,
       clock: systemClock,
-      edge: {
-        ...replayEdge({
-          header,
-          clock: this.#clock,
-          transport: this.#ends.transport,
-          random: (of) => script.random(of),
-          output: (line) => {
-            if ('machine' in line) this.#lane(line).add(line);
-          },
-          afterwards: () => {},
-        }),
+      edge: replayEdge({
+        header,
+        clock: this.#clock,
+        transport: this.#ends.transport,
+        random: (of) => script.random(of),
+        output: (line) => {
+          if ('machine' in line) this.#lane(line).add(line);
+        },
         // Which version of the server plays is no difference.
-        begin: ({ server: live }) => ({ ...live, serverInfo: header.server.serverInfo }),
-      },
+        server: (live) => ({ ...live, serverInfo: header.server.serverInfo }),
+        afterwards: () => {},
+      }),
       ...(watchers ? { watchers } : {}),
       ...(onRootsUpdated ? { onRootsUpdated } : {}),
       ...(report ? { report } : {}),

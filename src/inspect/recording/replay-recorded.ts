@@ -124,9 +124,9 @@ class Player {
         transport: this.#ends.transport,
         random: (of) => script.random(of),
         output: (line) => script.output(line),
+        server: () => header.server,
         afterwards: () => this.#giveNested(),
       }),
-      begin: () => header.server,
       handlers: () =>
         new Map(
           header.methods.map((method) => [

@@ -23,8 +23,8 @@ export interface StatelyInspection extends AsyncDisposable {
 
 /**
  * Sends the sessions that it watches to a receiver of the official inspector: their machines, each change of state, what caused it. Secrets are
- * redacted, traffic is not shown. The receiver may be absent, come later or go away: it is looked for once a second, told of the present when it is
- * there, and while there is none nothing is listened to.
+ * redacted; of the traffic only what tasks are answered with is shown. The receiver may be absent, come later or go away: it is looked for once a
+ * second, told of the present when it is there, and while there is none nothing is listened to.
  *
  * @throws {TypeError} a URL that leads to another machine
  * @throws {Error} `code` ERR_MODULE_NOT_FOUND where the package `@statelyai/inspect` is not installed

@@ -1,8 +1,7 @@
-/** One session as the official inspector is told of it: its machines as they are now, then every transition. */
+/** One session as the official inspector is told of it: its machines as they are now, then every transition, those of tasks too. */
 import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from '../../server/session.ts';
 import { watchTransitions } from '../gate.ts';
-import type { Transition } from '../gate.ts';
 import { redact } from '../redaction.ts';
 import type { StatelyPackage } from './stately-package.ts';
 
@@ -29,6 +28,12 @@ export function tellStately(
   const inspector = createInspector({
     send: (event) => send(JSON.stringify({ ...event, rootId })),
   });
+  const announced = new WeakSet<AnyActorRef>();
+  const announce = (actor: AnyActorRef, snapshot: unknown) => {
+    announced.add(actor);
+    const present = shown(snapshot);
+    if (present) inspector.actor(inspected(actor), present);
+  };
   const inspected = (actor: AnyActorRef): Inspected => {
     // Of a session's own actor the logic makes a machine for each session: the snapshot knows which.
     const { machine: logic } = actor.getSnapshot() as { readonly machine?: object };
@@ -36,14 +41,13 @@ export function tellStately(
     const parent = actor === root ? undefined : { sessionId: rootId };
     return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
   };
-  for (const actor of [root, ...childrenOf(root)]) {
-    const snapshot = shown(actor);
-    if (snapshot) inspector.actor(inspected(actor), snapshot);
-  }
-  return watchTransitions(root, ({ actor, event }: Transition) => {
-    const [target, cause] = [inspected(actor), event as { readonly type: string }];
+  for (const actor of [root, ...childrenOf(root)]) announce(actor, actor.getSnapshot());
+  return watchTransitions(session.transitions, ({ actor, before, after, event }) => {
+    // A task's: it is no child of the session's, but a system of its own.
+    if (!announced.has(actor)) announce(actor, before);
+    const [target, cause] = [inspected(actor), event()];
     inspector.event(target, cause);
-    inspector.snapshot(target, shown(actor) ?? {}, { event: cause });
+    inspector.snapshot(target, shown(after) ?? {}, { event: cause });
   });
 }
 
@@ -60,8 +64,8 @@ function childrenOf(root: AnyActorRef): readonly AnyActorRef[] {
 }
 
 /** A machine's snapshot as it is shown, redacted and bounded; undefined for other actors. */
-function shown(actor: AnyActorRef) {
-  const { machine, status, value, context } = actor.getSnapshot() as {
+function shown(snapshot: unknown) {
+  const { machine, status, value, context } = snapshot as {
     readonly machine?: object;
     readonly status: 'active' | 'done' | 'error' | 'stopped';
     readonly value: StateValue;

@@ -6,7 +6,7 @@ import type { Report } from '../../protocol/facts.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Limits } from '../limits.ts';
-import type { SessionEdge } from '../session-edge.ts';
+import type { Transitions } from '../transitions.ts';
 
 /** Answers one method. */
 export interface FeatureHandler extends RequestHandler {
@@ -34,8 +34,7 @@ export interface FeatureScope {
   timeOfDay(): string;
   /** An id that nobody can guess. */
   randomId(of: 'task'): string;
-  /** The same machine, as whoever stands at the session's edge wants it. */
-  machine: SessionEdge['machine'];
+  readonly transitions: Pick<Transitions, 'heardCopy'>;
   /** Hears what happens in the actors that a feature starts. */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void) | undefined;
   readonly report: Report;

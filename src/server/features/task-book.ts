@@ -23,6 +23,8 @@ export class TaskBook {
   /** Oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
+  /** Made at the first task. */
+  #machine: typeof taskMachine | undefined;
 
   constructor(scope: FeatureScope) {
     this.#scope = scope;
@@ -35,14 +37,15 @@ export class TaskBook {
    */
   create(call: Call, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom();
-    const { limits, clock, inspect, report, timeOfDay } = this.#scope;
+    const { limits, clock, inspect, report, timeOfDay, transitions } = this.#scope;
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
     // 122 random bits of the platform's secure source: to know the id is what lets a client see the task.
     const taskId = this.#scope.randomId('task');
+    this.#machine ??= transitions.heardCopy('task', taskMachine);
     // A system of its own: what one task's timers cost does not grow with the session's others.
-    const actor = createActor(this.#scope.machine('task', taskMachine), {
+    const actor = createActor(this.#machine, {
       id: taskId,
       input: { taskId, ttlMs, pollIntervalMs, timeOfDay },
       clock,

@@ -1,0 +1,25 @@
+/** What the machines do, as lines of a recording. */
+import type { AnyActorRef, StateValue } from 'xstate';
+import { stateName } from '../../server/session-dump.ts';
+import type { TransitionListener } from '../../server/transitions.ts';
+import type { TransitionLine } from './format.ts';
+
+/** Gives what hears one session's machines. Tasks are counted in the order in which they are first heard. */
+export function machineLines(put: (line: TransitionLine) => void): TransitionListener {
+  const tasks = new WeakMap<AnyActorRef, number>();
+  let counted = 0;
+  const numberOf = (actor: AnyActorRef): number => {
+    const known = tasks.get(actor);
+    if (known !== undefined) return known;
+    tasks.set(actor, ++counted);
+    return counted;
+  };
+  return ({ machine, actor, event, before, after }) =>
+    put({
+      machine,
+      ...(machine === 'task' ? { task: numberOf(actor) } : {}),
+      on: event.type,
+      from: stateName(before.value as StateValue),
+      to: stateName(after.value as StateValue),
+    });
+}

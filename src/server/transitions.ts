@@ -1,0 +1,84 @@
+/**
+ * What a session's machines do, for whoever looks: the live page, the official inspector, a recorder. Each machine is heard at its
+ * `transition`, not by XState's inspection, which makes every event of every actor dearer; while nobody listens it costs a check per event of a machine.
+ */
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { actorStopped } from '../machines/xstate-events.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { Report } from '../protocol/facts.ts';
+
+/** The machines of a session. */
+export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
+
+/** One event that a machine has taken. Keep nothing of it and change nothing: it is the session's own. */
+export interface MachineTransition {
+  readonly machine: MachineName;
+  /** Whose machine it is; a task's has the task's id. Its own snapshot is still the one before. */
+  readonly actor: AnyActorRef;
+  readonly event: EventObject;
+  readonly before: AnyMachineSnapshot;
+  /** In the same state as before, where the event changes none. */
+  readonly after: AnyMachineSnapshot;
+}
+
+/**
+ * Hears of each event that a machine takes, once its own actions have run and before what they send arrives. The event that stops an actor
+ * is left out.
+ */
+export type TransitionListener = (transition: MachineTransition) => void;
+
+/** True for a state machine of whatever copy of XState, among actor logic of all kinds. */
+export function isMachine(logic: object | undefined): logic is AnyStateMachine {
+  return logic !== undefined && 'implementations' in logic && 'transition' in logic;
+}
+
+export class Transitions {
+  readonly #listeners = new Set<TransitionListener>();
+  readonly #report: Report;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** Gives what ends it. An error of the listener's is reported, and ends nothing. */
+  listen(listener: TransitionListener): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** Has a machine heard that is this session's alone, and not started yet. Gives the same. */
+  hear<T extends AnyStateMachine>(name: MachineName, machine: T): T {
+    // In place: a copy of each machine would be made at the start of every session.
+    const { transition } = machine;
+    machine.transition = (before, event: EventObject, scope) => {
+      const after = transition(before, event, scope);
+      if (this.#listeners.size > 0 && event.type !== actorStopped) {
+        this.#tell({ machine: name, actor: scope.self, event, before, after });
+      }
+      return after;
+    };
+    return machine;
+  }
+
+  /** A copy that is heard, of a machine that others have too. */
+  heardCopy<T extends AnyStateMachine>(name: MachineName, machine: T): T {
+    return this.hear(name, machine.provide({}) as T);
+  }
+
+  #tell(transition: MachineTransition): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(transition);
+      } catch (error) {
+        this.#report({
+          level: 'error',
+          name: 'listener.failed',
+          message: `A listener to the session's machines failed: ${textOfError(error)}`,
+          details: { error },
+        });
+      }
+    }
+  }
+}
