@@ -22,18 +22,14 @@ const resultsShape = z.object({
   failures: z.array(z.object({ server: z.string(), measure: z.string(), failure: z.string() })),
 });
 
-/** Runs the benchmark with tiny counts. How long anything takes is not looked at: other tests run meanwhile. */
-function smoke(servers: readonly string[], ...options: readonly string[]) {
+/** Runs the benchmark. How long anything takes is not looked at: other tests run meanwhile. */
+function bench(
+  extent: '--quick' | '--smoke',
+  servers: readonly string[],
+  ...options: readonly string[]
+) {
   const json = join(folder, `${servers.join()}.json`);
-  const args = [
-    'bench/main.ts',
-    '--smoke',
-    '--servers',
-    servers.join(),
-    '--json',
-    json,
-    ...options,
-  ];
+  const args = ['bench/main.ts', extent, '--servers', servers.join(), '--json', json, ...options];
   const { status, stderr, stdout } = spawnSync(process.execPath, ['--import', 'tsx', ...args], {
     cwd: root,
     encoding: 'utf8',
@@ -51,7 +47,7 @@ describe('the benchmark', () => {
     'measures ours and the floor, whose every answer is right',
     { timeout: 2 * minuteMs },
     () => {
-      const { status, stderr, read } = smoke(['floor', 'mcp-actors']);
+      const { status, stderr, read } = bench('--quick', ['floor', 'mcp-actors']);
       expect(stderr).not.toContain('Error');
       const { rows, failures } = read();
       expect(failures).toEqual([]);
@@ -67,7 +63,8 @@ describe('the benchmark', () => {
   );
 
   test('measures peers that it has installed by itself', { timeout: 5 * minuteMs }, (context) => {
-    const { status, stderr, stdout, read } = smoke(
+    const { status, stderr, stdout, read } = bench(
+      '--smoke',
       ['mcp-lite', 'tmcp', 'sdk-1', 'sdk-2', 'fastmcp'],
       '--measures=start,asking',
     );
