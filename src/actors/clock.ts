@@ -12,16 +12,14 @@ const longestDelayMs = 2 ** 31 - 1;
 /** Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules, 2 ms of a server's start. */
 const { process } = globalThis as { readonly process?: { hrtime?(): readonly [number, number] } };
 
-function millisecondsOf(hrtime: () => readonly [number, number]): () => number {
-  return () => {
-    const [seconds, nanoseconds] = hrtime();
-    return seconds * 1e3 + nanoseconds / 1e6;
-  };
+function monotonicMs(): number {
+  const time = process?.hrtime?.();
+  return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
 /** The real clock. Its timers never keep a process alive. */
 export const systemClock: Clock = {
-  now: process?.hrtime ? millisecondsOf(process.hrtime) : () => performance.now(),
+  now: monotonicMs,
   setTimeout: (callback, delayMs) => {
     const timer: unknown = setTimeout(callback, Math.min(delayMs, longestDelayMs));
     // Node's timers are objects that can be told so, a browser's are numbers.
