@@ -1,6 +1,7 @@
 /** Plays generated sequences against a server and finds which invariants hold. */
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { invariants } from './invariants/all.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
@@ -38,6 +39,8 @@ export interface CheckOptions {
   readonly sequences?: readonly Sequence[];
   /** Time can be moved; see {@link ClientFeatures}. */
   readonly movesTime?: boolean;
+  /** Ends the check: the servers that run are killed, and the report has what was played so far. */
+  readonly signal?: AbortSignal;
   /** Hears how far it is. */
   readonly progress?: (done: number, total: number) => void;
 }
@@ -57,8 +60,8 @@ export interface Finding {
   readonly breach?: Breach & {
     /** How many plays broke it, the shrinking aside. */
     readonly plays: number;
-    /** Whether it broke again when it was played again. */
-    readonly again: boolean;
+    /** Whether it broke again when it was played again; undefined where the check ended before. */
+    readonly again: boolean | undefined;
   };
 }
 
@@ -69,6 +72,8 @@ export interface CheckReport {
   readonly revision: string;
   readonly seed: number;
   readonly plays: number;
+  /** Whether it was ended before everything was played. */
+  readonly interrupted: boolean;
   readonly findings: readonly Finding[];
   /** What bounds what the findings say. */
   readonly notes: readonly string[];
@@ -118,7 +123,7 @@ class Check {
     const declares = { tools: false, resources: false, prompts: false, logging: false };
     const batches = revision === '2025-03-26';
     this.#probed = {
-      features: { tools: [], asks: false, declares, batches, movesTime },
+      features: { tools: [], asks: false, withdraws: movesTime, declares, batches, movesTime },
       fence: 'ping',
       tellers: [],
       revision,
@@ -144,15 +149,21 @@ class Check {
       revision: this.#probed.revision,
       seed: this.#options.seed,
       plays: this.#plays,
+      interrupted: this.#isInterrupted,
       findings,
       notes: this.#notes,
     };
+  }
+
+  get #isInterrupted(): boolean {
+    return this.#options.signal?.aborted === true;
   }
 
   /** Shakes hands, and tries what there is; false where the server cannot be talked to. */
   async #probe(): Promise<boolean> {
     const handshake = movesOf('initialize wait initialized wait');
     const first = await this.#play(handshake);
+    if (this.#isInterrupted) return false;
     const end = first.happenings.find((one) => one.kind === 'ended');
     if (end?.exit.failure !== undefined) throw new NotStarted(end.exit.failure);
     const { greeting, declared = {} } = first;
@@ -199,7 +210,8 @@ class Check {
       },
     };
     await this.#probeTools();
-    return true;
+    await this.#probeWithdrawals();
+    return !this.#isInterrupted;
   }
 
   async #probeTools(): Promise<void> {
@@ -208,6 +220,7 @@ class Check {
     const start = movesOf('initialize wait initialized wait answer-reversed wait');
     const sequence = [...start, ...calls, ...movesOf('wait')];
     const trace = await this.#play(sequence);
+    if (this.#isInterrupted) return;
     const tellers: string[] = [];
     for (const { id, params } of trace.of('call')) {
       const tool = String(params['name']);
@@ -225,13 +238,34 @@ class Check {
     this.#count(sequence, trace);
   }
 
+  /** Gives the server occasions to cancel requests of its own. */
+  async #probeWithdrawals(): Promise<void> {
+    if (this.#isInterrupted) return;
+    const { features } = this.#probed;
+    const cancellations = features.tools.flatMap((tool): Sequence => [
+      { type: 'call', tool },
+      ...movesOf('wait cancel wait'),
+    ]);
+    const start = movesOf('initialize wait initialized wait roots-changed wait');
+    const sequence = [...start, ...cancellations];
+    const trace = await this.#play(sequence);
+    if (this.#isInterrupted) return;
+    const withdraws = features.withdraws || trace.notifications(Method.cancelled).length > 0;
+    this.#probed = { ...this.#probed, features: { ...features, withdraws } };
+    this.#count(sequence, trace);
+  }
+
   async #playAll(sequences: readonly Sequence[]): Promise<void> {
     const traces: (Trace | undefined)[] = [];
     const todo = sequences.entries();
     let done = 0;
     const job = async () => {
       for (const [at, sequence] of todo) {
-        traces[at] = await this.#play(sequence);
+        if (this.#isInterrupted) return;
+        const trace = await this.#play(sequence);
+        // A play that was interrupted says nothing of the server.
+        if (this.#isInterrupted) return;
+        traces[at] = trace;
         this.#options.progress?.(++done, sequences.length);
       }
     };
@@ -244,7 +278,7 @@ class Check {
 
   #play(sequence: Sequence): Promise<Trace> {
     this.#plays++;
-    const { launch, tools, rootsUri, times, revision } = this.#options;
+    const { launch, tools, rootsUri, times, revision, signal } = this.#options;
     const { features, fence, tellers } = this.#probed;
     const argumentsOf = (tool: string) => tools.get(tool) ?? {};
     return play(sequence, {
@@ -256,6 +290,7 @@ class Check {
       tellers,
       fence,
       times,
+      signal,
     });
   }
 
@@ -287,7 +322,7 @@ class Check {
       if (shortest.again) break;
       shortest = await this.#shorten(invariant, other);
     }
-    if (!shortest.again && shortest.evidence === 'silence') {
+    if (shortest.again === false && shortest.evidence === 'silence') {
       this.#notes.push(
         `${id} failed and did not when it was played again: ${sequenceText(first.sequence)} (${first.detail}); a longer --timeout tells more`,
       );
@@ -300,11 +335,14 @@ class Check {
   async #shorten(
     invariant: Tally['invariant'],
     first: Breach,
-  ): Promise<Breach & { readonly again: boolean }> {
+  ): Promise<Breach & { readonly again: boolean | undefined }> {
     let shortest = { ...first, again: false };
     const breaks = async (sequence: Sequence) => {
-      if (!isWalk(sequence, this.#probed.features)) return false;
+      if (this.#isInterrupted) return false;
+      // What was given to be played need not be a walk.
+      if (sequence !== first.sequence && !isWalk(sequence, this.#probed.features)) return false;
       const trace = await this.#replay(sequence);
+      if (this.#isInterrupted) return false;
       const tally: Tally = { invariant, held: 0, breaches: [] };
       const { revision, tellers } = this.#probed;
       count([tally], sequence, trace, { revision, tellers });
@@ -314,7 +352,7 @@ class Check {
     };
     await shrink(first.sequence, breaks, shrinkLimit);
     if (!shortest.again) await breaks(first.sequence);
-    return shortest;
+    return shortest.again || !this.#isInterrupted ? shortest : { ...shortest, again: undefined };
   }
 
   /** Plays a sequence, or gives the play that there was while another invariant's was made shorter. */

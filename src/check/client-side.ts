@@ -6,7 +6,7 @@ import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
-import { answerTo, notification, request, rootFolders, rootName } from './outgoing.ts';
+import { answerTo, lateMark, notification, request, rootFolders, rootName } from './outgoing.ts';
 import { idKey, messagesIn } from './trace.ts';
 import type { Sent } from './trace.ts';
 
@@ -33,7 +33,7 @@ export class ClientSide {
   offered: JsonObject | undefined;
   /** Requests of the server's without an answer, in order. */
   readonly held: Held[] = [];
-  /** Those that were answered, and those that the server has cancelled. */
+  /** Those that were answered, and those that the server has cancelled before they were. */
   readonly answered: Held[] = [];
   readonly withdrawn: Held[] = [];
   /** Requests that an answer is owed to, by the keys of their ids. */
@@ -48,6 +48,7 @@ export class ClientSide {
   readonly #calls: { readonly id: RequestId; readonly tool: string }[] = [];
   #count = 0;
   #rootsVersion = 0;
+  #lateAnswers = 0;
 
   /** @param write takes what is to be sent, a line each */
   constructor(options: ClientSideOptions, write: (sent: Sent) => void) {
@@ -68,6 +69,11 @@ export class ClientSide {
   /** Whether the server was told of a change of the roots. */
   get hasChangedRoots(): boolean {
     return this.#rootsVersion > 0;
+  }
+
+  /** Whether a request was answered that the server had cancelled. */
+  get hasAnsweredLate(): boolean {
+    return this.#lateAnswers > 0;
   }
 
   /** Whether a line of the server's names the newest of the roots. */
@@ -123,9 +129,20 @@ export class ClientSide {
     if (at !== -1) this.held.splice(at, 1);
     this.answered.push(held);
     const { id, method } = held.message;
-    const result = answerTo(method, this.offered ?? {}, held.root);
+    const result = answerTo(method, this.offered ?? {}, held.root, 'An answer of the check.');
     const error = { code: ErrorCode.methodNotFound, message: 'The client has not declared this' };
     this.send({ jsonrpc: '2.0', id, ...(response ?? (result ? { result } : { error })) }, move);
+  }
+
+  /** Answers the newest request that the server has cancelled, if there is one, with what cannot be mistaken for another answer. */
+  answerLate(move: Move): void {
+    const held = this.withdrawn.pop();
+    if (!held) return;
+    this.#lateAnswers++;
+    const { id, method } = held.message;
+    const root = `${this.#options.rootsUri}/${lateMark}`;
+    const result = answerTo(method, this.offered ?? {}, root, lateMark) ?? {};
+    this.send({ jsonrpc: '2.0', id, result }, move);
   }
 
   /** Takes what a line of the server's held. Pings are answered; other requests wait for a move. */

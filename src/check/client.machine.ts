@@ -1,8 +1,9 @@
 /**
- * A client as a statechart: what it may do next. Three things go on at once: the connection, a tool call, and the roots.
+ * A client as a statechart: what it may do next. Four things go on at once: the connection, a tool call, the roots, and the requests that the
+ * server takes back.
  * The sequences that are played are walks through this machine; nothing runs it.
  */
-import { and, setup, stateIn } from 'xstate';
+import { and, or, setup, stateIn } from 'xstate';
 import type { Move } from './move.ts';
 
 /** What there is to try, with one server. */
@@ -11,6 +12,8 @@ export interface ClientFeatures {
   readonly tools: readonly string[];
   /** The server asks for the roots of a client that has some. */
   readonly asks: boolean;
+  /** The server cancels requests of its own: when their call is cancelled, when the roots change meanwhile, or in time. */
+  readonly withdraws: boolean;
   /** What the server declares. */
   readonly declares: {
     readonly tools: boolean;
@@ -37,6 +40,8 @@ export const clientMachine = setup({
     isBare: stateIn({ roots: 'undeclared' }),
     isOperating: stateIn({ connection: 'operating' }),
     isGreeted: stateIn({ connection: 'greeted' }),
+    isCalling: or([stateIn({ call: 'running' }), stateIn({ call: 'runningZero' })]),
+    isAsked: or([stateIn({ roots: 'asked' }), stateIn({ roots: 'stale' })]),
     asks: ({ context }) => context.asks,
     asksNothing: ({ context }) => !context.asks,
     hasTools: ({ context }) => context.tools.length > 0,
@@ -47,6 +52,7 @@ export const clientMachine = setup({
     hasLogging: ({ context }) => context.declares.logging,
     hasBatches: ({ context }) => context.batches,
     movesTime: ({ context }) => context.movesTime,
+    withdraws: ({ context }) => context.withdraws,
   },
 }).createMachine({
   id: 'client',
@@ -166,10 +172,30 @@ export const clientMachine = setup({
         },
         lapsed: {
           description: 'The server has waited too long and has given up.',
+          on: { 'roots-changed': { guard: 'isOperating', target: 'asked' } },
+        },
+      },
+    },
+    withdrawals: {
+      initial: 'none',
+      states: {
+        none: {
           on: {
-            'roots-changed': { guard: 'isOperating', target: 'asked' },
-            'answer-late': { guard: 'isOperating', target: 'lapsed' },
+            cancel: { guard: and(['isOperating', 'withdraws', 'isCalling']), target: 'some' },
+            'roots-changed': {
+              guard: and(['isOperating', 'withdraws', 'isAsked']),
+              target: 'some',
+            },
+            'pass-time': {
+              guard: and(['isOperating', 'movesTime', or(['isCalling', 'isAsked'])]),
+              target: 'some',
+            },
           },
+        },
+        some: {
+          description:
+            'The server may have cancelled a request of its own; its answer would be late.',
+          on: { 'answer-late': { guard: 'isOperating', target: 'none' } },
         },
       },
     },

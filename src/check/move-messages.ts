@@ -112,10 +112,7 @@ export const moveMessages: { readonly [K in SendingType]: Sends } = {
     const last = client.answered.at(-1);
     if (last) client.answer(last, undefined, move);
   },
-  'answer-late': (client, move) => {
-    const last = client.withdrawn.at(-1);
-    if (last) client.answer(last, undefined, move);
-  },
+  'answer-late': (client, move) => client.answerLate(move),
   'answer-unknown': (client, move) =>
     client.send({ jsonrpc: '2.0', id: 'check-never-asked', result: {} }, move),
   refuse: (client, move) => {

@@ -8,6 +8,9 @@ export const unknownRevision = '1999-01-01';
 /** What roots of a play are called, before their number. */
 export const rootName = 'check-root-';
 
+/** What an answer names that comes after the server has cancelled its request: where this is met again, the answer was used. */
+export const lateMark = 'check-late-answer';
+
 /** How many folders there are for roots; a list of a later number begins again. */
 export const rootFolders = 16;
 
@@ -29,18 +32,27 @@ export function initializeParams(revision: string, declares: 'all' | 'nothing'):
   };
 }
 
-/** What a client that has declared it answers; undefined for what it has not. */
+/**
+ * What a client that has declared it answers; undefined for what it has not.
+ * @param root the URI of its root
+ * @param text what its model says
+ */
 export function answerTo(
   method: unknown,
   offered: JsonObject,
   root: string,
+  text: string,
 ): JsonObject | undefined {
   if (method === 'roots/list' && offered['roots']) {
     return { roots: [{ uri: root, name: root.slice(root.lastIndexOf('/') + 1) }] };
   }
   if (method === 'sampling/createMessage' && offered['sampling']) {
-    const content = { type: 'text', text: 'An answer of the check.' };
-    return { role: 'assistant', content, model: 'check', stopReason: 'endTurn' };
+    return {
+      role: 'assistant',
+      content: { type: 'text', text },
+      model: 'check',
+      stopReason: 'endTurn',
+    };
   }
   if (method === 'elicitation/create' && offered['elicitation']) return { action: 'decline' };
   return undefined;

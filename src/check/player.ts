@@ -19,6 +19,8 @@ export interface PlayOptions extends ClientSideOptions {
   /** How the server is waited for: by a ping, or, where it answers none, by a quiet time. */
   readonly fence: 'ping' | 'quiet';
   readonly times: PlayTimes;
+  /** Ends the server, and so the play. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Milliseconds. */
@@ -73,6 +75,9 @@ class Player {
   }
 
   async play(sequence: Sequence): Promise<void> {
+    const { signal } = this.#options;
+    const kill = () => this.#wire.kill();
+    signal?.addEventListener('abort', kill);
     try {
       for (const move of sequence) {
         if (this.#phase !== 'playing') break;
@@ -81,7 +86,8 @@ class Player {
       if (this.#phase === 'playing') await this.#settle();
       await this.#end();
     } finally {
-      this.#wire.kill();
+      signal?.removeEventListener('abort', kill);
+      kill();
     }
   }
 
@@ -149,18 +155,22 @@ class Player {
     this.#waited('settled', (await this.#answersPing()) && ok);
   }
 
-  /** Asks the tools that name the roots, until they name the newest: a server may take its time to ask for them. */
+  /**
+   * Asks the tools that name the roots, where those have changed or a late answer might have changed them: until they name the newest,
+   * because a server may take its time to ask for them.
+   */
   async #tellRoots(): Promise<boolean> {
     const { tellers, times } = this.#options;
     const client = this.#client;
-    if (!client.offered?.['roots'] || !client.hasChangedRoots || tellers.length === 0) return true;
+    const isInQuestion = client.hasChangedRoots || client.hasAnsweredLate;
+    if (!client.offered?.['roots'] || !isInQuestion || tellers.length === 0) return true;
     for (let waitedMs = 0; ; waitedMs += times.quietMs) {
       const from = this.happenings.length;
       for (const tool of tellers) client.call(client.nextId(), tool);
       if (!(await this.#owesNothing())) return false;
       const told = this.happenings.slice(from).filter((one) => one.kind === 'received');
-      if (told.some((one) => client.namesNewestRoot(one)) || waitedMs >= times.answerMs)
-        return true;
+      const isNewest = told.some((one) => client.namesNewestRoot(one));
+      if (isNewest || !client.hasChangedRoots || waitedMs >= times.answerMs) return true;
       await (this.#wire.passTime?.(times.quietMs) ?? this.#until(() => false, times.quietMs));
     }
   }

@@ -8,6 +8,8 @@ import type { Happening, Trace } from './trace.ts';
 const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
 /** Longer lines of a transcript are cut, characters. */
 const cut = 200;
+/** Of a longer transcript a person is shown the beginning and the end, lines. */
+const shownLines = { first: 30, last: 10 } as const;
 
 /** Whether a MUST is broken. */
 export function breaksMust({ findings }: CheckReport): boolean {
@@ -15,7 +17,7 @@ export function breaksMust({ findings }: CheckReport): boolean {
 }
 
 export function reportText(report: CheckReport): string {
-  const { server, revision, plays, seed, findings, notes } = report;
+  const { server, revision, plays, seed, interrupted, findings, notes } = report;
   const of = (outcome: Finding['outcome']) =>
     order.flatMap((demand) =>
       findings.filter((finding) => finding.outcome === outcome && finding.demand === demand),
@@ -24,6 +26,7 @@ export function reportText(report: CheckReport): string {
   const who = server ? `${server.name} ${server.version}` : 'a server that does not say who it is';
   return [
     `Checked ${who}, revision ${revision}: ${plays} plays, seed ${seed}.`,
+    ...(interrupted ? ['It was interrupted: this is what the plays so far have shown.'] : []),
     ...section(
       'Does not hold',
       broken.map((finding) => brokenText(finding, revision)),
@@ -52,7 +55,7 @@ export function reportJson(report: CheckReport): object {
   return {
     ...rest,
     revision,
-    holds: !breaksMust(report),
+    holds: !report.interrupted && !breaksMust(report),
     findings: findings.map(({ breach, clause, ...finding }) => ({
       ...finding,
       clause: { ...clause, url: urlOf(clause, revision) },
@@ -83,14 +86,18 @@ function brokenText(finding: Finding, revision: string): string {
   const { clause, breach, plays } = finding;
   if (!breach) return head(finding);
   const { detail, sequence, trace, again } = breach;
+  const notAgain =
+    again === undefined
+      ? '; it was not played again'
+      : '; it did not happen again when the first was played again';
   return [
     `  ✗ ${head(finding)}`,
     `    ${clause.page}, "${clause.heading}": ${clause.quote}`,
     `    ${urlOf(clause, revision)}`,
     `    Seen: ${detail}`,
-    `    In ${breach.plays} of ${plays} plays${again ? '' : '; it did not happen again when the first was played again'}.`,
+    `    In ${breach.plays} of ${plays} plays${again ? '' : notAgain}.`,
     `    Shortest sequence: ${sequenceText(sequence) || '(only the end of the input)'}`,
-    ...transcript(trace).map((line) => `      ${line}`),
+    ...abridged(transcript(trace)).map((line) => `      ${line}`),
     '',
   ].join('\n');
 }
@@ -103,6 +110,17 @@ function urlOf({ page }: Clause, revision: string): string {
 /** What was sent and received, a line each. */
 function transcript({ happenings }: Trace): readonly string[] {
   return happenings.flatMap((one) => lineOf(one) ?? []);
+}
+
+function abridged(lines: readonly string[]): readonly string[] {
+  const { first, last } = shownLines;
+  const left = lines.length - first - last;
+  if (left <= 1) return lines;
+  return [
+    ...lines.slice(0, first),
+    `… ${left} lines are left out here; --json has them`,
+    ...lines.slice(-last),
+  ];
 }
 
 function lineOf(one: Happening): string | undefined {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { rootFolders, rootName } from './outgoing.ts';
+import { lateMark, rootFolders, rootName } from './outgoing.ts';
 
 export interface RootsFolder {
   /** The URI of the folder that holds them, without a slash at the end. */
@@ -13,8 +13,8 @@ export interface RootsFolder {
 
 export async function makeRootsFolder(): Promise<RootsFolder> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'mcp-actors-check-'));
-  const numbers = Array.from({ length: rootFolders }, (_, number) => number);
-  await Promise.all(numbers.map((number) => mkdir(join(folder, `${rootName}${number}`))));
+  const numbered = Array.from({ length: rootFolders }, (_, number) => `${rootName}${number}`);
+  await Promise.all([...numbered, lateMark].map((name) => mkdir(join(folder, name))));
   return {
     uri: pathToFileURL(folder).href,
     remove: () => rm(folder, { recursive: true, force: true }),

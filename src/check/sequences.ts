@@ -35,7 +35,8 @@ export function isWalk(sequence: Sequence, features: ClientFeatures): boolean {
 
 /**
  * Every transition that changes the client's state, from every state that there is, by the shortest way to it; every other move once.
- * Of several tools the first one stands for all, and each other is called once.
+ * Of several tools the first one stands for all; each other is called once, and cancelled and answered late where the server cancels
+ * requests of its own.
  * Each comes in two paces: the server is waited for after each move, and everything after the handshake in one chunk. Shortest first.
  */
 export function coveringSequences(features: ClientFeatures): readonly Sequence[] {
@@ -61,6 +62,9 @@ export function coveringSequences(features: ClientFeatures): readonly Sequence[]
         seen.add(sequenceOfOne(move));
       }
       sequences.push(paced([...way, move]));
+      if (isOther && features.withdraws && move.type === 'call') {
+        sequences.push(paced([...way, move, { type: 'cancel' }, { type: 'answer-late' }]));
+      }
       if (changes || isImpolite(move)) sequences.push(together([...way, move]));
     }
   }

@@ -21,7 +21,10 @@ export function launchProcess(command: string, args: readonly string[]): Launch 
     let failure: string | undefined;
     let stderr = '';
     const ended = (exit: Exit) => {
-      if (running.delete(child)) listener.ended(exit);
+      if (!running.delete(child)) return;
+      // It may have left some that it had started.
+      killGroup(child);
+      listener.ended(exit);
     };
     child.on('error', (error) => {
       failure = error.message;

@@ -1,5 +1,5 @@
 /** `mcp-actors check`: plays a client's sequences against any server and says what does not hold. */
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
 import type { CheckReport } from '../check/check-server.ts';
 import { invariants } from '../check/invariants/all.ts';
@@ -7,6 +7,7 @@ import { moveHelp, readSequence } from '../check/move.ts';
 import type { Sequence } from '../check/move.ts';
 import { breaksMust, reportJson, reportText } from '../check/report-text.ts';
 import { makeRootsFolder } from '../check/roots-folder.ts';
+import type { RootsFolder } from '../check/roots-folder.ts';
 import { launchProcess } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -96,7 +97,8 @@ Options:
 ${optionsText(checkOptions)}
 
 Exit status: 0 where no MUST is broken, 1 where one is, 2 where the command was called
-wrongly or the server could not be started.
+wrongly or the server could not be started. Ctrl-C ends the check with what it has found
+so far, and the status 130; a second Ctrl-C ends it at once.
 `;
 
 export const command: Command = {
@@ -122,12 +124,7 @@ export const command: Command = {
     const only = new Set(values.only.map(readInvariant));
     const sequences = values.play.map(readPlay);
     const roots = await makeRootsFolder();
-    const stop = (signal: NodeJS.Signals) => {
-      // The servers are killed as this process exits.
-      void roots.remove().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
-    };
-    process.once('SIGINT', stop);
-    process.once('SIGTERM', stop);
+    const interruption = interruptible(roots);
     let report: CheckReport;
     try {
       report = await checkServer({
@@ -146,6 +143,7 @@ export const command: Command = {
         jobs: values.jobs ?? availableParallelism(),
         ...(only.size > 0 ? { only } : {}),
         ...(sequences.length > 0 ? { sequences } : {}),
+        signal: interruption.signal,
         ...(process.stderr.isTTY ? { progress: showProgress } : {}),
       });
     } catch (error) {
@@ -160,9 +158,34 @@ export const command: Command = {
       ? `${JSON.stringify(reportJson(report), null, 2)}\n`
       : reportText(report);
     await print(process.stdout, text);
-    return breaksMust(report) ? 1 : 0;
+    return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },
 };
+
+interface Interruption {
+  readonly signal: AbortSignal;
+  /** As a shell has it for the signal that came; undefined where none came. */
+  readonly exitCode: number | undefined;
+}
+
+/** The first signal ends the check, which still reports; a second one ends the process at once, and the servers with it. */
+function interruptible(roots: RootsFolder): Interruption {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  const stop = (name: NodeJS.Signals) => {
+    const code = 128 + constants.signals[name];
+    if (exitCode === undefined) controller.abort();
+    else void roots.remove().finally(() => process.exit(code));
+    exitCode = code;
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode;
+    },
+  };
+}
 
 function readCall(text: string): readonly [string, JsonObject] {
   const [, tool = '', json = '{}'] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];

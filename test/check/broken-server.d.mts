@@ -1,4 +1,14 @@
+export interface Host {
+  write(text: string): void;
+  exit(code: number): void;
+  /** What the server takes its time from; by default the process's own. */
+  readonly clock?: {
+    setTimeout(action: () => void, ms: number): unknown;
+    clearTimeout(timer: never): void;
+  };
+}
+
 export function brokenServer(
   faults: readonly string[],
-  host: { write(text: string): void; exit(code: number): void },
+  host: Host,
 ): { receive(text: string): void; end(): void };

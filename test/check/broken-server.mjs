@@ -1,15 +1,16 @@
 /**
  * A small server that keeps to the specification, and breaks it in the ways that it is told to: `node broken-server.mjs FAULT…`.
+ * Three words are no faults but ways to keep to it: `logs`, `restarts-query` and `gives-up`.
  * It shares no code with the project, so that a mistake of the one is not the other's.
  */
 import { fileURLToPath } from 'node:url';
 
 /**
  * @param {readonly string[]} faults
- * @param {{ write(text: string): void, exit(code: number): void }} host
+ * @param {import('./broken-server.d.mts').Host} host
  * @returns {{ receive(text: string): void, end(): void }}
  */
-export function brokenServer(faults, { write, exit }) {
+export function brokenServer(faults, { write, exit, clock = globalThis }) {
   const has = (fault) => faults.includes(fault);
   const send = (message) => write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const result = (id, value) => {
@@ -19,30 +20,53 @@ export function brokenServer(faults, { write, exit }) {
   const refuse = (id, code, message) => send({ id, error: { code, message } });
 
   const slowMs = 60;
+  const rootsTimeoutMs = 1000;
   let state = 'fresh';
   let client = {};
   let roots = [];
   let asked = 0;
   /** Our unanswered queries: their ids, with whether a change has overtaken them. */
   const queries = new Map();
+  /** What ends a call that runs, by its id. */
   const running = new Map();
+  /** The calls that wait for their samplings, by the ids of those. */
+  const samplings = new Map();
 
   function ask() {
     const id = has('reused-id') ? 'same' : has('null-id') ? null : `q${++asked}`;
     queries.set(id, 'fresh');
     send({ id, method: 'roots/list' });
+    if (has('gives-up')) clock.setTimeout(() => withdraw(id), rootsTimeoutMs);
+  }
+
+  /** Cancels a query, or a sampling. */
+  function withdraw(id) {
+    const isOpen = queries.has(id) ? queries.get(id) !== 'late' : samplings.has(id);
+    if (!isOpen) return;
+    send({ method: 'notifications/cancelled', params: { requestId: id } });
+    if (has('uses-late-answers')) return queries.has(id) && queries.set(id, 'late');
+    queries.delete(id);
+    samplings.delete(id);
   }
 
   function changed() {
     if (!client.roots && !has('undeclared-roots')) return;
-    if (has('floods') || queries.size === 0) return ask();
+    if (has('restarts-query')) for (const id of queries.keys()) withdraw(id);
+    const isAsking = [...queries.values()].some((query) => query !== 'late');
+    if (has('floods') || !isAsking) return ask();
     for (const id of queries.keys()) queries.set(id, 'stale');
   }
 
   function heardAnswer({ id, result: value }) {
+    if (samplings.has(id)) {
+      const answer = samplings.get(id);
+      samplings.delete(id);
+      return answer(value);
+    }
     const query = queries.get(id);
     if (query === undefined) {
       if (has('dies-of-stray-answer')) return exit(3);
+      if (has('answers-answers')) refuse(id, -32600, 'Unknown id');
       return;
     }
     queries.delete(id);
@@ -60,6 +84,7 @@ export function brokenServer(faults, { write, exit }) {
   const tools = [
     { name: 'slow', inputSchema: has('null-schema') ? null : { type: 'object' } },
     { name: 'roots', inputSchema: { type: 'object' } },
+    { name: 'asks', inputSchema: { type: 'object' } },
   ];
   const lists = {
     'tools/list': { tools },
@@ -72,6 +97,17 @@ export function brokenServer(faults, { write, exit }) {
     const { name, _meta: { progressToken } = {} } = params;
     const text = (value) => result(id, { content: [{ type: 'text', text: value }] });
     if (name === 'roots') return text(JSON.stringify(roots));
+    if (name === 'asks' && client.sampling) {
+      const sampling = `s${++asked}`;
+      samplings.set(sampling, (value) => {
+        running.delete(id);
+        text(value?.content.text ?? 'refused');
+      });
+      running.set(id, () => withdraw(sampling));
+      const content = { type: 'text', text: 'What?' };
+      const params = { messages: [{ role: 'user', content }], maxTokens: 10 };
+      return send({ id: sampling, method: 'sampling/createMessage', params });
+    }
     if (name !== 'slow') return refuse(id, -32602, 'Unknown tool');
     const progress = (value) =>
       progressToken !== undefined &&
@@ -81,7 +117,7 @@ export function brokenServer(faults, { write, exit }) {
       });
     progress(1);
     progress(has('progress-stands') ? 1 : 2);
-    const timer = setTimeout(() => {
+    const timer = clock.setTimeout(() => {
       running.delete(id);
       text('done');
       if (has('late-progress')) progress(3);
@@ -89,7 +125,7 @@ export function brokenServer(faults, { write, exit }) {
         send({ method: 'notifications/cancelled', params: { requestId: 'nobody' } });
       }
     }, slowMs);
-    running.set(id, timer);
+    running.set(id, () => clock.clearTimeout(timer));
   }
 
   function cancel(params) {
@@ -99,7 +135,7 @@ export function brokenServer(faults, { write, exit }) {
       return;
     }
     if (has('deaf-to-cancel') || (has('deaf-to-zero') && !params.requestId)) return;
-    clearTimeout(running.get(params.requestId));
+    running.get(params.requestId)();
     running.delete(params.requestId);
   }
 
@@ -187,12 +223,12 @@ export function brokenServer(faults, { write, exit }) {
       rest = lines.pop();
       if (has('rush-drops') && chunk.includes('"initialize"')) lines.length = 1;
       for (const line of lines) {
-        if (has('handles-later')) setTimeout(() => receiveLine(line), 10);
+        if (has('handles-later')) clock.setTimeout(() => receiveLine(line), 10);
         else receiveLine(line);
       }
     },
     end: () => {
-      for (const timer of running.values()) clearTimeout(timer);
+      for (const stop of running.values()) stop();
       if (!has('stays')) exit(has('ends-badly') ? 4 : 0);
     },
   };

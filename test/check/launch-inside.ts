@@ -1,9 +1,12 @@
 /** The broken server in this process: what a play shows does not depend on where the server runs, and a process costs time. */
 import type { Launch } from '../../src/check/wire.ts';
+import { TestClock, turn } from 'mcp-actors/testing';
 import { brokenServer } from './broken-server.mjs';
 
-export function launchInside(faults: readonly string[]): Launch {
+/** @param movesTime the server's time passes only as the play moves it */
+export function launchInside(faults: readonly string[], movesTime = false): Launch {
   return (listener) => {
+    const clock = movesTime ? new TestClock() : undefined;
     let state: 'running' | 'ended' = 'running';
     // As over a pipe, nothing is heard before the next turn.
     const later = (action: () => void) => setImmediate(action);
@@ -18,6 +21,7 @@ export function launchInside(faults: readonly string[]): Launch {
         for (const line of text.split('\n').slice(0, -1)) later(() => listener.line(line));
       },
       exit: (code) => exit(code),
+      ...(clock ? { clock } : {}),
     });
     return {
       send: (text) => {
@@ -27,6 +31,14 @@ export function launchInside(faults: readonly string[]): Launch {
       },
       end: () => later(() => server.end()),
       kill: () => exit(null, 'SIGKILL'),
+      ...(clock
+        ? {
+            passTime: async (durationMs) => {
+              clock.increment(durationMs);
+              await turn();
+            },
+          }
+        : {}),
     };
   };
 }

@@ -11,6 +11,7 @@ import { launchOwn, warm } from './own-server.ts';
 const features: ClientFeatures = {
   tools: ['slow', 'roots', 'asks'],
   asks: true,
+  withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
   batches: false,
   movesTime: true,

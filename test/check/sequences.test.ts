@@ -11,6 +11,7 @@ import { shrink } from '../../src/check/shrink.ts';
 const features: ClientFeatures = {
   tools: ['slow', 'quick'],
   asks: true,
+  withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
   batches: true,
   movesTime: true,
@@ -18,6 +19,7 @@ const features: ClientFeatures = {
 const nothing: ClientFeatures = {
   tools: [],
   asks: false,
+  withdraws: false,
   declares: { tools: false, resources: false, prompts: false, logging: false },
   batches: false,
   movesTime: false,
@@ -47,6 +49,23 @@ describe('the sequences', () => {
       'initialize-bare wait initialized wait call-zero:slow wait cancel wait',
     );
     expect(texts).toContain('initialize wait initialized call:slow cancel end');
+  });
+
+  test('answer late wherever a server may have cancelled a request of its own', () => {
+    const handshake = 'initialize wait initialized wait';
+    for (const occasion of [
+      'call:slow wait cancel wait',
+      'roots-changed wait',
+      'roots-changed wait answer wait',
+      'pass-time wait',
+    ]) {
+      const late = `${handshake} ${occasion} answer-late wait`;
+      expect(texts.some((text) => text === late || text.startsWith(`${late} `))).toBe(true);
+    }
+    // Another tool than the first may be the one that asks its client.
+    expect(texts).toContain(`${handshake} call:quick wait cancel wait answer-late wait`);
+    const others = coveringSequences({ ...features, withdraws: false, movesTime: false });
+    expect(others.flat().some(({ type }) => type === 'answer-late')).toBe(false);
   });
 
   test('come shortest first, each once, and none is the beginning of another', () => {

@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { command } from './server-process.ts';
 
 const broken = fileURLToPath(new URL('../check/broken-server.mjs', import.meta.url));
@@ -18,6 +22,41 @@ function check(...args: readonly string[]): Promise<Ended> {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
     });
   });
+}
+
+/** Counts the processes that servers under check are, and leave behind: see lifeline.mjs. */
+async function lifelines(): Promise<{
+  readonly port: number;
+  /** Resolves once so many have come. */
+  reached(count: number): Promise<void>;
+  /** Resolves once none is left; how many there were. */
+  allGone(): Promise<number>;
+}> {
+  const sockets: Socket[] = [];
+  const gone: Promise<unknown>[] = [];
+  const listener = createServer((socket) => {
+    // A process that is killed may reset it.
+    socket.on('error', () => {}).resume();
+    sockets.push(socket);
+    gone.push(once(socket, 'close'));
+    listener.emit('counted');
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+  });
+  return {
+    port: (listener.address() as AddressInfo).port,
+    reached: async (count) => {
+      while (sockets.length < count) await once(listener, 'counted');
+    },
+    allGone: async () => {
+      await Promise.all(gone);
+      return sockets.length;
+    },
+  };
 }
 
 const handshake = 'initialize wait initialized wait';
@@ -120,6 +159,71 @@ describe('mcp-actors check', () => {
     expect(stderr).toContain(`mcp-actors: ${expected}`);
     expect(stdout).toBe('');
     expect(code).toBe(2);
+  });
+
+  describe('leaves no process behind', () => {
+    const lifeline = fileURLToPath(new URL('../check/lifeline.mjs', import.meta.url));
+    const start = (port: number, ...args: readonly string[]) => {
+      const line = [...command, 'check', '--jobs', '1', ...args];
+      const env = { ...process.env, LIFELINE: String(port) };
+      let child!: ChildProcess;
+      const ended = new Promise<Ended>((resolve) => {
+        const lived = [process.execPath, '--import', lifeline, broken];
+        child = execFile(
+          process.execPath,
+          [...line, '--', ...lived],
+          { env },
+          (error, stdout, stderr) => {
+            resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
+          },
+        );
+      });
+      return { child, ended };
+    };
+
+    test('when it is done', async () => {
+      const { port, allGone } = await lifelines();
+      const { ended } = start(port, '--play', handshake, '--only', 'ping');
+      expect(await ended).toMatchObject({ code: 0, stderr: '' });
+      // Three plays find out what there is, and each has a process that leaves another.
+      expect(await allGone()).toBe(8);
+    }, 60_000);
+
+    test('when Ctrl-C ends it, and reports what it has found so far', async () => {
+      const { port, reached, allGone } = await lifelines();
+      const { child, ended } = start(port);
+      await reached(8);
+      child.kill('SIGINT');
+      const { code, stdout, stderr } = await ended;
+      expect(stderr).toBe('');
+      expect(stdout).toMatch(
+        /^Checked broken 1, .*: \d+ plays, seed 1\.\nIt was interrupted: this is what the plays so far have shown\.\n/,
+      );
+      expect(stdout).toContain('✓ MUST   ping: ');
+      expect(code).toBe(130);
+      await allGone();
+    }, 60_000);
+
+    test('when it is told to end, as JSON', async () => {
+      const { port, reached, allGone } = await lifelines();
+      const { child, ended } = start(port, '--json');
+      await reached(2);
+      child.kill('SIGTERM');
+      const { code, stdout } = await ended;
+      expect(JSON.parse(stdout)).toMatchObject({ interrupted: true, holds: false });
+      expect(code).toBe(143);
+      await allGone();
+    }, 60_000);
+
+    test('when it is told so twice', async () => {
+      const { port, reached, allGone } = await lifelines();
+      const { child, ended } = start(port);
+      await reached(2);
+      child.kill('SIGINT');
+      child.kill('SIGINT');
+      expect((await ended).code).toBe(130);
+      await allGone();
+    }, 60_000);
   });
 
   test('explains itself', async () => {

@@ -25,7 +25,7 @@ export const cancellationInvariants: readonly Invariant[] = [
   },
   {
     id: 'cancelled-zero',
-    title: 'The same holds for a call whose id is 0.',
+    title: 'A call with the id 0 that was cancelled in flight is not answered.',
     demanded: notAnswered,
     needs: 'a tool that still runs when it is cancelled: name one with --call',
     judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id === 0)),

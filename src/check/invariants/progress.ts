@@ -45,7 +45,7 @@ export const progressInvariants: readonly Invariant[] = [
       'Progress Flow',
       'The progress value MUST increase with each notification, even if the total is unknown.',
     ),
-    needs: `${needs} at least twice`,
+    needs: 'a tool that reports progress at least twice: name one with --call',
     judge: ({ polite }) => {
       const last = new Map<Asked, number>();
       return firstBroken(

@@ -1,6 +1,9 @@
 /** What a server does with what no client may send. The specification leaves it open; a good server answers and goes on. */
 import { isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
 import type { MoveType } from '../move.ts';
+import { lateMark } from '../outgoing.ts';
+import { idKey } from '../trace.ts';
 import type { Trace } from '../trace.ts';
 import { survives } from './cancellation.ts';
 import { always, broken, held, shown, untried } from './invariant.ts';
@@ -57,6 +60,7 @@ export const robustnessInvariants: readonly Invariant[] = [
     'second-answer-survived',
     'A second answer to a request of the server harms nothing.',
     strayAnswer,
+    'a server that asks for the roots once it is initialized',
   ),
   goesOn(
     'answer-unknown',
@@ -65,23 +69,37 @@ export const robustnessInvariants: readonly Invariant[] = [
     strayAnswer,
   ),
   {
-    ...goesOn(
-      'answer-late',
-      'late-answer-ignored',
-      'An answer that comes after the server’s cancellation is ignored.',
-      strayAnswer,
-    ),
+    id: 'late-answer-ignored',
+    title: 'An answer that comes after the server’s cancellation is ignored.',
     demanded: always('SHOULD', strayAnswer.page, strayAnswer.heading, strayAnswer.quote),
-    needs: 'a server that cancels a request of its own',
+    needs:
+      'a server that cancels a request of its own, when the roots change meanwhile, or when the call is cancelled that asks its client: name such a tool with --call',
+    judge: ({ whole }) => {
+      const [first] = whole.places('answer-late');
+      if (first === undefined || !isTriedAlone(whole, 'answer-late')) return untried;
+      const later = whole.heard.filter(({ at }) => at > first);
+      const user = later.find(({ message }) => usesLateAnswer(message));
+      if (user) return broken(`What the late answer gave was used: ${shown(user.message)}`);
+      const stray = later.find(
+        ({ message }) => !('method' in message) && !whole.asked.has(idKey(message['id'])),
+      );
+      return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
+    },
   },
 ];
 
-function goesOn(move: MoveType, id: string, title: string, clause: Clause): Invariant {
+function goesOn(
+  move: MoveType,
+  id: string,
+  title: string,
+  clause: Clause,
+  needs = `the move ${move}`,
+): Invariant {
   return {
     id,
     title,
     demanded: always('advice', clause.page, clause.heading, clause.quote),
-    needs: `the move ${move}`,
+    needs,
     judge: ({ whole }) => (isTriedAlone(whole, move) ? survives(whole) : untried),
   };
 }
@@ -115,6 +133,12 @@ function isTriedAlone(trace: Trace, move: MoveType): boolean {
     (one) => one.kind === 'sent' && one.impolite && one.move !== move,
   );
   return trace.places(move).length > 0 && !others;
+}
+
+/** A log message may tell of an answer that is ignored. */
+function usesLateAnswer(message: JsonObject): boolean {
+  const { result, params } = message;
+  return JSON.stringify('id' in message ? (result ?? params ?? null) : null).includes(lateMark);
 }
 
 function lastHeard({ heard }: Trace): string {
