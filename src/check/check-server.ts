@@ -193,6 +193,9 @@ class Check {
       );
     }
     const names = [...this.#options.tools.keys()];
+    if (names.length > 0 && !isJsonObject(declared['tools'])) {
+      this.#notes.push('The server does not declare tools, so that none was called');
+    }
     this.#probed = {
       ...this.#probed,
       revision,

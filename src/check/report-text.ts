@@ -8,6 +8,8 @@ import type { Happening, Trace } from './trace.ts';
 const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
 /** Longer lines of a transcript are cut, characters. */
 const cut = 200;
+/** So much of what a server wrote to stderr before it failed, lines. */
+const stderrLines = 3;
 /** Of a longer transcript a person is shown the beginning and the end, lines. */
 const shownLines = { first: 30, last: 10 } as const;
 
@@ -109,7 +111,20 @@ function urlOf({ page }: Clause, revision: string): string {
 
 /** What was sent and received, a line each. */
 function transcript({ happenings }: Trace): readonly string[] {
-  return happenings.flatMap((one) => lineOf(one) ?? []);
+  const end = happenings.findIndex(({ kind }) => kind === 'ended');
+  // Once it has ended, that nothing comes says nothing more.
+  const telling = happenings.filter(({ kind }, at) => end === -1 || at <= end || kind !== 'waited');
+  return telling.flatMap((one) => [lineOf(one) ?? [], lastWords(one)].flat());
+}
+
+/** The end of what a server wrote to stderr that ended with a failure. */
+function lastWords(one: Happening): readonly string[] {
+  if (one.kind !== 'ended' || one.exit.code === null || one.exit.code === 0) return [];
+  const lines = (one.exit.stderr ?? '').trim().split('\n');
+  return lines
+    .slice(-stderrLines)
+    .filter((line) => line.trim() !== '')
+    .map((line) => `  stderr: ${shortened(line)}`);
 }
 
 function abridged(lines: readonly string[]): readonly string[] {

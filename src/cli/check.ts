@@ -154,6 +154,8 @@ export const command: Command = {
     } finally {
       await roots.remove();
     }
+    // Where the progress is shown, it stands in a line that has no end yet.
+    if (process.stderr.isTTY && report.interrupted) process.stderr.write('\n');
     const text = values.json
       ? `${JSON.stringify(reportJson(report), null, 2)}\n`
       : reportText(report);

@@ -15,19 +15,22 @@ const notAnswered = always(
   'Receivers of cancellation notifications SHOULD: […] Not send a response for the cancelled request',
 );
 
+const stillRuns =
+  'a tool that takes a second or so, while the server answers a ping: name one with --call';
+
 export const cancellationInvariants: readonly Invariant[] = [
   {
     id: 'cancelled-silent',
     title: 'A call that was cancelled in flight is not answered.',
     demanded: notAnswered,
-    needs: 'a tool that still runs when it is cancelled: name one with --call',
+    needs: stillRuns,
     judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id !== 0)),
   },
   {
     id: 'cancelled-zero',
     title: 'A call with the id 0 that was cancelled in flight is not answered.',
     demanded: notAnswered,
-    needs: 'a tool that still runs when it is cancelled: name one with --call',
+    needs: stillRuns,
     judge: ({ polite }) => firstBroken(cancellations(polite, (id) => id === 0)),
   },
   {

@@ -58,7 +58,7 @@ export const capabilityInvariants: readonly Invariant[] = [
             },
           }
         : undefined,
-    needs: 'a server with tools',
+    needs: 'a server that declares tools',
     judge: ({ polite }) =>
       firstBroken(
         listed(polite, 'tools/list', 'tools').map((tool) =>
@@ -75,7 +75,7 @@ export const capabilityInvariants: readonly Invariant[] = [
     code: -32602,
     page: 'server/utilities/pagination',
     quote: 'Invalid cursors SHOULD result in an error with code -32602 (Invalid params).',
-    needs: 'a server that lists something',
+    needs: 'a server that declares tools, resources or prompts',
   }),
   refuses({
     id: 'resource-not-found',
@@ -85,7 +85,7 @@ export const capabilityInvariants: readonly Invariant[] = [
     page: 'server/resources',
     quote:
       'Servers SHOULD return standard JSON-RPC errors for common failure cases: Resource not found: -32002',
-    needs: 'a server with resources',
+    needs: 'a server that declares resources',
   }),
   refuses({
     id: 'prompt-not-found',
@@ -95,7 +95,7 @@ export const capabilityInvariants: readonly Invariant[] = [
     page: 'server/prompts',
     quote:
       'Servers SHOULD return standard JSON-RPC errors for common failure cases: Invalid prompt name: -32602 (Invalid params)',
-    needs: 'a server with prompts',
+    needs: 'a server that declares prompts',
   }),
   refuses({
     id: 'invalid-log-level',

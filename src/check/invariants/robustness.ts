@@ -115,7 +115,7 @@ function answersWith(
     id,
     title,
     demanded: always('advice', clause.page, clause.heading, clause.quote),
-    needs: `the move ${move}`,
+    needs: `a server that goes on after the move ${move}`,
     judge: ({ whole }) => {
       const [first] = whole.places(move);
       if (first === undefined || !isTriedAlone(whole, move) || !whole.settled?.ok) return untried;
