@@ -11,6 +11,7 @@ import type { ClientDescription } from '../protocol/initialize.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { AskedRequest, abortedBefore, refused, sendAsked } from './client-request.ts';
 import type { Asker, RequestSpec } from './client-request.ts';
+import { afterThis } from './microtask.ts';
 
 /** What all calls of a session share. */
 export interface CallScope {
@@ -150,7 +151,7 @@ export class Call implements Asker {
       this.#unsent.push(request);
     } else {
       this.#unsent = [request];
-      queueMicrotask(() => this.#sendAsked());
+      afterThis(() => this.#sendAsked());
     }
     if (this.state === 'running') this.scope.park(this);
     return request.result;

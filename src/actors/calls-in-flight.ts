@@ -7,6 +7,7 @@ import type { CallScope, Replies, RequestHandler } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason } from './call-queue.ts';
 import { HandlerRuns } from './handler-runs.ts';
+import { afterThis } from './microtask.ts';
 import type { Hearing } from './ping.actor.ts';
 import { overloaded } from './refusals.ts';
 
@@ -112,6 +113,7 @@ export class CallsInFlight {
 
   /** Starts the calls that outlive their requests: after the turn's answers are sent. */
   startDetached(): void {
+    if (this.#starting.length === 0) return;
     for (const call of this.#starting.splice(0)) if (call.state !== 'ended') this.#runs.run(call);
   }
 
@@ -143,7 +145,7 @@ export class CallsInFlight {
     if (this.#detached.has(call)) return;
     this.#queue.park(call);
     // A handler that has awaited something is in no turn of the router's.
-    queueMicrotask(this.#onLate);
+    afterThis(this.#onLate);
   }
 
   resume(call: Call): void {

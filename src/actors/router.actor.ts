@@ -32,6 +32,7 @@ import { CallsInFlight } from './calls-in-flight.ts';
 import type { CallOptions } from './calls-in-flight.ts';
 import type { HoldReason } from './call-queue.ts';
 import type { Clock } from './clock.ts';
+import { afterThis } from './microtask.ts';
 import {
   batchTooLong,
   beforeInitialize,
@@ -151,11 +152,9 @@ class Router implements Behaviour<RouterEvent> {
 
   /** Hands on answers that stand one behind the other, as one event; gives where the last of them stands. */
   #answers(frames: readonly InboundFrame[], first: number): number {
-    const responses: InboundResponse[] = [];
     let at = first;
-    for (let frame = frames[at]; frame?.kind === 'response'; frame = frames[++at]) {
-      responses.push(frame);
-    }
+    while (frames[at]?.kind === 'response') at++;
+    const responses = frames.slice(first, at) as readonly InboundResponse[];
     this.#input.correlation.send({ type: 'responses.received', responses });
     return at - 1;
   }
@@ -310,7 +309,7 @@ class Router implements Behaviour<RouterEvent> {
 
   #beginLateTurn(): void {
     this.#late = () => {};
-    queueMicrotask(() => {
+    afterThis(() => {
       this.#late = this.#beginLateTurn;
       this.#endTurn();
     });

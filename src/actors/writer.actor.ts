@@ -15,6 +15,7 @@ import type {
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';
 import type { OutboundFrame } from '../protocol/frames.ts';
+import { afterThis } from './microtask.ts';
 import { OutboundFlow } from './outbound-flow.ts';
 import type { OutboundFlowOptions } from './outbound-flow.ts';
 
@@ -101,7 +102,7 @@ class Writer implements Behaviour<WriterEvent> {
   }
 
   #append(text: string): void {
-    if (this.#turn === '') queueMicrotask(() => this.#endTurn());
+    if (this.#turn === '') afterThis(() => this.#endTurn());
     if (this.#turn.length + text.length > turnLimit) this.#endTurn();
     this.#turn += text;
   }
