@@ -1,7 +1,7 @@
 /** The command line of the benchmark. */
 import { parseArgs } from 'node:util';
 import { measures } from './run.ts';
-import { servers } from './servers.ts';
+import { quickServers, servers } from './servers.ts';
 import type { Server } from './servers.ts';
 import type { Measure } from './measures/measure.ts';
 import { sizes } from './sizes.ts';
@@ -22,7 +22,7 @@ export interface Options {
 }
 
 export const usage = `npm run bench -- [options]
-  --quick            rough numbers in under a minute
+  --quick            rough numbers in under a minute: ours, the floor and two peers
   --smoke            every path once, for tests
   --servers a,b      ${servers.map(({ name }) => name).join(', ')}
   --measures a,b     ${measures.map(({ name }) => name).join(', ')}
@@ -46,10 +46,11 @@ export function readOptions(args: readonly string[]): Options {
       profile: { type: 'string' },
     },
   });
+  const extent = extentOf(values);
   return {
-    extent: extentOf(values),
-    servers: chosen(values.servers, servers),
-    measures: chosen(values.measures, measures),
+    extent,
+    servers: chosen(values.servers, servers, extent === 'quick' ? quickServers : servers),
+    measures: chosen(values.measures, measures, measures),
     rounds: values.rounds === undefined ? undefined : Math.max(1, Number(values.rounds) || 1),
     publish: values.publish,
     json: values.json,
@@ -70,8 +71,9 @@ function extentOf(values: {
 function chosen<T extends { readonly name: string }>(
   list: string | undefined,
   all: readonly T[],
+  byDefault: readonly T[],
 ): readonly T[] {
-  if (list === undefined) return all;
+  if (list === undefined) return byDefault;
   return list.split(',').map((name) => {
     const found = all.find((one) => one.name === name);
     if (!found) {

@@ -11,9 +11,9 @@ export interface Cell {
   readonly server: string;
   /** Median of the rounds; undefined where the server has failed. */
   readonly value: number | undefined;
-  /** To the floor's value. */
+  /** To the floor: the median of the rounds' ratios, because a machine whose speed changes meets both in the same round. */
   readonly toFloor: number | undefined;
-  /** To our value: how much dearer than ours. */
+  /** To ours, likewise: how much dearer than ours. */
   readonly toOurs: number | undefined;
   readonly rounds: readonly number[];
   readonly failure: string | undefined;
@@ -86,14 +86,14 @@ function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): R
     const rounds = samples.flatMap((sample) => sample[metric.key] ?? []);
     return { server, rounds, failure, value: usable(median(rounds)) };
   });
-  const of = (name: string) => values.find(({ server }) => server === name)?.value;
+  const of = (name: string) => values.find(({ server }) => server === name)?.rounds ?? [];
   return {
     ...metric,
     measure,
     cells: values.map((cell) => ({
       ...cell,
-      toFloor: ratio(cell.value, of('floor')),
-      toOurs: ratio(cell.value, of('mcp-actors')),
+      toFloor: ratio(cell.rounds, of('floor')),
+      toOurs: ratio(cell.rounds, of('mcp-actors')),
     })),
   };
 }
@@ -102,7 +102,11 @@ function usable(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-function ratio(value: number | undefined, base: number | undefined): number | undefined {
-  if (value === undefined || base === undefined || base <= 0) return undefined;
-  return value / base;
+/** The median of the ratios of the rounds that both have; undefined where there are none. */
+function ratio(rounds: readonly number[], base: readonly number[]): number | undefined {
+  const ratios = rounds.flatMap((value, round) => {
+    const divisor = base[round] ?? 0;
+    return divisor > 0 ? [value / divisor] : [];
+  });
+  return usable(median(ratios));
 }

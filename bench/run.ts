@@ -25,7 +25,7 @@ export const measures: readonly Measure[] = [
   unread,
 ];
 
-/** What came of one measure on one server: a sample per round, and what went wrong in the round that failed, which is the last. */
+/** What came of one measure on one server: a sample each time, and what went wrong in the round that failed, which is the last. */
 export interface Outcome {
   readonly server: string;
   readonly measure: string;
@@ -51,10 +51,13 @@ export async function run(plan: Plan): Promise<readonly Outcome[]> {
   }));
   for (let round = 1; round <= plan.sizes.rounds; round++) {
     for (const { measure, runs } of records) {
-      for (const one of runs) {
-        if (one.failure !== undefined) continue;
-        plan.onStep(round, measure, one.server);
-        await one.add(plan);
+      const times = measure.isShort === true ? plan.sizes.repeats : 1;
+      for (let time = 0; time < times; time++) {
+        for (const one of runs) {
+          if (one.failure !== undefined) continue;
+          plan.onStep(round, measure, one.server);
+          await one.add(plan);
+        }
       }
     }
   }

@@ -53,6 +53,11 @@ export const servers: readonly Server[] = [
   peer('fastmcp', 'fastmcp'),
 ];
 
+/** Those of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
+export const quickServers = servers.filter(({ name }) =>
+  ['floor', 'mcp-actors', 'mcp-lite', 'sdk-2'].includes(name),
+);
+
 /** The version that a run measures, from the installed manifest; undefined for what has none. */
 export function versionOf(server: Server): string | undefined {
   if (server.package === undefined) return undefined;

@@ -8,6 +8,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   /** What is published. */
   full: {
     rounds: 5,
+    repeats: 5,
     sequential: 4_000,
     warmUp: 10_000,
     messages: 20_000,
@@ -24,6 +25,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   /** For a look while working: under a minute, its numbers rough. */
   quick: {
     rounds: 1,
+    repeats: 1,
     sequential: 300,
     warmUp: 4_000,
     messages: 3_000,
@@ -40,6 +42,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   /** For a CPU profile: so long in the steady state that the start and the first calls are lost in it. */
   profile: {
     rounds: 1,
+    repeats: 1,
     sequential: 300,
     warmUp: 20_000,
     messages: 200_000,
@@ -56,6 +59,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
   /** For the tests: every path once, its numbers meaningless. */
   smoke: {
     rounds: 1,
+    repeats: 1,
     sequential: 20,
     warmUp: 50,
     messages: 200,

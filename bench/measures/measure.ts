@@ -14,6 +14,8 @@ export interface Metric {
 /** How much is done. */
 export interface Sizes {
   readonly rounds: number;
+  /** How often a measure that is short is done in each round. */
+  readonly repeats: number;
   /** Requests one after the other. */
   readonly sequential: number;
   /** Messages before a throughput is measured: the compiler's work is not the server's. */
@@ -27,6 +29,7 @@ export interface Sizes {
   readonly asked: number;
   /** Calls after which the memory is looked at. */
   readonly calls: number;
+  /** Calls that are cancelled before the memory is looked at; four times as many follow. */
   readonly cancelled: number;
   readonly pending: number;
   /** Answers of 512 KiB that are not read. */
@@ -55,6 +58,8 @@ export type Sample = Readonly<Record<string, number>>;
 export interface Measure {
   readonly name: string;
   readonly metrics: readonly Metric[];
+  /** Done several times in a round: it takes so little time that one value says little. */
+  readonly isShort?: boolean;
   /** Rejects with what the server has done wrong. */
   run(bench: Bench): Promise<Sample>;
 }

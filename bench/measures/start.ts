@@ -4,6 +4,7 @@ import type { Measure } from './measure.ts';
 
 export const start: Measure = {
   name: 'start',
+  isShort: true,
   metrics: [
     { key: 'start.initialize', title: 'start to the initialize reply', unit: 'ms', isRatio: true },
     { key: 'start.tools', title: 'start to the first tools/list', unit: 'ms', isRatio: true },
