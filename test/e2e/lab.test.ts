@@ -1,12 +1,11 @@
 import { pathToFileURL } from 'node:url';
 import {
   CreateMessageRequestSchema,
-  ElicitRequestSchema,
   ErrorCode,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { closeClients, connect, textOf } from './sdk-client.ts';
+import { closeClients, connect, connectAnswering, textOf } from './sdk-client.ts';
 import { lab, launch, reapServers, repository } from './server-process.ts';
 
 afterEach(closeClients);
@@ -58,17 +57,7 @@ describe('the laboratory server, with the official client', () => {
 
 describe('ask', () => {
   test.each([false, true])('counts what succeeds (concurrent: %s)', async (concurrent) => {
-    const capabilities = { sampling: {}, elicitation: {} };
-    const sdk = await connect(lab, { capabilities, roots: [repository] });
-    sdk.client.setRequestHandler(CreateMessageRequestSchema, () => ({
-      model: 'none',
-      role: 'assistant',
-      content: { type: 'text', text: 'Hello.' },
-    }));
-    sdk.client.setRequestHandler(ElicitRequestSchema, () => ({
-      action: 'accept',
-      content: { name: 'Ada' },
-    }));
+    const sdk = await connectAnswering(lab);
     for (const kind of ['roots', 'sampling', 'elicitation']) {
       const counted = await sdk.call('ask', { kind, count: 25, concurrent });
       expect(counted).toEqual({ succeeded: 25, failed: 0, failures: [] });

@@ -12,13 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  CreateMessageRequestSchema,
-  ElicitRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js';
 import { expectReplay } from 'mcp-actors/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { closeClients, connect } from './sdk-client.ts';
+import { closeClients, connectAnswering } from './sdk-client.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 
 let base: string;
@@ -57,17 +53,7 @@ function run(args: readonly string[], input = ''): Promise<Outcome> {
 describe('a session with the official client', () => {
   test('that asks, is cancelled and changes its roots is recorded and replays; a changed frame does not', async () => {
     const file = newFile();
-    const capabilities = { sampling: {}, elicitation: {} };
-    const sdk = await connect([...recordingServer, file], { capabilities, roots: [repository] });
-    sdk.client.setRequestHandler(CreateMessageRequestSchema, () => ({
-      model: 'none',
-      role: 'assistant',
-      content: { type: 'text', text: 'Hello.' },
-    }));
-    sdk.client.setRequestHandler(ElicitRequestSchema, () => ({
-      action: 'accept',
-      content: { name: 'Ada' },
-    }));
+    const sdk = await connectAnswering([...recordingServer, file]);
     await sdk.call('list_roots');
     await Promise.all([sdk.changeRoots([]), sdk.changeRoots([base])]);
     await sdk.call('list_roots');

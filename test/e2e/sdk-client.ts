@@ -3,7 +3,11 @@ import type { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { CallToolResult, ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'vitest';
 import { LineStream, eachLine } from './line-stream.ts';
@@ -52,6 +56,22 @@ export async function connect(
   await client.connect(transport);
   sdk.pid = transport.pid as number;
   connected.add(sdk);
+  return sdk;
+}
+
+/** Starts Node with these arguments, as a client that lists a root, and answers each sampling and each elicitation at once. */
+export async function connectAnswering(args: readonly string[]): Promise<SdkClient> {
+  const capabilities = { sampling: {}, elicitation: {} };
+  const sdk = await connect(args, { capabilities, roots: [repository] });
+  sdk.client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: 'none',
+    role: 'assistant',
+    content: { type: 'text', text: 'Hello.' },
+  }));
+  sdk.client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: 'accept',
+    content: { name: 'Ada' },
+  }));
   return sdk;
 }
 
