@@ -4,7 +4,8 @@ import { invariants } from '../src/check/invariants/all.ts';
 import { checkOptions } from '../src/cli/check.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor.ts';
-import { optionsTable } from '../src/cli/help.ts';
+import { optionsTable } from '../src/cli/option.ts';
+import { options } from '../src/cli/options.ts';
 import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
 import type { ChartName } from '../src/inspect/diagram.ts';
 import { machineDefinition } from '../src/inspect/machine-definition.ts';
@@ -16,7 +17,7 @@ const parts: { readonly [name: string]: () => string } = {
       () => `\`\`\`mermaid\n${mermaidDiagram(machine)}\`\`\``,
     ]),
   ),
-  options: () => optionsTable().trim(),
+  options: () => optionsTable(options).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': invariantsTable,
   'diagram options': () => optionsTable(diagramOptions).trim(),

@@ -2,9 +2,8 @@
 /** The `mcp-actors` command. */
 import { readArguments } from './cli/arguments.ts';
 import { commands } from './cli/commands.ts';
-import { print } from './cli/print.ts';
+import { UsageError, print } from './cli/command.ts';
 import { serve } from './cli/serve.ts';
-import { UsageError } from './cli/usage-error.ts';
 import { packageVersion } from './cli/version.ts';
 
 /** Gives the process's exit code. */

@@ -1,14 +1,13 @@
 /** Reads the command line and the environment. */
 import type { Limits } from '../server/limits.ts';
-import { commands } from './commands.ts';
-import type { CommandName } from './commands.ts';
 import { inspectorWish } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
 import type { LogLevel } from './log-level.ts';
 import { limitsOf, options } from './options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError, isCommandName } from './command.ts';
+import type { CommandName } from './command.ts';
 
 /** What the command is to do. */
 export type Invocation =
@@ -56,10 +55,8 @@ export function readArguments(
   args: readonly string[],
   environment: { readonly [name: string]: string | undefined },
 ): Invocation {
-  const [name = ''] = args;
-  if (Object.hasOwn(commands, name)) {
-    return { kind: 'command', name: name as CommandName, args: args.slice(1) };
-  }
+  const [name] = args;
+  if (isCommandName(name)) return { kind: 'command', name, args: args.slice(1) };
   const line = { command: 'mcp-actors', args, environment };
   const wanted = switchIn(options, line, 'help', 'version');
   if (wanted) return { kind: wanted };

@@ -12,12 +12,11 @@ import { launchProcess } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { supportedVersions } from '../protocol/revisions/registry.ts';
-import type { Command } from './commands.ts';
-import { optionsText } from './help.ts';
+import { UsageError, print } from './command.ts';
+import type { Command } from './command.ts';
+import { optionsText } from './option.ts';
 import type { OptionTable } from './option.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import { print } from './print.ts';
-import { UsageError } from './usage-error.ts';
 
 const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
 

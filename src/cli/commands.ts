@@ -1,16 +1,5 @@
 /** The commands besides `serve`. Each is loaded when it is asked for, so that none of them delays the server's start. */
-
-/** What a command's module exports as `command`. */
-export interface Command {
-  /**
-   * Does it.
-   *
-   * @param args what follows the command's name; `--help` is the command's own
-   * @returns the process's exit code
-   * @throws {UsageError} wrong arguments; the process then ends with 2
-   */
-  run(args: readonly string[]): Promise<number>;
-}
+import type { Command, CommandName } from './command.ts';
 
 interface Entry {
   /** What follows the name in the usage. */
@@ -20,7 +9,7 @@ interface Entry {
   load(): Promise<{ readonly command: Command }>;
 }
 
-export const commands = {
+export const commands: { readonly [name in CommandName]: Entry } = {
   check: {
     usage: '[options] -- COMMAND',
     summary: 'Check any MCP server over stdio against the specification.',
@@ -41,6 +30,4 @@ export const commands = {
     summary: 'Play a recording again, and say where the session does something else.',
     load: () => import('./replay.ts'),
   },
-} as const satisfies { readonly [name: string]: Entry };
-
-export type CommandName = keyof typeof commands;
+};

@@ -4,12 +4,11 @@ import { svgDiagram } from '../inspect/chart-svg.ts';
 import { charts, mermaidDiagram } from '../inspect/diagram.ts';
 import type { ChartName } from '../inspect/diagram.ts';
 import { machineDefinition } from '../inspect/machine-definition.ts';
-import type { Command } from './commands.ts';
-import { optionsText } from './help.ts';
+import { UsageError, print } from './command.ts';
+import type { Command } from './command.ts';
+import { optionsText } from './option.ts';
 import type { OptionTable } from './option.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import { print } from './print.ts';
-import { UsageError } from './usage-error.ts';
 
 /** A line feed ends each. */
 const formats: { readonly [format: string]: (name: ChartName) => string } = {

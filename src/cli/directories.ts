@@ -1,7 +1,7 @@
 /** The directories on the command line. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 /**
  * The directory that the command was started in.

@@ -1,13 +1,12 @@
 /** `mcp-actors doctor`: asks the processes that serve what they wait for. */
-import type { Command } from './commands.ts';
+import { UsageError, print } from './command.ts';
+import type { Command } from './command.ts';
 import { ask, notServing } from './doctor/ask.ts';
 import type { Outcome } from './doctor/ask.ts';
 import { servingProcess, servingProcesses } from './doctor/process-table.ts';
-import { optionsText } from './help.ts';
+import { optionsText } from './option.ts';
 import type { OptionTable } from './option.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import { print } from './print.ts';
-import { UsageError } from './usage-error.ts';
 
 const defaultTimeoutMs = 2000;
 

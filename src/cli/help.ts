@@ -1,11 +1,7 @@
-/** The help texts and the documentation's tables. */
+/** The help text of the command as a whole. */
 import { commands } from './commands.ts';
-import { defaultOf, usageOf } from './option.ts';
-import type { Option, OptionTable } from './option.ts';
+import { optionsText, wrap } from './option.ts';
 import { options } from './options.ts';
-
-const width = 80;
-const indent = ' '.repeat(6);
 
 /** What `mcp-actors --help` prints. */
 export function helpText(): string {
@@ -39,42 +35,9 @@ failure; 2 where the command was called wrongly.
 `;
 }
 
-/** A table of options as a help text has it. */
-export function optionsText(table: OptionTable): string {
-  const rows = Object.entries(table).map(([name, option]) => {
-    const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
-    return `  ${short}${usageOf(name, option)}\n${wrap(description(option))}`;
-  });
-  return rows.join('\n');
-}
-
-/** A table of options in Markdown, for the documentation. */
-export function optionsTable(table: OptionTable = options): string {
-  const rows = Object.entries(table).map(
-    ([name, option]) =>
-      `| \`${usageOf(name, option).replaceAll('|', '\\|')}\` | ${defaultOf(option) ?? ''} | ${option.help} |`,
-  );
-  return `| option | default | what it does |\n|---|---|---|\n${rows.join('\n')}\n`;
-}
-
 function commandRows(): string {
   const rows = Object.entries(commands).map(
     ([name, { usage, summary }]) => `  ${name} ${usage}\n${wrap(summary)}`,
   );
   return rows.join('\n');
-}
-
-function description(option: Option): string {
-  const byDefault = defaultOf(option);
-  return byDefault === undefined ? option.help : `${option.help} Default: ${byDefault}.`;
-}
-
-function wrap(text: string): string {
-  const lines = text.split(' ').reduce<string[]>((done, word) => {
-    const last = done.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width)
-      return [...done, indent + word];
-    return [...done.slice(0, -1), `${last} ${word}`];
-  }, []);
-  return lines.join('\n');
 }

@@ -2,7 +2,7 @@
 import { inspectPage } from '../inspect/inspect-page.ts';
 import type { InspectedPage } from '../inspect/inspect-page.ts';
 import type { Inspector } from './inspector.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 /**
  * Serves the page and says on stderr where it is.

@@ -2,7 +2,7 @@
 import { inspectStately } from '../inspect/stately/inspect-stately.ts';
 import type { StatelyInspection } from '../inspect/stately/inspect-stately.ts';
 import type { Inspector } from './inspector.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 /**
  * Sends the session to a receiver on this machine, and says on stderr where.

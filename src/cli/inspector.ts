@@ -1,6 +1,6 @@
 /** `--inspect`: who looks at the session that the command serves. What they are made of is loaded when it is asked for. */
 import type { ListenOptions } from '../server/create-server.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 /** What `--inspect` asks for. */
 export type InspectorWish =

@@ -3,7 +3,7 @@
  * log can never lead to another line.
  */
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 export interface LogSink {
   /** @returns false where the line is lost */

@@ -95,3 +95,40 @@ export function usageOf(name: string, option: Option): string {
       return `--${name} N`;
   }
 }
+
+/** A table of options as a help text has it. */
+export function optionsText(table: OptionTable): string {
+  const rows = Object.entries(table).map(([name, option]) => {
+    const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
+    return `  ${short}${usageOf(name, option)}\n${wrap(description(option))}`;
+  });
+  return rows.join('\n');
+}
+
+/** A table of options in Markdown, for the documentation. */
+export function optionsTable(table: OptionTable): string {
+  const rows = Object.entries(table).map(
+    ([name, option]) =>
+      `| \`${usageOf(name, option).replaceAll('|', '\\|')}\` | ${defaultOf(option) ?? ''} | ${option.help} |`,
+  );
+  return `| option | default | what it does |\n|---|---|---|\n${rows.join('\n')}\n`;
+}
+
+const width = 80;
+const indent = ' '.repeat(6);
+
+function description(option: Option): string {
+  const byDefault = defaultOf(option);
+  return byDefault === undefined ? option.help : `${option.help} Default: ${byDefault}.`;
+}
+
+/** Text in lines of a help text, indented. */
+export function wrap(text: string): string {
+  const lines = text.split(' ').reduce<string[]>((done, word) => {
+    const last = done.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width)
+      return [...done, indent + word];
+    return [...done.slice(0, -1), `${last} ${word}`];
+  }, []);
+  return lines.join('\n');
+}

@@ -10,15 +10,14 @@ import type { ReplayOptions } from '../inspect/recording/playing.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
-import type { Command } from './commands.ts';
+import { UsageError, print } from './command.ts';
+import type { Command } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
-import { optionsText } from './help.ts';
+import { optionsText } from './option.ts';
 import { inspectorWish, openInspector } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
 import type { OptionTable } from './option.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import { print } from './print.ts';
-import { UsageError } from './usage-error.ts';
 import { packageVersion } from './version.ts';
 
 const options = {

@@ -18,7 +18,7 @@ import { humanForm, jsonForm } from './log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
 import type { LogSink } from './log-sink.ts';
 import { endWithProcess } from './process-end.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { readArguments } from '../../src/cli/arguments.ts';
 import type { ServeInvocation } from '../../src/cli/arguments.ts';
-import { helpText, optionsTable } from '../../src/cli/help.ts';
-import { defaultOf } from '../../src/cli/option.ts';
+import { helpText } from '../../src/cli/help.ts';
+import { defaultOf, optionsTable } from '../../src/cli/option.ts';
 import type { Option } from '../../src/cli/option.ts';
 import { options } from '../../src/cli/options.ts';
 import type { LimitOption } from '../../src/cli/options.ts';
-import { UsageError } from '../../src/cli/usage-error.ts';
+import { UsageError } from '../../src/cli/command.ts';
 import { defaultLimits } from '../../src/server/limits.ts';
 
 const table = Object.entries<Option>(options);
@@ -30,7 +30,7 @@ describe('the table of options', () => {
       const paragraph = (rest as string).split(/\n {2}-/)[0]?.replaceAll(/\s+/g, ' ');
       expect(paragraph).toContain(option.help);
       if (byDefault !== undefined) expect(paragraph).toContain(`Default: ${byDefault}.`);
-      expect(optionsTable()).toMatch(
+      expect(optionsTable(options)).toMatch(
         new RegExp(`^\\| \`--${name}\\b.*\\| ${byDefault ?? ''} \\|`, 'm'),
       );
     },

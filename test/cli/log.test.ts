@@ -9,7 +9,7 @@ import { humanForm, jsonForm } from '../../src/cli/log-line.ts';
 import { logLevels } from '../../src/cli/log-level.ts';
 import type { LogLevel } from '../../src/cli/log-level.ts';
 import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
-import { UsageError } from '../../src/cli/usage-error.ts';
+import { UsageError } from '../../src/cli/command.ts';
 
 const fact = (changes: Partial<LoggedFact> = {}): LoggedFact => ({
   level: 'warning',

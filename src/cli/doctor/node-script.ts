@@ -1,7 +1,7 @@
 /** What a command line of Node's runs, and whether that is the `mcp-actors` command. */
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { commands } from '../commands.ts';
+import { isCommandName } from '../command.ts';
 
 /** Node's options whose value is an argument of its own. */
 const valued = new Set([
@@ -34,7 +34,7 @@ export function serveArguments(
   const script = argv[at];
   if (script === undefined || !isCommand(script, cwd)) return undefined;
   const args = argv.slice(at + 1);
-  return Object.hasOwn(commands, args[0] ?? '') ? undefined : args;
+  return isCommandName(args[0]) ? undefined : args;
 }
 
 function isCommand(script: string, cwd: string | undefined): boolean {
