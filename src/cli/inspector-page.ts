@@ -1,7 +1,6 @@
 /** `--inspect` and `--inspect=PORT`: the local page. */
 import { inspectPage } from '../inspect/inspect-page.ts';
 import type { InspectedPage } from '../inspect/inspect-page.ts';
-import type { Inspector } from './inspector.ts';
 import { UsageError } from './command.ts';
 
 /**
@@ -9,7 +8,7 @@ import { UsageError } from './command.ts';
  *
  * @throws {UsageError} the port cannot be had
  */
-export async function openPage(port: number | undefined): Promise<Inspector> {
+export async function openPage(port: number | undefined) {
   const page = await pageOn(port);
   process.stderr.write(`mcp-actors: open ${page.url} to see the session\n`);
   return { options: { watchers: [page.watcher] }, close: () => page.close() };

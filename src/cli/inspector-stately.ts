@@ -1,7 +1,6 @@
 /** `--inspect=stately`: the official inspector. */
 import { inspectStately } from '../inspect/stately/inspect-stately.ts';
 import type { StatelyInspection } from '../inspect/stately/inspect-stately.ts';
-import type { Inspector } from './inspector.ts';
 import { UsageError } from './command.ts';
 
 /**
@@ -9,7 +8,7 @@ import { UsageError } from './command.ts';
  *
  * @throws {UsageError} the inspector's package is not installed
  */
-export async function openStately(port: number): Promise<Inspector> {
+export async function openStately(port: number) {
   const inspection = await inspectionOn(`ws://127.0.0.1:${port}`);
   process.stderr.write(
     `mcp-actors: the session is sent to the inspector at ${inspection.url}, whenever one listens there\n`,

@@ -75,7 +75,7 @@ export function defaultOf(option: Option): string | undefined {
 }
 
 /** An option as a user writes it: `--log-file FILE`. */
-export function usageOf(name: string, option: Option): string {
+function usageOf(name: string, option: Option): string {
   switch (option.kind) {
     case 'switch':
       return `--${name}`;

@@ -1,0 +1,120 @@
+/** The layers of `src/`, from the ground up, and a reader of the imports that hold them. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path/posix';
+import { fileURLToPath } from 'node:url';
+
+export interface Layer {
+  /** The layers below it that it may import. */
+  readonly imports: readonly string[];
+  /** The packages it may import, subpaths included. */
+  readonly packages?: readonly string[];
+  /** Whether it may import Node's modules. The session core runs without Node. */
+  readonly node?: true;
+}
+
+const core = ['protocol', 'machines', 'actors'];
+
+/** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
+export const layers: { readonly [path: string]: Layer } = {
+  protocol: { imports: [] },
+  machines: { imports: ['protocol'], packages: ['xstate'] },
+  actors: { imports: ['protocol', 'machines'], packages: ['xstate'] },
+  server: {
+    imports: core,
+    packages: ['xstate', '@standard-schema/spec', 'ajv', 'uri-template'],
+  },
+  opentelemetry: { imports: [...core, 'server'], packages: ['@opentelemetry/api'] },
+  // It knows a server by its wire alone.
+  check: { imports: ['protocol'], packages: ['xstate'], node: true },
+  inspect: {
+    imports: [...core, 'server'],
+    packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
+    node: true,
+  },
+  workspace: { imports: [...core, 'server'], packages: ['@vscode/ripgrep'], node: true },
+  testing: { imports: [...core, 'server', 'inspect'], packages: ['xstate'] },
+  cli: { imports: [...core, 'server', 'inspect', 'workspace', 'check'], node: true },
+  'cli.ts': { imports: ['cli'] },
+  'index.ts': { imports: [...core, 'server'] },
+};
+
+/** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */
+export const importsRxjs = (file: string): boolean =>
+  /(?:reader\.actor|\.observable|server\/memory|server\/stdio)\.ts$/.test(file);
+
+export interface Import {
+  /** Below `src/`. */
+  readonly from: string;
+  /** A file below `src/`, or a package as it is written. */
+  readonly to: string;
+  readonly isFile: boolean;
+}
+
+/** The layer of a file, by its path below `src/`. */
+export function layerOf(file: string, table = layers): string | undefined {
+  return Object.keys(table)
+    .filter((path) => file === path || file.startsWith(`${path}/`))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+/** Every import of a source: of values and types, re-exports and dynamic ones. Each stands at the start of a line, as the formatter leaves it. */
+export function importsIn(file: string, source: string): Import[] {
+  const statements = source.matchAll(
+    /^(?:import|export)\s(?:[^'`;]*?\sfrom\s)?\s*'([^'\n]+)'|\bimport\(\s*'([^'\n]+)'/gm,
+  );
+  return [...statements].map(([, fixed, dynamic]) => {
+    const to = fixed ?? dynamic ?? '';
+    const isFile = to.startsWith('.');
+    return { from: file, to: isFile ? normalize(join(dirname(file), to)) : to, isFile };
+  });
+}
+
+/** What a layer forbids of an import; undefined if it is allowed. */
+export function faultOf({ from, to, isFile }: Import, table = layers): string | undefined {
+  const layer = layerOf(from, table);
+  const rules = layer === undefined ? undefined : table[layer];
+  if (layer === undefined || !rules) return `${from} is in no layer`;
+  if (isFile) {
+    const target = layerOf(to, table);
+    if (target === layer || rules.imports.includes(target ?? '')) return undefined;
+    return `${from} imports ${to}: ${layer} may import ${rules.imports.join(', ') || 'nothing'}`;
+  }
+  if (to.startsWith('node:')) {
+    return rules.node ? undefined : `${from} imports ${to}: ${layer} runs without Node`;
+  }
+  const name = to.split('/', to.startsWith('@') ? 2 : 1).join('/');
+  if (name === 'rxjs') {
+    return importsRxjs(from) ? undefined : `${from} imports rxjs: see importsRxjs`;
+  }
+  if (rules.packages?.includes(name)) return undefined;
+  return `${from} imports ${to}: ${layer} may import ${rules.packages?.join(', ') ?? 'no package'}`;
+}
+
+/** Files that import each other in a ring, whatever the kind of import; each ring once. */
+export function circlesIn(imports: readonly Import[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { from, to, isFile } of imports) {
+    if (isFile) targets.set(from, [...(targets.get(from) ?? []), to]);
+  }
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start !== -1) circles.push([...path.slice(start), file].join(' -> '));
+    if (start !== -1 || done.has(file)) return;
+    for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return circles;
+}
+
+/** All imports of `src/`. */
+export function importsOfSource(): Import[] {
+  const source = fileURLToPath(new URL('../../src', import.meta.url));
+  const names = readdirSync(source, { recursive: true, encoding: 'utf8' });
+  return names
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => importsIn(name, readFileSync(join(source, name), 'utf8')));
+}
