@@ -39,7 +39,7 @@ export const layers: { readonly [path: string]: Layer } = {
 };
 
 /** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */
-export const importsRxjs = (file: string): boolean =>
+const importsRxjs = (file: string): boolean =>
   /(?:reader\.actor|\.observable|server\/memory|server\/stdio)\.ts$/.test(file);
 
 export interface Import {
@@ -51,7 +51,7 @@ export interface Import {
 }
 
 /** The layer of a file, by its path below `src/`. */
-export function layerOf(file: string, table = layers): string | undefined {
+function layerOf(file: string, table = layers): string | undefined {
   return Object.keys(table)
     .filter((path) => file === path || file.startsWith(`${path}/`))
     .sort((a, b) => b.length - a.length)[0];
