@@ -5,11 +5,12 @@
  * from `dist/` while a test run builds the same sources is never disturbed.
  */
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, readFile, readdir, rm } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { replaceFile } from './replace-file.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -168,22 +169,6 @@ async function notices(metafiles) {
   return `Parts of these packages are included in this distribution.\n\n${(await Promise.all(sections)).join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
-/**
- * @param {string} path
- * @param {Uint8Array} contents
- */
-async function replace(path, contents) {
-  const present = await readFile(path).catch((/** @type {NodeJS.ErrnoException} */ error) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (present?.equals(contents)) return;
-  await mkdir(dirname(path), { recursive: true });
-  const draft = `${path}.${process.pid}.tmp`;
-  await writeFile(draft, contents);
-  await rename(draft, path);
-}
-
 /** @param {Set<string>} kept */
 async function removeStale(kept) {
   const entries = await readdir(dist, { recursive: true, withFileTypes: true });
@@ -215,7 +200,7 @@ outputs.set(
   Buffer.from(await notices(results.map((result) => result.metafile))),
 );
 outputs.set(join(dist, 'inspect', 'page-assets.js'), Buffer.from(assets));
-await Promise.all([...outputs].map(([path, contents]) => replace(path, contents)));
+await Promise.all([...outputs].map(([path, contents]) => replaceFile(path, contents)));
 await chmod(command, 0o755);
 await removeStale(new Set(outputs.keys()));
 if (!process.argv.includes('--bundle-only')) {

@@ -1,15 +1,13 @@
 /** A server in a process of its own, and its page in a real browser that reaches nothing but that page. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { fileURLToPath } from 'node:url';
 import { command, launch } from '../e2e/server-process.ts';
 import type { ServerProcess } from '../e2e/server-process.ts';
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+import { program } from '../tooling/programs.ts';
 
 /** The built command with its page. */
 export const inspectedCommand = [...command, '--inspect'];
 /** A server of the user's own with the page: tables in a restaurant. */
-export const inspectedExample = ['--import', 'tsx', here('../../examples/inspecting/server.ts')];
+export const inspectedExample = program('examples/inspecting/server.ts');
 
 export interface Inspected {
   readonly server: ServerProcess;

@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { serveHttp } from '../../examples/everything/sdk-http.ts';
 import type { HttpServing } from '../../examples/everything/sdk-http.ts';
 import { everything } from '../../examples/everything/server.ts';
+import { program } from '../tooling/programs.ts';
 import { closeClients, connect as connectOverStdio, textOf } from './sdk-client.ts';
 
 let serving: HttpServing;
@@ -200,8 +201,7 @@ describe('the everything server over the SDK’s HTTP transport', () => {
 
 describe('the everything server over stdio', () => {
   test('serves the official client from a process of its own', async () => {
-    const script = new URL('../../examples/everything/stdio.ts', import.meta.url).pathname;
-    const sdk = await connectOverStdio(['--import', 'tsx', script]);
+    const sdk = await connectOverStdio(program('examples/everything/stdio.ts'));
     expect(textOf(await sdk.callRaw('test_simple_text'))).toContain('simple text');
     expect((await sdk.client.listPrompts()).prompts).toHaveLength(4);
   });

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { launch, reapServers, repository } from './server-process.ts';
+import { program } from '../tooling/programs.ts';
+import { launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
@@ -7,8 +8,7 @@ test(
   'a host whose listeners throw goes on, and so does its session',
   { timeout: 60_000 },
   async () => {
-    const script = `${repository}test/e2e/throwing-listeners.ts`;
-    const server = launch(['--import', 'tsx', script]);
+    const server = launch(program('test/e2e/throwing-listeners.ts'));
     await server.initialize();
     server.child.stdin.end();
     const told = await server.log.find(() => true);

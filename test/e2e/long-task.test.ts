@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import type { Task } from '@modelcontextprotocol/sdk/experimental/tasks/types.js';
 import {
   CallToolResultSchema,
@@ -6,13 +5,10 @@ import {
   TaskStatusNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
 import { closeClients, connect } from './sdk-client.ts';
 
-const server = [
-  '--import',
-  'tsx',
-  fileURLToPath(new URL('../../examples/long-task/server.ts', import.meta.url)),
-];
+const server = program('examples/long-task/server.ts');
 /** Longer than any test: it has to be cancelled. */
 const endless = { name: 'count_primes', arguments: { below: 1_000_000_000 } };
 const short = { name: 'count_primes', arguments: { below: 100_000 } };

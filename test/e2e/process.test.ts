@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
 import { onSignal, preload } from './preload.ts';
-import { command, launch, reapServers, repository } from './server-process.ts';
+import { command, launch, reapServers } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
@@ -81,8 +81,7 @@ describe('the process ends with exit code 0', () => {
 });
 
 test('leaves no child behind, not even as a zombie: a cancelled handler may clean up', async () => {
-  const fixture = fileURLToPath(new URL('spawning-server.ts', import.meta.url));
-  const server = launch(['--import', 'tsx', fixture], { cwd: repository });
+  const server = launch(program('test/e2e/spawning-server.ts'));
   await server.initialize();
   server.send({ id: 1, method: 'tools/call', params: { name: 'run' } });
   const { message: pid } = await server.log.find(({ event }) => event === 'child');

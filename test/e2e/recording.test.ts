@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expectReplay } from 'mcp-actors/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
 import { closeClients, connectAnswering } from './sdk-client.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 
@@ -28,11 +29,7 @@ afterAll(() => rmSync(base, { recursive: true }));
 afterEach(closeClients);
 afterEach(reapServers);
 
-const recordingServer = [
-  '--import',
-  'tsx',
-  fileURLToPath(new URL('./recording-server.ts', import.meta.url)),
-];
+const recordingServer = program('test/e2e/recording-server.ts');
 
 interface Outcome {
   readonly code: number;

@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { isResponseFrame } from 'mcp-actors/testing';
 import { SentRequests } from '../../src/testing/sent-requests.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
+import { program } from '../tooling/programs.ts';
 import { LineStream, eachLine } from './line-stream.ts';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -14,8 +15,8 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export const repository = here('../..');
 /** The built command. */
 export const command = [here('../../dist/bin/cli.js')];
-/** The laboratory server, in one process with its TypeScript loader. */
-export const lab = ['--import', 'tsx', here('../../examples/lab/server.ts')];
+/** The laboratory server. */
+export const lab = program('examples/lab/server.ts');
 
 /** A message or a log line: an object as it came. */
 export type Line = { readonly [field: string]: unknown };

@@ -1,9 +1,6 @@
 /** A host with the built library and a copy of RxJS of its own, in whose listeners everything throws. */
-import type * as library from 'mcp-actors';
+import { createMcpServer, stdio } from 'mcp-actors';
 import { filter, from, map, tap } from 'rxjs';
-
-const built = new URL('../../dist/index.js', import.meta.url).href;
-const { createMcpServer, stdio } = (await import(built)) as typeof library;
 
 let failures = 0;
 const fail = () => {

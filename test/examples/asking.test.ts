@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -6,18 +5,16 @@ import {
 import type { ElicitRequestURLParams, ElicitResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { closeClients, connect, textOf } from '../e2e/sdk-client.ts';
+import { program } from '../tooling/programs.ts';
 
 afterEach(closeClients);
 
-const example = (name: string) => [
-  '--import',
-  'tsx',
-  fileURLToPath(new URL(`../../examples/${name}/server.ts`, import.meta.url)),
-];
+const sampling = program('examples/sampling/server.ts');
+const elicitation = program('examples/elicitation/server.ts');
 
 describe('the sampling example, with the official client', () => {
   test('gives what the client’s model has written', async () => {
-    const sdk = await connect(example('sampling'), { capabilities: { sampling: {} } });
+    const sdk = await connect(sampling, { capabilities: { sampling: {} } });
     sdk.client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
       const [message] = params.messages;
       expect(message?.content).toEqual({
@@ -31,7 +28,7 @@ describe('the sampling example, with the official client', () => {
   });
 
   test('says what a client without a model lacks', async () => {
-    const sdk = await connect(example('sampling'));
+    const sdk = await connect(sampling);
     const result = await sdk.callRaw('summarize', { text: 'A long text' });
     expect(result.isError).toBe(true);
     expect(textOf(result)).toContain('CAPABILITY_MISSING');
@@ -54,7 +51,7 @@ describe('the elicitation example, with the official client', () => {
   ];
 
   test('does what the user answers', async () => {
-    const sdk = await connect(example('elicitation'), { capabilities: { elicitation: {} } });
+    const sdk = await connect(elicitation, { capabilities: { elicitation: {} } });
     for (const { answer, text } of answers) {
       sdk.client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
         expect(params.message).toBe('A table for Friday');
@@ -69,7 +66,7 @@ describe('the elicitation example, with an official client that opens URLs', () 
   const capabilities = { elicitation: { url: {} } };
 
   test('sends the user to a page, and takes no for an answer', async () => {
-    const sdk = await connect(example('elicitation'), { capabilities });
+    const sdk = await connect(elicitation, { capabilities });
     for (const [action, text] of [
       ['accept', 'The page is open'],
       ['decline', 'No card: the user chose to decline'],
@@ -85,7 +82,7 @@ describe('the elicitation example, with an official client that opens URLs', () 
   });
 
   test('refuses what needs a page first, and says which', async () => {
-    const sdk = await connect(example('elicitation'), { capabilities });
+    const sdk = await connect(elicitation, { capabilities });
     await expect(sdk.callRaw('order_ahead')).rejects.toMatchObject({
       code: -32042,
       data: { elicitations: [{ mode: 'url', message: 'Leave a card first.' }] },
@@ -95,16 +92,14 @@ describe('the elicitation example, with an official client that opens URLs', () 
 
 describe('the OpenTelemetry example, with the official client', () => {
   test('serves also where no SDK is registered [OTEL-01]', async () => {
-    const sdk = await connect(example('opentelemetry'));
+    const sdk = await connect(program('examples/opentelemetry/server.ts'));
     expect(Date.parse(textOf(await sdk.callRaw('now')))).not.toBeNaN();
   });
 });
 
 describe('the quickstart, with the official client', () => {
-  const main = fileURLToPath(new URL('../../examples/quickstart/main.ts', import.meta.url));
-
   test('greets from the client’s root', async () => {
-    const sdk = await connect(['--import', 'tsx', main], { roots: ['/tmp'] });
+    const sdk = await connect(program('examples/quickstart/main.ts'), { roots: ['/tmp'] });
     expect(textOf(await sdk.callRaw('greet', { who: 'Ada' }))).toBe('Hello Ada, from file:///tmp');
   });
 });

@@ -8,6 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createActor, waitFor } from 'xstate';
 import { hostMachine } from '../../examples/embedding/two-sessions.ts';
 import { launch, reapServers, repository } from '../e2e/server-process.ts';
+import { program } from '../tooling/programs.ts';
 
 afterEach(reapServers);
 
@@ -59,7 +60,7 @@ test('a host machine with two sessions reacts to the roots of both', async () =>
 });
 
 test('a web service serves its sessions, and shows them', { timeout: 60_000 }, async () => {
-  const service = launch(['--import', 'tsx', 'examples/embedding/serve-web.ts', '0']);
+  const service = launch([...program('examples/embedding/serve-web.ts'), '0']);
   const [line] = (await once(service.child.stderr, 'data')) as [Buffer];
   const url = new URL(String(line).trim());
 
@@ -87,7 +88,7 @@ test('a web service serves its sessions, and shows them', { timeout: 60_000 }, a
 test('a plain script tells on stderr what happens', { timeout: 60_000 }, async () => {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ['--import', 'tsx', 'examples/embedding/watch.ts'],
+    args: [...program('examples/embedding/watch.ts')],
     cwd: repository,
     stderr: 'pipe',
   });

@@ -1,16 +1,14 @@
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { closeClients, connect, textOf } from '../e2e/sdk-client.ts';
+import { program } from '../tooling/programs.ts';
 
 afterEach(closeClients);
 
-describe.each(['zod', 'valibot', 'arktype'])(
+describe.each(['zod', 'valibot', 'arktype'] as const)(
   'the example with %s, with the official client',
   (library) => {
-    const file = fileURLToPath(new URL(`../../examples/${library}/server.ts`, import.meta.url));
-
     test('converts, fills in defaults, and says what is wrong [SCHEMA-02] [SCHEMA-03]', async () => {
-      const sdk = await connect(['--import', 'tsx', file]);
+      const sdk = await connect(program(`examples/${library}/server.ts`));
       const { tools } = await sdk.client.listTools();
       expect(tools).toMatchObject([
         {

@@ -1,0 +1,1 @@
+export function replaceFile(path: string, contents: Uint8Array): Promise<void>;

@@ -1,0 +1,34 @@
+/** What tests launch that is written in TypeScript: the examples and fixtures, bundled once in the global setup so that each launch is plain Node's. */
+import { join } from 'node:path';
+
+const repository = join(import.meta.dirname, '../..');
+
+/** Ignored by git. It lies in the repository so that `mcp-actors` and other packages are found from it as from a user's project. */
+export const programsFolder = join(repository, 'test/.programs');
+
+/** Their sources, from the repository's root. */
+export const programs = [
+  'examples/arktype/server.ts',
+  'examples/elicitation/server.ts',
+  'examples/embedding/serve-web.ts',
+  'examples/embedding/watch.ts',
+  'examples/everything/stdio.ts',
+  'examples/inspecting/server.ts',
+  'examples/lab/server.ts',
+  'examples/long-task/server.ts',
+  'examples/opentelemetry/server.ts',
+  'examples/quickstart/main.ts',
+  'examples/sampling/server.ts',
+  'examples/valibot/server.ts',
+  'examples/zod/server.ts',
+  'test/e2e/recording-server.ts',
+  'test/e2e/spawning-server.ts',
+  'test/e2e/throwing-listeners.ts',
+] as const;
+
+export type Program = (typeof programs)[number];
+
+/** Node's arguments that run this program against the built library. */
+export function program(source: Program): readonly [string] {
+  return [join(programsFolder, source.replace(/\.ts$/, '.js'))];
+}
