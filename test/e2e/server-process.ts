@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { isResponseFrame } from 'mcp-actors/testing';
 import { SentRequests } from '../../src/testing/sent-requests.ts';
 import { officialSchemas } from '../contract/official-schemas.ts';
@@ -48,6 +48,14 @@ export async function reapServers(): Promise<void> {
     expect(() => process.kill(child.pid as number, 0)).toThrow('ESRCH');
     expect(violations).toEqual([]);
   }
+}
+
+/** Waits until a process is gone that is not, or need not be, collected by this one. */
+export async function gone(pid: number): Promise<void> {
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), {
+    timeout: 10_000,
+    interval: 10,
+  });
 }
 
 /** Starts Node with these arguments. */

@@ -1,4 +1,4 @@
-/** A server whose one tool runs a child process until it is cancelled, and has collected it before it ends. */
+/** A server whose one tool runs a child process until it is cancelled, and then waits for its end. The argument is the drain time, ms. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';
@@ -19,5 +19,5 @@ const run = defineTool({
 });
 
 const server = createMcpServer({ name: 'spawning', version: '1.0.0', tools: [run] });
-await server.listen(stdio(), { limits: { drainTimeoutMs: 800 } }).closed;
+await server.listen(stdio(), { limits: { drainTimeoutMs: Number(process.argv[2]) } }).closed;
 process.exit(0);
