@@ -1,4 +1,4 @@
-/** `npm run bench`: installs, builds, measures, shows. Fails where ours or the floor fails a measure; what peers fail is a finding. */
+/** `npm run bench`: installs, builds, measures, shows. Fails if ours or the floor does something wrong; what peers fail is a finding. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Measure } from './measures/measure.ts';
@@ -14,6 +14,7 @@ import { buildFolder } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import { failuresOf, leadTableOf, tableOf } from './table.ts';
+import { faultsOf } from './verdict.ts';
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
@@ -77,9 +78,9 @@ async function main(): Promise<number> {
   process.stdout.write(
     `${tableOf(results)}\n\n${leadTableOf(results)}\n\n${failuresOf(results)}\n\nload ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after\n`,
   );
-  return results.failures.some(({ server }) => server === 'floor' || server === 'mcp-actors')
-    ? 1
-    : 0;
+  const faults = faultsOf(results, { isStrict: options.strict, platform: process.platform });
+  for (const fault of faults) say(`FAILED: ${fault}`);
+  return faults.length > 0 ? 1 : 0;
 }
 
 process.exitCode = await main();

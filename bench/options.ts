@@ -15,6 +15,8 @@ export interface Options {
   readonly rounds: number | undefined;
   /** Writes docs/performance.md, its chart and its data. */
   readonly publish: boolean;
+  /** A peer that fails fails the run. */
+  readonly strict: boolean;
   /** Where the results go as JSON. */
   readonly json: string | undefined;
   /** A folder for CPU profiles of the servers. */
@@ -23,11 +25,12 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
   --quick            rough numbers in under a minute: ours, the floor and two peers
-  --smoke            every path once, for tests
+  --smoke            every path once, for CI
   --servers a,b      ${servers.map(({ name }) => name).join(', ')}
   --measures a,b     ${measures.map(({ name }) => name).join(', ')}
   --rounds n         instead of ${sizes.full.rounds}
   --json FILE        the results as JSON
+  --strict           fails if a peer fails a measure too
   --publish          writes docs/performance.md, docs/performance.svg, docs/performance.json
   --profile FOLDER   a CPU profile of each server's process, and where its time went`;
 
@@ -43,6 +46,7 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: 'string' },
       json: { type: 'string' },
       publish: { type: 'boolean', default: false },
+      strict: { type: 'boolean', default: false },
       profile: { type: 'string' },
     },
   });
@@ -53,6 +57,7 @@ export function readOptions(args: readonly string[]): Options {
     measures: chosen(values.measures, measures, measures),
     rounds: values.rounds === undefined ? undefined : Math.max(1, Number(values.rounds) || 1),
     publish: values.publish,
+    strict: values.strict,
     json: values.json,
     profile: values.profile,
   };

@@ -56,7 +56,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
     settleMs: 50,
     silenceMs: 15_000,
   },
-  /** For the tests: every path once, its numbers meaningless. */
+  /** For CI: every path once, its numbers meaningless. */
   smoke: {
     rounds: 1,
     repeats: 1,
