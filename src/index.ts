@@ -65,8 +65,9 @@ export type {
 export { logLevels } from './server/context/session-log.ts';
 export type { HandlerLog, LogLevel, LogMethod } from './server/context/session-log.ts';
 export type { LoggingOptions } from './server/context/session-contexts.ts';
-export { describeDump } from './server/describe-dump.ts';
-export { explainDump } from './server/explain-dump.ts';
+export { causesOf } from './diagnosis/causes.ts';
+export type { Cause, Question } from './diagnosis/causes.ts';
+export { describeDump, explainDump } from './diagnosis/dump-text.ts';
 export type { SessionDump } from './server/session-dump.ts';
 export type { SessionHandle, SessionState, SessionView } from './server/context/session-view.ts';
 export { defineForm } from './server/forms/form.ts';

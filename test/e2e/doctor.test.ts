@@ -74,6 +74,10 @@ describe('mcp-actors doctor', () => {
         pending: [{ method: 'roots/list', state: 'sent' }],
         queues: { running: { count: 1, max: 64 }, outboundBytes: { count: 0 } },
         why: [expect.stringMatching(cause), expect.stringContaining('workspace_info')],
+        causes: [
+          { kind: 'question', subject: { method: 'roots/list' } },
+          { kind: 'work', subject: { subject: 'workspace_info' } },
+        ],
       });
     }
   });

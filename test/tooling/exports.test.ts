@@ -24,6 +24,7 @@ describe('the public names', () => {
         RuntimeError
         ToolError
         UrlElicitationRequired
+        causesOf
         classify
         createMcpServer
         defaultLimits
@@ -47,6 +48,7 @@ describe('the public names', () => {
         type Annotations
         type AskInput
         type AskOutcome
+        type Cause
         type ClientDescription
         type ClientStreams
         type Clock
@@ -96,6 +98,7 @@ describe('the public names', () => {
         type PromptMessage
         type PromptOutput
         type PromptSpecification
+        type Question
         type ReadResult
         type ReaderEvent
         type ReaderInput

@@ -23,19 +23,20 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: core,
     packages: ['xstate', '@standard-schema/spec', 'ajv', 'uri-template'],
   },
+  diagnosis: { imports: ['protocol', 'server'] },
   opentelemetry: { imports: [...core, 'server'], packages: ['@opentelemetry/api'] },
   // It knows a server by its wire alone.
   check: { imports: ['protocol'], packages: ['xstate'], node: true },
   inspect: {
-    imports: [...core, 'server'],
+    imports: [...core, 'server', 'diagnosis'],
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
   workspace: { imports: [...core, 'server'], packages: ['@vscode/ripgrep'], node: true },
   testing: { imports: [...core, 'server', 'inspect'], packages: ['xstate'] },
-  cli: { imports: [...core, 'server', 'inspect', 'workspace', 'check'], node: true },
+  cli: { imports: [...core, 'server', 'diagnosis', 'inspect', 'workspace', 'check'], node: true },
   'cli.ts': { imports: ['cli'] },
-  'index.ts': { imports: [...core, 'server'] },
+  'index.ts': { imports: [...core, 'server', 'diagnosis'] },
 };
 
 /** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */

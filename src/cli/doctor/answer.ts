@@ -2,8 +2,8 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describeDump } from '../../server/describe-dump.ts';
-import { explainDump } from '../../server/explain-dump.ts';
+import { causesOf } from '../../diagnosis/causes.ts';
+import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../server/session-dump.ts';
 import type { LogSink } from '../log-sink.ts';
 import { isSecretKey, redactText, redacted } from '../../inspect/redaction.ts';
@@ -32,7 +32,7 @@ function answerOf(dumps: readonly SessionDump[]): Answer {
   return {
     pid,
     version,
-    sessions: dumps.map((dump) => ({ ...dump, why: explainDump(dump) })),
+    sessions: dumps.map((dump) => ({ ...dump, why: explainDump(dump), causes: causesOf(dump) })),
     text:
       dumps.length === 0
         ? `${head}No session is open\n`

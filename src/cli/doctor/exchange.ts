@@ -7,6 +7,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
+import type { Cause } from '../../diagnosis/causes.ts';
 import type { SessionDump } from '../../server/session-dump.ts';
 
 /** What a process answers: one JSON text, then the end of the stream. */
@@ -21,6 +22,8 @@ export interface Answer {
 export interface AnsweredSession extends SessionDump {
   /** Why nothing goes on, in plain words. */
   readonly why: readonly string[];
+  /** The same for a program, in the same order. */
+  readonly causes: readonly Cause[];
 }
 
 /**

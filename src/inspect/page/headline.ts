@@ -1,12 +1,12 @@
 /** The first thing one sees: in which state the session is, why it waits, and for whom. */
-import { whyOf } from '../why.ts';
+import { headlineOf } from '../../diagnosis/headline.ts';
 import { byId, setAttribute, setText } from './dom.ts';
 import { duration } from './durations.ts';
 import type { ShownSession } from './model.ts';
 
 /** @param elapsedMs since the dump was made */
 export function showHeadline({ dump, closed }: ShownSession, elapsedMs: number): void {
-  const why = whyOf(dump);
+  const why = headlineOf(dump);
   const sentence = closed === undefined ? why.sentence : `The session is over: ${closed}.`;
   setAttribute(byId('headline'), 'data-mood', why.mood);
   setText(byId('state'), dump.state);

@@ -2,20 +2,22 @@ import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect, gate } from 'mcp-actors/testing';
 import type { PendingDump } from '../../src/server/session-dump.ts';
-import { whyOf } from '../../src/inspect/why.ts';
+import { headlineOf } from '../../src/diagnosis/headline.ts';
 
 describe('why a session does what it does', () => {
   const server = createMcpServer({ name: 'asked', version: '1' });
 
   test('it waits for the handshake', () => {
     const dump = { ...idle, state: 'uninitialized', ageMs: 1200 };
-    expect(whyOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
-    expect(whyOf({ ...idle, state: 'negotiated' }).sentence).toContain('notifications/initialized');
+    expect(headlineOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
+    expect(headlineOf({ ...idle, state: 'negotiated' }).sentence).toContain(
+      'notifications/initialized',
+    );
   });
 
   test('nothing is pending', async () => {
     await using client = await connect(server);
-    const { mood, sentence } = whyOf(client.session.dump());
+    const { mood, sentence } = headlineOf(client.session.dump());
     expect([mood, sentence]).toEqual(['idle', expect.stringContaining('Nothing is pending')]);
   });
 
@@ -32,7 +34,7 @@ describe('why a session does what it does', () => {
     await using client = await connect(createMcpServer({ name: 'a', version: '1', tools: [wait] }));
     const calls = [client.callTool('wait'), client.callTool('wait')];
     await door.arrived(2);
-    expect(whyOf(client.session.dump()).sentence).toBe(
+    expect(headlineOf(client.session.dump()).sentence).toBe(
       'Working on 2 requests; longest on tools/call wait.',
     );
     door.release();
@@ -45,7 +47,7 @@ describe('why a session does what it does', () => {
       { id: 's-2', method: 'elicitation/create', state: 'sent', ageMs: 40, leftMs: 60 },
     ];
     const queues = { ...idle.queues, pending: { count: 2, max: 10 } };
-    expect(whyOf({ ...idle, pending, queues })).toEqual({
+    expect(headlineOf({ ...idle, pending, queues })).toEqual({
       mood: 'waiting',
       sentence:
         'Waiting for the client to answer 2 requests: sampling/createMessage, elicitation/create.',
@@ -56,12 +58,12 @@ describe('why a session does what it does', () => {
 
   test('the client does not read, whatever else is pending', () => {
     const queues = { ...idle.queues, holds: ['output'] };
-    expect(whyOf({ ...idle, queues }).sentence).toContain('does not read');
+    expect(headlineOf({ ...idle, queues }).sentence).toContain('does not read');
   });
 
   test('it ends', () => {
-    expect(whyOf({ ...idle, state: 'draining.flushing' }).mood).toBe('ended');
-    expect(whyOf({ ...idle, state: 'closed' }).sentence).toBe('The session is over.');
+    expect(headlineOf({ ...idle, state: 'draining.flushing' }).mood).toBe('ended');
+    expect(headlineOf({ ...idle, state: 'closed' }).sentence).toBe('The session is over.');
   });
 
   const none = { count: 0, max: 10 };

@@ -1,0 +1,174 @@
+/** A dump as a text for people: why nothing goes on, and all that is in flight. */
+import { Method } from '../protocol/methods.ts';
+import { countInWords, nameInWords, sizeInWords, timeInWords } from '../server/plain-words.ts';
+import type { CallDump, PendingDump, SessionDump } from '../server/session-dump.ts';
+import { causesOf } from './causes.ts';
+import type { Cause, Question } from './causes.ts';
+
+/** Causes of one kind are many only if they are all the same: a client that answers nothing. */
+const maxOfAKind = 20;
+
+/**
+ * Says in plain words what a session waits for and since when: the nearest causes first, one sentence without a full stop each.
+ *
+ * @returns at least one; if nothing is pending, that it waits for the client
+ */
+export function explainDump(dump: SessionDump): readonly string[] {
+  const ofKind = new Map<Cause['kind'], Cause[]>();
+  for (const cause of causesOf(dump)) {
+    const alike = ofKind.get(cause.kind);
+    if (alike) alike.push(cause);
+    else ofKind.set(cause.kind, [cause]);
+  }
+  if (ofKind.size === 0) {
+    return [
+      `Nothing is pending: the session waits for the client, last heard ${timeInWords(dump.quietMs)} ago`,
+    ];
+  }
+  return [...ofKind.values()].flatMap((alike) => {
+    const said = alike.slice(0, maxOfAKind).map((cause) => sentenceOf(cause, dump));
+    const rest = alike.length - said.length;
+    return rest > 0 ? [...said, `… and ${rest} more like these`] : said;
+  });
+}
+
+function sentenceOf(cause: Cause, { queues, roots }: SessionDump): string {
+  switch (cause.kind) {
+    case 'initialize-missing':
+      return `The client has not sent initialize, ${timeInWords(cause.ageMs)} after the start`;
+    case 'initialized-missing':
+      return `The client has not sent notifications/initialized, last heard ${timeInWords(cause.ageMs)} ago; until it has, nothing may be asked of it`;
+    case 'settling':
+    case 'aborting':
+      return `The session is ending: ${countInWords(cause.calls, 'request')} may still end by ${cause.calls === 1 ? 'itself' : 'themselves'}, then it closes`;
+    case 'flushing':
+      return 'The session is ending: it waits for the client to read the rest of the output';
+    case 'closed':
+      return 'The session has ended';
+    case 'output-blocked':
+      return `The client does not read: ${sizeInWords(cause.bytes)} wait for it, and no request is started until it has read them all`;
+    case 'output-queued':
+      return `${sizeInWords(cause.bytes)} wait until the client reads on`;
+    case 'preparation':
+      return `${countInWords(cause.waiting, 'request')} ${cause.waiting === 1 ? 'waits' : 'wait'} while what a handler needs is loaded`;
+    case 'question':
+      return questionInWords(cause);
+    case 'running-full': {
+      const { subject: longest, waiting } = cause;
+      const example = longest
+        ? `; the longest, ${callInWords(longest)}, for ${timeInWords(longest.ageMs)}`
+        : '';
+      const { count, max } = queues.running;
+      return `${count} of ${max} requests run${example}; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a place`;
+    }
+    case 'pending-full':
+      return `${queues.pending.count} of ${queues.pending.max} requests to the client are pending: no more are sent`;
+    case 'tasks-full':
+      return `${queues.tasks.count} of ${queues.tasks.max} tasks run: no more are begun`;
+    case 'task':
+      return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
+    case 'work': {
+      const unsettled = roots.state === 'unasked' || roots.state.startsWith('querying');
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client${unsettled ? ', unless it waits for the roots' : ': its handler is at work'}`;
+    }
+    case 'roots-failed':
+      return `The roots are not known: ${nameInWords(cause.problem)}`;
+  }
+}
+
+function questionInWords({ subject: { method, state }, askedBy, ageMs, leftMs }: Question): string {
+  const name = nameInWords(method);
+  const left = `given up in ${timeInWords(leftMs)}`;
+  if (state === 'held') {
+    const who = askedBy ? capitalized(callInWords(askedBy)) : 'The session';
+    return `${who} has ${name} to ask, held for ${timeInWords(ageMs)} until the client sends notifications/initialized, ${left}`;
+  }
+  const when = `asked ${timeInWords(ageMs)} ago, ${left}`;
+  if (askedBy) {
+    return `${capitalized(callInWords(askedBy))} waits for the client's answer to ${name}, ${when}`;
+  }
+  return `The client has not answered ${name}, ${when}${purposeOf(method)}`;
+}
+
+function purposeOf(method: string): string {
+  if (method === Method.rootsList) return '; what needs the roots waits for it';
+  return method === Method.ping ? '; it is asked whether it is there' : '';
+}
+
+/** The client's request, or the task that has come of it: `tools/call 7 (search)`. */
+function callInWords({ id, method, subject, taskId }: CallDump): string {
+  const name = `${nameInWords(method)} ${nameInWords(id)}`;
+  const call = subject === undefined ? name : `${name} (${nameInWords(subject)})`;
+  return taskId === undefined ? call : `the task ${nameInWords(taskId)}, begun by ${call},`;
+}
+
+/** A method's name stays as it is. */
+function capitalized(text: string): string {
+  return text.startsWith('the ') ? `The ${text.slice(4)}` : text;
+}
+
+/** Longer lists are cut: the JSON form has them whole. */
+const maxRows = 50;
+
+/**
+ * Writes a dump for a person to read: who is there, why nothing goes on, what is in flight both ways, the roots, the tasks, the actors.
+ * What the client chose (names, ids) is made harmless for a terminal.
+ *
+ * @returns several lines, each with a line feed
+ */
+export function describeDump(dump: SessionDump): string {
+  const { id, state, ageMs, quietMs, queues } = dump;
+  const { running, waiting, pending, outboundBytes, tasks } = queues;
+  return [
+    `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client last heard ${timeInWords(quietMs)} ago`,
+    `Client: ${clientInWords(dump)}`,
+    'Why nothing goes on:',
+    ...explainDump(dump).map((cause) => `  - ${cause}`),
+    `Requests of the client: ${running.count} of ${running.max} run, ${waiting.count} of ${waiting.max} wait`,
+    ...rows(dump.calls, callRow),
+    `Requests to the client: ${pending.count} of ${pending.max} pending`,
+    ...rows(dump.pending, pendingRow),
+    `Output: ${sizeInWords(outboundBytes.count)} of ${sizeInWords(outboundBytes.max)} wait to be read`,
+    `Roots: ${rootsInWords(dump)}`,
+    ...rows(dump.roots.list, ({ uri, problem }) =>
+      problem ? `${nameInWords(uri)}: ${nameInWords(problem.message)}` : nameInWords(uri),
+    ),
+    `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept`,
+    ...rows(dump.tasks, ({ taskId, status, createdAt, waiters }) =>
+      [
+        `${nameInWords(taskId)} ${status}, since ${createdAt}`,
+        waiters > 0 ? `, ${waiters} wait for it` : '',
+      ].join(''),
+    ),
+    `Actors: ${dump.actors.map(({ id: name, status, state: at }) => `${name} ${at ?? status}`).join(', ')}`,
+    '',
+  ].join('\n');
+}
+
+function clientInWords({ client }: SessionDump): string {
+  if (!client) return 'not introduced yet';
+  const { name, version, revision, capabilities } = client;
+  const able = Object.keys(capabilities).map(nameInWords).join(', ') || 'nothing';
+  return `${nameInWords(name)} ${nameInWords(version)}, revision ${revision}, declares ${able}`;
+}
+
+function rootsInWords({ roots: { state, status, settled, list } }: SessionDump): string {
+  if (status === undefined) return state;
+  return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list`;
+}
+
+function callRow(call: CallDump): string {
+  const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
+  return `${callInWords(call).replace(/,$/, '')}: ${call.state}, ${timeInWords(call.ageMs)}${questions}`;
+}
+
+function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {
+  const whose = taskId ?? relatedTo;
+  const owner = whose === undefined ? '' : `, for ${nameInWords(whose)}`;
+  return `${id} ${nameInWords(method)}: ${state}, ${timeInWords(ageMs)}, ${timeInWords(leftMs)} left${owner}`;
+}
+
+function rows<T>(list: readonly T[], row: (item: T) => string): string[] {
+  const shown = list.slice(0, maxRows).map((item) => `  ${row(item)}`);
+  return list.length > maxRows ? [...shown, `  … and ${list.length - maxRows} more`] : shown;
+}

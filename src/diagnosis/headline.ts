@@ -1,0 +1,118 @@
+/** A session's state in one sentence, for the top of a page: whom it waits for, or what it works on. */
+import type { SessionDump } from '../server/session-dump.ts';
+import { causesOf } from './causes.ts';
+import type { Cause, Question } from './causes.ts';
+
+export interface Headline {
+  /** `waiting`: for somebody else. `working`: handlers run. `idle`: nothing is to be done. `ended`: it is over, or will be. */
+  readonly mood: 'waiting' | 'working' | 'idle' | 'ended';
+  /** A sentence without figures that grow, such as ages. */
+  readonly sentence: string;
+  /** How long the oldest of what is waited for has lasted, milliseconds. */
+  readonly ageMs?: number;
+  /** Until it is given up, milliseconds. */
+  readonly leftMs?: number;
+}
+
+/** What matters most comes first: the end, then what holds everything up, then the questions, then the work. */
+export function headlineOf(dump: SessionDump): Headline {
+  const causes = causesOf(dump);
+  const first = <K extends Cause['kind']>(...kinds: readonly K[]) =>
+    causes.find((cause): cause is Extract<Cause, { kind: K }> =>
+      kinds.some((kind) => kind === cause.kind),
+    );
+  const end = first('closed', 'settling', 'aborting', 'flushing');
+  if (end) return { mood: 'ended', sentence: endInWords(end) };
+  if (first('output-blocked')) {
+    const sentence = `${capitalizedWho(dump)} does not read: no request is started until it has read what waits for it.`;
+    return { mood: 'waiting', sentence };
+  }
+  const start = first('initialize-missing');
+  if (start) {
+    const sentence = 'Waiting for the client to say who it is: no initialize has come yet.';
+    return { mood: 'waiting', sentence, ageMs: start.ageMs };
+  }
+  if (first('initialized-missing')) {
+    const sentence = 'Waiting for the client to say that it is ready: notifications/initialized.';
+    return { mood: 'waiting', sentence };
+  }
+  const questions = causes.filter((cause) => cause.kind === 'question');
+  return rootsQuestion(questions, dump) ?? question(questions, dump) ?? work(dump) ?? idle(dump);
+}
+
+function endInWords(
+  cause: Extract<Cause, { kind: 'closed' | 'settling' | 'aborting' | 'flushing' }>,
+): string {
+  switch (cause.kind) {
+    case 'closed':
+      return 'The session is over.';
+    case 'settling':
+      return `The session ends: ${amount(cause.calls, 'call')} may still finish.`;
+    case 'aborting':
+      return `The session ends: ${amount(cause.calls, 'call')} are cancelled and clean up.`;
+    case 'flushing':
+      return 'The session ends: what was said last is being written.';
+  }
+}
+
+function rootsQuestion(questions: readonly Question[], dump: SessionDump): Headline | undefined {
+  const query = questions.find(({ subject }) => subject.method === 'roots/list');
+  if (!query) return undefined;
+  const next =
+    dump.roots.state === 'querying.stale'
+      ? ' Its list has changed since it was asked, so it will be asked again.'
+      : '';
+  return waitingFor(query, `Waiting for ${who(dump)} to answer roots/list.${next}`);
+}
+
+function question(questions: readonly Question[], dump: SessionDump): Headline | undefined {
+  const oldest = oldestOf(questions);
+  if (!oldest) return undefined;
+  const { count } = dump.queues.pending;
+  const kinds = [...new Set(questions.map(({ subject }) => subject.method))];
+  const what = count === 1 ? oldest.subject.method : `${count} requests: ${kinds.join(', ')}`;
+  return waitingFor(oldest, `Waiting for ${who(dump)} to answer ${what}.`);
+}
+
+function waitingFor({ ageMs, leftMs }: Question, sentence: string): Headline {
+  return { mood: 'waiting', sentence, ageMs, leftMs };
+}
+
+function work({ calls, queues: { holds, running, waiting } }: SessionDump): Headline | undefined {
+  const oldest = oldestOf(calls.filter(({ state }) => state !== 'waiting')) ?? oldestOf(calls);
+  if (!oldest) return undefined;
+  const { method, subject, ageMs } = oldest;
+  if (holds.includes('preparation')) {
+    return { mood: 'working', sentence: 'A handler gets ready; calls wait for it.', ageMs };
+  }
+  const name = subject === undefined ? method : `${method} ${subject}`;
+  const others = waiting.count > 0 ? `, ${waiting.count} wait for their turn` : '';
+  const sentence =
+    calls.length === 1
+      ? `Working on ${name}.`
+      : `Working on ${amount(running.count, 'request')}${others}; longest on ${name}.`;
+  return { mood: 'working', sentence, ageMs };
+}
+
+function idle(dump: SessionDump): Headline {
+  return { mood: 'idle', sentence: `Nothing is pending. ${capitalizedWho(dump)} may ask.` };
+}
+
+function who({ client }: SessionDump): string {
+  return client ? client.name : 'the client';
+}
+
+function capitalizedWho({ client }: SessionDump): string {
+  return client ? `The client ${client.name}` : 'The client';
+}
+
+function oldestOf<T extends { readonly ageMs: number }>(list: readonly T[]): T | undefined {
+  return list.reduce<T | undefined>(
+    (oldest, each) => (oldest && oldest.ageMs >= each.ageMs ? oldest : each),
+    undefined,
+  );
+}
+
+function amount(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
