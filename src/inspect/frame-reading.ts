@@ -1,5 +1,12 @@
 /** Frames as a person reads them. */
-import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
+import { messageOf } from '../protocol/classify.ts';
+import type {
+  InboundFrame,
+  InboundNotification,
+  InboundRequest,
+  OutboundFrame,
+  RequestId,
+} from '../protocol/frames.ts';
 import type { FrameEvent } from './page-messages.ts';
 import { redact } from './redaction.ts';
 
@@ -23,50 +30,32 @@ const maxTaskId = 200;
 const maxValues = 400;
 
 export function readInbound(frame: InboundFrame): ReadFrame {
+  if (frame.kind === 'batch') return { what: 'batch', message: () => frame.messages };
+  const id = 'id' in frame && frame.id !== undefined ? { id: frame.id } : {};
   switch (frame.kind) {
-    case 'request': {
-      const { id, params } = frame;
-      const method = shortened(frame.method);
-      const taskId = params?.['taskId'];
-      return {
-        what: 'request',
-        method,
-        id,
-        ...(typeof taskId === 'string' && taskId.length <= maxTaskId ? { task: taskId } : {}),
-        message: () => ({ jsonrpc: '2.0', id, method, ...(params ? { params } : {}) }),
-      };
-    }
+    case 'request':
     case 'notification': {
-      const { params } = frame;
       const method = shortened(frame.method);
-      const message = () => ({ jsonrpc: '2.0', method, ...(params ? { params } : {}) });
-      return { what: 'notification', method, message };
+      const message = () => ({ ...messageOf(frame), method });
+      return { what: frame.kind, method, ...id, ...taskOf(frame), message };
     }
     case 'response': {
-      const { id, outcome } = frame;
-      if (outcome.ok) {
-        const { result } = outcome;
-        return { what: 'result', id, message: () => ({ jsonrpc: '2.0', id, result }) };
-      }
+      const { outcome } = frame;
+      const what = outcome.ok ? 'result' : 'error';
       const message = () =>
-        'error' in outcome
-          ? { jsonrpc: '2.0', id, error: outcome.error }
-          : { id, malformed: outcome.malformed };
-      return { what: 'error', id, message };
+        'malformed' in outcome ? { ...id, malformed: outcome.malformed } : messageOf(frame);
+      return { what, ...id, message };
     }
     case 'stray-error':
-      return { what: 'error', message: () => ({ jsonrpc: '2.0', error: frame.error }) };
-    case 'invalid': {
-      const { id, error } = frame;
-      return {
-        what: 'invalid',
-        ...(id === undefined ? {} : { id }),
-        message: () => ({ refusedWith: error }),
-      };
-    }
-    case 'batch':
-      return { what: 'batch', message: () => frame.messages };
+      return { what: 'error', message: () => messageOf(frame) };
+    case 'invalid':
+      return { what: 'invalid', ...id, message: () => ({ refusedWith: frame.error }) };
   }
+}
+
+function taskOf(frame: InboundRequest | InboundNotification): Pick<ReadFrame, 'task'> {
+  const taskId = frame.kind === 'request' ? frame.params?.['taskId'] : undefined;
+  return typeof taskId === 'string' && taskId.length <= maxTaskId ? { task: taskId } : {};
 }
 
 export function readOutbound(frame: OutboundFrame): ReadFrame {

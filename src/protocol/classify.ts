@@ -136,3 +136,28 @@ export function describe(value: unknown): string {
       return `a ${typeof value}`;
   }
 }
+
+/**
+ * The reverse of {@link classify}: the JSON-RPC message that a frame was made of. Its parts are not copied.
+ *
+ * @returns undefined for what was no message, or no answer as MCP has them
+ */
+export function messageOf(frame: SingleFrame): JsonObject | undefined {
+  switch (frame.kind) {
+    case 'request':
+    case 'notification': {
+      const { method, params } = frame;
+      const id = frame.kind === 'request' ? { id: frame.id } : {};
+      return { jsonrpc: '2.0', ...id, method, ...(params ? { params } : {}) };
+    }
+    case 'response': {
+      const { id, outcome } = frame;
+      if (outcome.ok) return { jsonrpc: '2.0', id, result: outcome.result };
+      return 'error' in outcome ? { jsonrpc: '2.0', id, error: outcome.error } : undefined;
+    }
+    case 'stray-error':
+      return { jsonrpc: '2.0', error: frame.error };
+    case 'invalid':
+      return undefined;
+  }
+}

@@ -1,8 +1,7 @@
 /** Messages as they pass between a session and its client, one by one. */
-import { classifyMessage } from '../protocol/classify.ts';
+import { classifyMessage, messageOf } from '../protocol/classify.ts';
 import type {
   InboundFrame,
-  InboundResponse,
   JsonObject,
   OutboundFrame,
   OutboundMessage,
@@ -41,34 +40,18 @@ export function itemsOfOutbound(frame: OutboundFrame, at: number): readonly Traf
 }
 
 function itemOfInbound(frame: SingleFrame, at: number): TrafficItem {
-  const direction = 'in';
-  switch (frame.kind) {
-    case 'request':
-    case 'notification': {
-      const { kind, method, params } = frame;
-      const id = kind === 'request' ? { id: frame.id } : {};
-      const message = { jsonrpc: '2.0', ...id, method, ...(params ? { params } : {}) };
-      return { direction, at, kind, method, ...id, message };
-    }
-    case 'response':
-      return { direction, at, ...itemOfResponse(frame) };
-    case 'stray-error': {
-      const message = { jsonrpc: '2.0', error: frame.error };
-      return { direction, at, kind: 'response', message };
-    }
-    case 'invalid': {
-      const id = frame.id === undefined ? {} : { id: frame.id };
-      return { direction, at, kind: 'invalid', ...id, problem: frame.error.message };
-    }
-  }
+  const id = 'id' in frame && frame.id !== undefined ? { id: frame.id } : {};
+  const common = { direction: 'in', at, ...id } as const;
+  const message = messageOf(frame);
+  if (!message) return { ...common, kind: 'invalid', ...problemOf(frame) };
+  if ('method' in frame) return { ...common, kind: frame.kind, method: frame.method, message };
+  return { ...common, kind: 'response', message };
 }
 
-function itemOfResponse({ id, outcome }: InboundResponse): Omit<TrafficItem, 'direction' | 'at'> {
-  const kind = 'response';
-  if (outcome.ok) return { kind, id, message: { jsonrpc: '2.0', id, result: outcome.result } };
-  if ('error' in outcome)
-    return { kind, id, message: { jsonrpc: '2.0', id, error: outcome.error } };
-  return { kind: 'invalid', id, problem: outcome.malformed };
+function problemOf(frame: SingleFrame): Pick<TrafficItem, 'problem'> {
+  if (frame.kind === 'invalid') return { problem: frame.error.message };
+  if (frame.kind !== 'response' || !('malformed' in frame.outcome)) return {};
+  return { problem: frame.outcome.malformed };
 }
 
 function itemOfOutbound(message: OutboundMessage, at: number): TrafficItem {
