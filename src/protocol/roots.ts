@@ -31,6 +31,8 @@ export interface Root {
   readonly name?: string;
   /** The directory's real path, where the list has been resolved and the entry is usable. */
   readonly path?: string;
+  /** Set with `path`: which directory that was, since another one may take its place. */
+  readonly identity?: string;
   readonly problem?: RootProblem;
 }
 

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, client/roots, "Security Considerations"; protocol notes 33
  */
-import { lstat, readlink, realpath, stat } from 'node:fs/promises';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../protocol/errors.ts';
 import { contains } from './containment.ts';
@@ -12,12 +12,14 @@ import { shown } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
 import type { FsFault } from './fs-fault.ts';
+import { assertRootAvailable } from './root-directory.ts';
+import type { RootDirectory } from './root-directory.ts';
 
 export interface Boundary {
-  /** Real paths of directories; a path inside any of them is inside. */
-  readonly directories: readonly string[];
+  /** A path inside any of them is inside. */
+  readonly directories: readonly RootDirectory[];
   /** The directory that relative paths are relative to; one of `directories`. */
-  readonly base: string;
+  readonly base: RootDirectory;
 }
 
 export interface InsidePath {
@@ -34,13 +36,14 @@ const maxPathBytes = process.platform === 'win32' ? 32_767 : 4096;
 /**
  * Resolves what a tool was given (a relative path, an absolute one, or a `file:` URI) to a real path inside the boundary.
  *
- * @throws {ToolError} OUTSIDE_ROOTS, naming the path and the roots; INVALID_PATH; ROOT_UNAVAILABLE where the base has disappeared;
+ * @throws {ToolError} OUTSIDE_ROOTS, naming the path and the roots; INVALID_PATH; ROOT_UNAVAILABLE where the base or the root of the path
+ *   is not what it was;
  *   INACCESSIBLE for a loop of links or a directory that may not be read. Nothing else, whatever the input.
  */
 export async function resolveInside(boundary: Boundary, given: string): Promise<InsidePath> {
   await assertRootAvailable(boundary.base);
-  const found = await follow(resolve(boundary.base, readGiven(given)), maxLinks);
-  if (!isInside(boundary, found.path)) throw outside(boundary, given);
+  const found = await follow(resolve(boundary.base.path, readGiven(given)), maxLinks);
+  await assertInside(boundary, found.path, given);
   if (found.fault !== undefined) {
     const { code, phrase } = found.fault;
     throw new ToolError(`${shown(given)} ${phrase}`, {
@@ -50,40 +53,36 @@ export async function resolveInside(boundary: Boundary, given: string): Promise<
   return { path: found.path, exists: found.exists };
 }
 
-/** True where a real path lies in one of the boundary's directories. */
-export function isInside(boundary: Boundary, path: string): boolean {
-  return boundary.directories.some((directory) => contains(directory, path));
+/**
+ * Checks that a real path lies in one of the boundary's directories, and that this one is still what it was.
+ *
+ * @throws {ToolError} OUTSIDE_ROOTS, ROOT_UNAVAILABLE
+ */
+export async function assertInside(
+  boundary: Boundary,
+  path: string | undefined,
+  given: string,
+): Promise<void> {
+  const { directories } = boundary;
+  const root =
+    path === undefined
+      ? undefined
+      : directories.find((directory) => contains(directory.path, path));
+  if (root === undefined) throw outside(boundary, given);
+  await assertRootAvailable(root);
 }
 
 /** The error for a path outside; it does not tell whether the path exists. */
-export function outside(boundary: Boundary, given: string): ToolError {
-  const roots = boundary.directories.slice(0, 20).join(', ');
+function outside(boundary: Boundary, given: string): ToolError {
+  const roots = boundary.directories
+    .slice(0, 20)
+    .map(({ path }) => path)
+    .join(', ');
   const more =
     boundary.directories.length > 20 ? `, and ${boundary.directories.length - 20} more` : '';
   return new ToolError(
     `${shown(given)} is outside the roots boundary. The roots are: ${roots}${more}. Use a path inside one of them.`,
     { code: 'OUTSIDE_ROOTS' },
-  );
-}
-
-/**
- * Notices a root that has disappeared, or is no directory any more, when it is used.
- *
- * @throws {ToolError} ROOT_UNAVAILABLE
- */
-export async function assertRootAvailable(directory: string): Promise<void> {
-  try {
-    if ((await stat(directory)).isDirectory()) return;
-  } catch (error) {
-    throw rootUnavailable(directory, fsFault(error).phrase, error);
-  }
-  throw rootUnavailable(directory, 'is no directory any more');
-}
-
-function rootUnavailable(directory: string, phrase: string, cause?: unknown): ToolError {
-  return new ToolError(
-    `The root ${shown(directory)} ${phrase}. Restore it or open another project, then try again.`,
-    { code: 'ROOT_UNAVAILABLE', cause },
   );
 }
 

@@ -1,11 +1,12 @@
 /** Whether a path is a directory that can be worked in, asked with a deadline. */
 import { constants } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { fsFault } from './fs-fault.ts';
 
 export type DirectoryCheck =
-  /** `path` is the directory's real path. */
-  | { readonly ok: true; readonly path: string }
+  /** `path` is the directory's real path; `identity` is its device and inode, which stay the same while it exists. */
+  | { readonly ok: true; readonly path: string; readonly identity: string }
   | {
       readonly ok: false;
       readonly code: 'NOT_FOUND' | 'NOT_A_DIRECTORY' | 'INACCESSIBLE' | 'TIMED_OUT';
@@ -13,10 +14,12 @@ export type DirectoryCheck =
       readonly message: string;
     };
 
-/** What a check asks of the world: gives the real path of a directory, throws the system's error. */
+/** What a check asks of the world: gives the real path of a directory and what it is, throws the system's error. */
 export type DirectoryProbe = (
   path: string,
-) => Promise<{ readonly directory: string } | { readonly notADirectory: string }>;
+) => Promise<
+  { readonly directory: string; readonly identity: string } | { readonly notADirectory: string }
+>;
 
 export interface DirectoryCheckOptions {
   /** How long the file system may take, milliseconds; a dead network mount never answers. */
@@ -29,10 +32,16 @@ const directoryTimeoutMs = 2000;
 
 const probeDisk: DirectoryProbe = async (path) => {
   const real = await realpath(path);
-  if (!(await stat(real)).isDirectory()) return { notADirectory: real };
+  const stats = await stat(real, { bigint: true });
+  if (!stats.isDirectory()) return { notADirectory: real };
   await access(real, constants.R_OK | constants.X_OK);
-  return { directory: real };
+  return { directory: real, identity: identityOf(stats) };
 };
+
+/** Tells two files or directories apart that have had the same path. */
+export function identityOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
 
 /** Checks one directory. Never rejects. */
 export async function checkDirectory(
@@ -55,7 +64,9 @@ export async function checkDirectory(
 async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryCheck> {
   try {
     const found = await probe(path);
-    if ('directory' in found) return { ok: true, path: found.directory };
+    if ('directory' in found) {
+      return { ok: true, path: found.directory, identity: found.identity };
+    }
     return notADirectory(`${shown(path)} is not a directory`);
   } catch (error) {
     const { code, phrase } = fsFault(error);

@@ -1,13 +1,14 @@
 /** Opening a file inside the roots boundary, checked again once it is open. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { open, readlink, realpath, stat } from 'node:fs/promises';
+import { open, realpath, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../protocol/errors.ts';
-import { isInside, outside, resolveInside } from './boundary.ts';
+import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
 import { shown } from './directory-check.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
+import { placeOfDescriptor } from './root-directory.ts';
 
 /** An open regular file; whoever opened it closes `handle`. */
 export interface InsideFile {
@@ -51,7 +52,7 @@ export async function openChecked(
   try {
     const stats = await handle.stat();
     const place = await placeOf(handle, stats, path, options.placedBy ?? defaultPlacing);
-    if (place === undefined || !isInside(boundary, place)) throw outside(boundary, given);
+    await assertInside(boundary, place, given);
     if (stats.isDirectory())
       throw notAFile(given, 'is a directory; list its files with find_files');
     if (!stats.isFile()) throw notAFile(given, 'is no regular file (a device, a pipe or a socket)');
@@ -81,14 +82,8 @@ async function placeOf(
   path: string,
   placedBy: 'descriptor' | 'identity',
 ): Promise<string | undefined> {
-  if (placedBy === 'descriptor') {
-    try {
-      return await readlink(`/proc/self/fd/${handle.fd}`);
-    } catch (error) {
-      if (systemCode(error) === undefined) throw error;
-      // No /proc here: the other way.
-    }
-  }
+  const place = placedBy === 'descriptor' ? await placeOfDescriptor(handle) : undefined;
+  if (place !== undefined) return place;
   const real = await realpath(path);
   const now = await stat(real);
   return now.ino === stats.ino && now.dev === stats.dev ? real : undefined;

@@ -32,7 +32,7 @@ const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 /** Reads a project's facts. A broken file is reported in its place; nothing about a file's content makes it reject. */
 export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts> {
   const [git, read] = await Promise.all([
-    readGitHead(boundary.base),
+    readGitHead(boundary.base.path),
     Promise.all(scriptFiles.map((kind) => readScripts(boundary, kind))),
   ]);
   const byFile = new Map<string, ScriptSource>();

@@ -9,6 +9,7 @@ import type { Root, RootProblem } from '../protocol/roots.ts';
 import { contains } from './containment.ts';
 import type { DirectoryCheck } from './directory-check.ts';
 import { shown } from './directory-check.ts';
+import type { RootDirectory } from './root-directory.ts';
 import { whyNoRoots } from './roots-reasons.ts';
 
 /** Where a project may come from; see {@link projectSources} for the order. */
@@ -38,9 +39,7 @@ export interface SourceReadings {
 }
 
 /** A directory that tools may work in. */
-export interface UsableRoot {
-  /** A real path. */
-  readonly path: string;
+export interface UsableRoot extends RootDirectory {
   readonly uri: string;
   readonly name: string;
   readonly source: ProjectSource;
@@ -82,13 +81,12 @@ export interface ProjectChoice {
 export function chooseProject(readings: SourceReadings): ProjectChoice {
   const { directories, followRoots, report } = readings;
   const given = directories.flatMap(toArgumentRoot);
+  const ceiling = directories.length === 0 || followRoots ? undefined : given;
   const roots =
-    directories.length === 0 || followRoots
-      ? report.roots
-      : report.roots.map((root) => underCeiling(root, given));
+    ceiling === undefined ? report.roots : report.roots.map((root) => underCeiling(root, ceiling));
   const offers: Record<ProjectSource, Offer> = {
     argument: offerArgument(readings, given),
-    roots: offerRoots(roots, report),
+    roots: offerRoots(roots, report, ceiling),
     env: offerFallback('env', readings.env, readings),
     cwd: offerFallback('cwd', readings.cwd, readings),
   };
@@ -117,25 +115,32 @@ interface Offer {
   readonly reason?: string;
 }
 
-function toUsable(path: string, source: ProjectSource, root?: Root): UsableRoot {
+function toUsable(directory: RootDirectory, source: ProjectSource, root?: Root): UsableRoot {
+  const { path, identity, within } = directory;
   return {
     path,
+    identity,
     uri: root?.uri ?? pathToFileURL(path).href,
     name: root?.name || basename(path) || path,
     source,
+    ...(within === undefined ? {} : { within }),
   };
 }
 
 function toArgumentRoot({ check }: DirectoryReading): UsableRoot[] {
-  return check.ok ? [toUsable(check.path, 'argument')] : [];
+  return check.ok ? [toUsable(check, 'argument')] : [];
 }
 
 function underCeiling(root: Root, given: readonly UsableRoot[]): JudgedRoot {
   const { path, ...rest } = root;
-  if (path === undefined || given.some((directory) => contains(directory.path, path))) return root;
+  if (path === undefined || ceilingOf(path, given) !== undefined) return root;
   const within = given.map((directory) => directory.path).join(', ') || 'none that can be used';
   const message = `${shown(path)} is outside the directories given on the command line: ${within}`;
   return { ...rest, problem: { code: 'OUTSIDE_DIRECTORIES', message } };
+}
+
+function ceilingOf(path: string, given: readonly UsableRoot[]): UsableRoot | undefined {
+  return given.find((directory) => contains(directory.path, path));
 }
 
 function offerArgument({ directories }: SourceReadings, given: readonly UsableRoot[]): Offer {
@@ -148,17 +153,18 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
   return { usable: [], reason };
 }
 
-function offerRoots(roots: readonly JudgedRoot[], report: RootsReport): Offer {
-  const usable = roots.flatMap((root) =>
-    root.path === undefined || root.problem !== undefined
-      ? []
-      : [
-          toUsable(root.path, 'roots', {
-            uri: root.uri,
-            ...(root.name ? { name: root.name } : {}),
-          }),
-        ],
-  );
+function offerRoots(
+  roots: readonly JudgedRoot[],
+  report: RootsReport,
+  ceiling: readonly UsableRoot[] = [],
+): Offer {
+  const usable = roots.flatMap((root) => {
+    const { uri, name, path, identity, problem } = root;
+    if (path === undefined || identity === undefined || problem !== undefined) return [];
+    const within = ceilingOf(path, ceiling);
+    const directory = { path, identity, ...(within === undefined ? {} : { within }) };
+    return [toUsable(directory, 'roots', { uri, ...(name ? { name } : {}) })];
+  });
   return usable.length > 0 ? { usable } : { usable, reason: whyNoRoots(roots, report) };
 }
 
@@ -177,7 +183,7 @@ function offerFallback(
       : check.path === home
         ? 'the home directory'
         : undefined;
-  if (tooWide === undefined) return { usable: [toUsable(check.path, source)] };
+  if (tooWide === undefined) return { usable: [toUsable(check, source)] };
   const reason = `${unused}: ${shown(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
   return { usable: [], reason };
 }

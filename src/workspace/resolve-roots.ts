@@ -66,7 +66,9 @@ async function resolveRoot(root: Root, options: ResolveRootsOptions): Promise<Ro
   const reading = readFileUri(root.uri, options);
   if (!reading.ok) return unusable(root, reading.code, reading.message);
   const check = await checkDirectory(reading.path, options);
-  return check.ok ? { ...root, path: check.path } : unusable(root, check.code, check.message);
+  return check.ok
+    ? { ...root, path: check.path, identity: check.identity }
+    : unusable(root, check.code, check.message);
 }
 
 function withoutDuplicates(roots: readonly Root[]): Root[] {

@@ -4,11 +4,14 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { ToolError } from '../protocol/errors.ts';
 import { systemCode } from './fs-fault.ts';
+import { openRoot } from './root-directory.ts';
+import type { RootDirectory } from './root-directory.ts';
 
 export interface RipgrepRun {
   /** Options and the paths to search; see {@link ripgrepArguments}. */
   readonly args: readonly string[];
-  readonly cwd: string;
+  /** The directory that it runs in: paths in `args` and in what it gives are relative to it. */
+  readonly root: RootDirectory;
   /** Kills the process; the iteration then throws the signal's reason. */
   readonly signal: AbortSignal;
   /** What ends a record: `\n` for `--json`, NUL for `--files --null`. */
@@ -45,13 +48,12 @@ export const ripgrepArguments: readonly string[] = [
  * are taken. The child has no stdin and never our stdout.
  *
  * @throws {ToolError} SEARCH_FAILED with ripgrep's own words where it could not begin (a broken pattern, for one), SEARCH_UNAVAILABLE
- *   where there is no binary for this platform; the signal's reason
+ *   where there is no binary for this platform, ROOT_UNAVAILABLE; the signal's reason
  */
 export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, void, void> {
   const { signal } = run;
   signal.throwIfAborted();
-  const child = await start(await binaryPath(), run);
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const { child, ended } = await start(await binaryPath(), run);
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const stderr = keepTail(child);
@@ -97,7 +99,30 @@ async function binaryPath(): Promise<string> {
 
 type RipgrepProcess = ChildProcessByStdio<null, Readable, Readable>;
 
-async function start(binary: string, { args, cwd }: RipgrepRun): Promise<RipgrepProcess> {
+interface Started {
+  readonly child: RipgrepProcess;
+  /** Its exit code, once it has gone and its output has been read; null if it was killed. */
+  readonly ended: Promise<number | null>;
+}
+
+async function start(binary: string, { args, root }: RipgrepRun): Promise<Started> {
+  const { cwd, confirm, close } = await openRoot(root);
+  try {
+    const started = await launch(binary, args, cwd);
+    try {
+      await confirm();
+    } catch (error) {
+      started.child.kill('SIGKILL');
+      await started.ended;
+      throw error;
+    }
+    return started;
+  } finally {
+    await close();
+  }
+}
+
+async function launch(binary: string, args: readonly string[], cwd: string): Promise<Started> {
   try {
     // Loaded with the first search, as its binary is.
     const { spawn } = await import('node:child_process');
@@ -106,15 +131,14 @@ async function start(binary: string, { args, cwd }: RipgrepRun): Promise<Ripgrep
       stdio: ['ignore', 'pipe', 'pipe'],
       windowsHide: true,
     });
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     // Only then are its streams sure to be there.
     await once(child, 'spawn');
-    return child;
+    return { child, ended };
   } catch (error) {
     const why = systemCode(error) ?? String(error);
-    throw new ToolError(`ripgrep could not be started in ${cwd} (${why})`, {
-      code: 'SEARCH_FAILED',
-      cause: error,
-    });
+    const message = `ripgrep could not be started (${why})`;
+    throw new ToolError(message, { code: 'SEARCH_FAILED', cause: error });
   }
 }
 

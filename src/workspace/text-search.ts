@@ -2,6 +2,7 @@
 import { comparePaths } from './path-order.ts';
 import type { PathMatcher } from './glob.ts';
 import { ripgrep } from './ripgrep.ts';
+import type { RootDirectory } from './root-directory.ts';
 import { readSearchRecord } from './search-record.ts';
 import type { SearchLine } from './search-record.ts';
 
@@ -28,7 +29,7 @@ export interface TextSearch {
 
 export interface TextSearchRun {
   readonly args: readonly string[];
-  readonly cwd: string;
+  readonly root: RootDirectory;
   readonly accepts: PathMatcher;
   /** Matching lines. */
   readonly limit: number;

@@ -2,12 +2,12 @@
 import type { RootsReport } from '../machines/roots.machine.ts';
 import { ToolError } from '../protocol/errors.ts';
 import type { HandlerContext } from '../server/handler-context.ts';
-import { assertRootAvailable } from './boundary.ts';
 import type { GitHead } from './git-head.ts';
 import { readProjectFacts } from './project-facts.ts';
 import type { ProjectFacts } from './project-facts.ts';
 import { whyChosen, whyNoProject } from './project-notes.ts';
-import type { JudgedRoot, ProjectChoice } from './project.ts';
+import type { JudgedRoot, ProjectChoice, UsableRoot } from './project.ts';
+import { assertRootAvailable } from './root-directory.ts';
 import type { Workspace } from './workspace.ts';
 
 /** A list of ten thousand roots is counted in full and listed so far. */
@@ -105,7 +105,7 @@ export async function gatherFacts(workspace: Workspace, context: HandlerContext)
   const [project] = choice.usable;
   const { facts, warnings } = await readFacts(choice);
   return {
-    ...(project === undefined ? {} : { project }),
+    ...(project === undefined ? {} : { project: projectFacts(project) }),
     why: project === undefined ? whyNoProject(choice) : whyChosen(choice),
     skipped: choice.skipped,
     roots: rootsFacts(choice.roots, report),
@@ -125,13 +125,17 @@ async function readFacts(
   const [project] = choice.usable;
   if (project === undefined) return { facts: { scripts: [] }, warnings: [] };
   try {
-    await assertRootAvailable(project.path);
+    await assertRootAvailable(project);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { facts: { scripts: [] }, warnings: [error.message] };
   }
-  const boundary = { directories: choice.usable.map(({ path }) => path), base: project.path };
+  const boundary = { directories: choice.usable, base: project };
   return { facts: await readProjectFacts(boundary), warnings: [] };
+}
+
+function projectFacts({ path, name, uri, source: from }: UsableRoot) {
+  return { path, name, uri, source: from };
 }
 
 function rootsFacts(roots: readonly JudgedRoot[], report: RootsReport) {
@@ -142,7 +146,9 @@ function rootsFacts(roots: readonly JudgedRoot[], report: RootsReport) {
     ...(problem === undefined ? {} : { problem }),
     declared: roots.length,
     usable: roots.filter(isUsable).length,
-    entries: roots.slice(0, maxListed).map((root) => ({ ...root, usable: isUsable(root) })),
+    entries: roots
+      .slice(0, maxListed)
+      .map(({ identity: _, ...root }) => ({ ...root, usable: isUsable(root) })),
   };
 }
 

@@ -3,13 +3,13 @@ import { isAbsolute } from 'node:path';
 import type { RootsReport } from '../machines/roots.machine.ts';
 import { ToolError } from '../protocol/errors.ts';
 import type { HandlerContext } from '../server/handler-context.ts';
-import { assertRootAvailable } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
 import { contains } from './containment.ts';
 import { checkDirectory, shown } from './directory-check.ts';
 import { chooseProject } from './project.ts';
 import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, whyNoProject } from './project-notes.ts';
+import { assertRootAvailable } from './root-directory.ts';
 import { selectRoot } from './root-selection.ts';
 
 export interface WorkspaceSources {
@@ -65,9 +65,12 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   const running = new Set<{ readonly root: UsableRoot; readonly controller: AbortController }>();
   let newest: RootsReport | undefined;
   let chdirProblem: string | undefined;
+  const readDirectory = directoryReader();
+  // What the paths of the command line, the environment and the process mean is settled now, not at the first call.
+  void readSources(sources, readDirectory);
 
   const choiceFor = async (report: RootsReport): Promise<ProjectChoice> => {
-    const choice = chooseProject(await readSources(sources, report));
+    const choice = chooseProject({ ...(await readSources(sources, readDirectory)), report });
     if (chdirProblem === undefined) return choice;
     return { ...choice, warnings: [...choice.warnings, chdirProblem] };
   };
@@ -82,7 +85,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     }
     const [project] = usable;
     if (sources.chdir === undefined || project === undefined) return;
-    chdirProblem = tryChdir(sources.chdir, project.path);
+    chdirProblem = await tryChdir(sources.chdir, project);
   };
 
   const workspace: Workspace = {
@@ -96,10 +99,10 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       const [first, ...others] = choice.usable;
       if (first === undefined) throw new ToolError(whyNoProject(choice), { code: 'NO_PROJECT' });
       const root = await selectRoot([first, ...others], asked);
-      await assertRootAvailable(root.path);
+      await assertRootAvailable(root);
       return {
         root,
-        boundary: { directories: choice.usable.map(({ path }) => path), base: root.path },
+        boundary: { directories: choice.usable, base: root },
         note: fallbackNote(choice),
         generation: report.generation,
       };
@@ -129,7 +132,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   return workspace;
 }
 
-async function readSources(sources: WorkspaceSources, report: RootsReport) {
+async function readSources(sources: WorkspaceSources, readDirectory: DirectoryReader) {
   const { directories = [], followRoots = false, environment, cwd, home } = sources;
   const variable = environment?.MCP_PROJECT_PATH ?? '';
   const [given, env, cwdReading, homeCheck] = await Promise.all([
@@ -141,24 +144,45 @@ async function readSources(sources: WorkspaceSources, report: RootsReport) {
   return {
     directories: given,
     followRoots,
-    report,
     ...(env === undefined ? {} : { env }),
     cwd: cwdReading,
     home: homeCheck.ok ? homeCheck.path : home,
   };
 }
 
-async function readDirectory(given: string, what: string): Promise<DirectoryReading> {
-  if (isAbsolute(given)) return { given, check: await checkDirectory(given) };
-  const message = `${what} must be an absolute path, this is ${shown(given)}`;
-  return { given, check: { ok: false, code: 'INACCESSIBLE', message } };
+type DirectoryReader = (given: string, what: string) => Promise<DirectoryReading>;
+
+/**
+ * Reads directories that the user has named. One that could be used once stays what it was then: a path that leads elsewhere later
+ * does not move the boundary.
+ */
+function directoryReader(): DirectoryReader {
+  const settled = new Map<string, DirectoryReading>();
+  return async (given, what) => {
+    if (!isAbsolute(given)) {
+      const message = `${what} must be an absolute path, this is ${shown(given)}`;
+      return { given, check: { ok: false, code: 'INACCESSIBLE', message } };
+    }
+    const known = settled.get(given);
+    if (known !== undefined) return known;
+    const reading = { given, check: await checkDirectory(given) };
+    // Two calls may have read at once: the first answer counts.
+    const first = settled.get(given) ?? reading;
+    if (first.check.ok) settled.set(given, first);
+    return first;
+  };
 }
 
-function tryChdir(chdir: (directory: string) => void, directory: string): string | undefined {
+async function tryChdir(
+  chdir: (directory: string) => void,
+  project: UsableRoot,
+): Promise<string | undefined> {
   try {
-    chdir(directory);
+    await assertRootAvailable(project);
+    chdir(project.path);
     return undefined;
   } catch (error) {
-    return `The process could not change to ${shown(directory)}: ${String(error)}`;
+    const why = error instanceof ToolError ? error.message : String(error);
+    return `The process could not change to ${shown(project.path)}: ${why}`;
   }
 }

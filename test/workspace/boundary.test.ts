@@ -9,6 +9,7 @@ import { resolveInside } from '../../src/workspace/boundary.ts';
 import { openChecked, openInside } from '../../src/workspace/open-inside.ts';
 import { toolError } from './fake-context.ts';
 import { makeNamedPipe } from './named-pipe.ts';
+import { boundaryAt, rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
@@ -20,7 +21,7 @@ async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
     ...files,
   });
   const base = join(directory, 'root');
-  return { directory, base, boundary: { directories: [base], base } };
+  return { directory, base, boundary: boundaryAt(base) };
 }
 
 describe('resolving', () => {
@@ -35,7 +36,8 @@ describe('resolving', () => {
 
   test('a path in any of the roots is inside', async () => {
     const { directory, base } = await boundaryOf();
-    const boundary = { directories: [base, join(directory, 'rootless')], base };
+    const roots = [base, join(directory, 'rootless')].map(rootDirectory);
+    const boundary = { directories: roots, base: rootDirectory(base) };
     const path = join(directory, 'rootless/file.txt');
     expect(await resolveInside(boundary, path)).toEqual({ path, exists: true });
   });

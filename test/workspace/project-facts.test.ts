@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readGitHead } from '../../src/workspace/git-head.ts';
 import { readProjectFacts } from '../../src/workspace/project-facts.ts';
 import { makeNamedPipe } from './named-pipe.ts';
+import { boundaryAt } from './root-at.ts';
 import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 import type { Files } from './temporary-directory.ts';
 
@@ -73,7 +74,7 @@ describe('git', () => {
 
 async function scriptsOf(files: Files) {
   const base = await temporaryDirectory(files);
-  return (await readProjectFacts({ directories: [base], base })).scripts;
+  return (await readProjectFacts(boundaryAt(base))).scripts;
 }
 
 async function namesIn(file: string, content: string): Promise<readonly string[]> {
@@ -203,7 +204,7 @@ clean:
     const elsewhere = await temporaryDirectory({ 'package.json': '{"scripts":{"secret":"x"}}' });
     const base = await temporaryDirectory();
     await symlink(join(elsewhere, 'package.json'), join(base, 'package.json'));
-    const { scripts } = await readProjectFacts({ directories: [base], base });
+    const { scripts } = await readProjectFacts(boundaryAt(base));
     expect(scripts).toEqual([
       {
         file: 'package.json',
@@ -217,6 +218,6 @@ clean:
   test('a directory without any declares nothing', async () => {
     const base = await temporaryDirectory();
     await writeFiles(base, { 'package.json': '{"name":"x"}' });
-    expect((await readProjectFacts({ directories: [base], base })).scripts).toEqual([]);
+    expect((await readProjectFacts(boundaryAt(base))).scripts).toEqual([]);
   });
 });

@@ -10,12 +10,15 @@ import type {
 import { fallbackNote, whyChosen, whyNoProject } from '../../src/workspace/project-notes.ts';
 import { reportOf, undeclared } from './fake-context.ts';
 
-const good = (path: string): DirectoryReading => ({ given: path, check: { ok: true, path } });
+const good = (path: string): DirectoryReading => ({
+  given: path,
+  check: { ok: true, path, identity: path },
+});
 const missing = (given: string): DirectoryReading => ({
   given,
   check: { ok: false, code: 'NOT_FOUND', message: `"${given}" does not exist` },
 });
-const rootAt = (path: string) => ({ uri: `file://${path}`, path });
+const rootAt = (path: string) => ({ uri: `file://${path}`, path, identity: path });
 const unusableRoot = {
   uri: 'file:///gone',
   problem: { code: 'NOT_FOUND', message: '"/gone" does not exist' },

@@ -6,6 +6,7 @@ import { readRootsResult } from '../../src/protocol/roots.ts';
 import type { Root } from '../../src/protocol/roots.ts';
 import { rootsResolver } from '../../src/workspace/resolve-roots.ts';
 import type { DirectoryProbe } from '../../src/workspace/directory-check.ts';
+import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const never = new AbortController().signal;
@@ -21,7 +22,7 @@ describe('on a real disk', () => {
     await symlink(join(directory, 'real'), join(directory, 'link'));
     const root = { uri: uriOf(join(directory, 'link')), name: 'Mine' };
     expect(await rootsResolver()([root], never)).toEqual([
-      { ...root, path: join(directory, 'real') },
+      { ...root, ...rootDirectory(join(directory, 'real')) },
     ]);
   });
 
@@ -77,7 +78,7 @@ describe('on a real disk', () => {
     const resolved = await rootsResolver({ totalTimeoutMs: 60_000 })(roots, never);
     expect(resolved.map(({ uri }) => uri)).toEqual(roots.map(({ uri }) => uri));
     expect(resolved.filter(({ path }) => path !== undefined)).toEqual([
-      { uri: uriOf(join(directory, 'a')), path: join(directory, 'a') },
+      { uri: uriOf(join(directory, 'a')), ...rootDirectory(join(directory, 'a')) },
     ]);
   });
 });
@@ -88,7 +89,9 @@ describe('on a disk that does not answer', () => {
   const hangsAt =
     (dead: string): DirectoryProbe =>
     async (path) =>
-      path.startsWith(dead) ? await new Promise(() => undefined) : { directory: path };
+      path.startsWith(dead)
+        ? await new Promise(() => undefined)
+        : { directory: path, identity: path };
 
   test('a dead mount times out and the others are usable', async () => {
     vi.useFakeTimers();
@@ -97,7 +100,7 @@ describe('on a disk that does not answer', () => {
     await vi.advanceTimersByTimeAsync(2000);
     expect(await pending).toEqual([
       expect.objectContaining({ problem: expect.objectContaining({ code: 'TIMED_OUT' }) }),
-      { uri: 'file:///alive', path: '/alive' },
+      { uri: 'file:///alive', path: '/alive', identity: '/alive' },
     ]);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -111,7 +114,7 @@ describe('on a disk that does not answer', () => {
       most = Math.max(most, running);
       await new Promise((resolve) => setTimeout(resolve, 10));
       running -= 1;
-      return { directory: path };
+      return { directory: path, identity: path };
     };
     const roots = Array.from({ length: 100 }, (_, index) => rootAt(`/r${index}`));
     const pending = rootsResolver({ probe, windows: false })(roots, never);

@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
 import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/ripgrep.ts';
 import { toolError } from './fake-context.ts';
+import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const never = new AbortController().signal;
 
 function searching(cwd: string, pattern: string, rest: Partial<RipgrepRun> = {}): RipgrepRun {
   const args = [...ripgrepArguments, '--json', `--regexp=${pattern}`, '--', './'];
-  return { args, cwd, signal: never, separator: '\n', ...rest };
+  return { args, root: rootDirectory(cwd), signal: never, separator: '\n', ...rest };
 }
 
 async function all(
@@ -99,7 +100,7 @@ describe('failures', () => {
   });
 
   test('a directory that is gone and an argument that is too long are ToolErrors', async () => {
-    expect((await toolError(all(searching('/nowhere/at/all', 'x')))).code).toBe('SEARCH_FAILED');
+    expect((await toolError(all(searching('/nowhere/at/all', 'x')))).code).toBe('ROOT_UNAVAILABLE');
     const long = searching(await temporaryDirectory(), 'x'.repeat(300_000));
     expect((await toolError(all(long))).code).toBe('SEARCH_FAILED');
   });

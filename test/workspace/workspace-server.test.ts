@@ -4,13 +4,13 @@ import { pathToFileURL } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import type { RootsReport } from '../../src/machines/roots.machine.ts';
-import type { Root } from '../../src/protocol/roots.ts';
 import type { Tool } from '../../src/server/tool.ts';
 import type { WorkspaceFacts } from '../../src/workspace/workspace-facts.ts';
 import { workspaceRootsUri, workspaceServer } from '../../src/workspace/workspace-server.ts';
 import type { WorkspaceOptions } from '../../src/workspace/workspace-server.ts';
 import { createWorkspace } from '../../src/workspace/workspace.ts';
 import { callTool, fakeContext, reportOf, toolError, undeclared } from './fake-context.ts';
+import { rootAt } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 function serverOf(options: Partial<WorkspaceOptions> = {}) {
@@ -27,12 +27,6 @@ async function infoOf(options: Partial<WorkspaceOptions>, report: RootsReport = 
   const tool = toolOf(serverOf(options), 'workspace_info');
   return await callTool<WorkspaceFacts>(tool, {}, fakeContext(report));
 }
-
-const rootAt = (path: string, name?: string): Root => ({
-  uri: pathToFileURL(path).href,
-  path,
-  ...(name === undefined ? {} : { name }),
-});
 
 describe('workspace_info', () => {
   test('tells the project, why, each root, the branch and the scripts', async () => {
@@ -59,7 +53,7 @@ describe('workspace_info', () => {
         usable: 1,
         entries: [
           { uri: 'file:///gone', problem, usable: false },
-          { ...rootAt(path, 'Mine'), usable: true },
+          { uri: pathToFileURL(path).href, name: 'Mine', path, usable: true },
         ],
       },
       directories: [path],

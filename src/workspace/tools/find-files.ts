@@ -87,7 +87,7 @@ export function findFilesTool(workspace: Workspace): Tool {
             '--',
             './',
           ],
-          cwd: entered.root.path,
+          root: entered.root,
           signal,
           separator: '\0',
           onEnd: (end: { readonly problems: readonly string[] }) => ({ problems } = end),

@@ -145,7 +145,7 @@ export function searchTextTool(workspace: Workspace): Tool {
             '--',
             './',
           ],
-          cwd: entered.root.path,
+          root: entered.root,
           accepts: selection.accepts,
           limit: clamp(args.limit ?? defaultLimit, 1, maxLimit),
           signal,

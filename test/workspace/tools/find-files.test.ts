@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { findFilesTool } from '../../../src/workspace/tools/find-files.ts';
 import { createWorkspace } from '../../../src/workspace/workspace.ts';
 import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
+import { rootAt } from '../root-at.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import type { Files } from '../temporary-directory.ts';
 
@@ -16,7 +17,7 @@ interface Found {
 async function project(files: Files) {
   const cwd = await temporaryDirectory(files);
   const tool = findFilesTool(createWorkspace({ cwd: '/', home: '/nobody' }));
-  const context = fakeContext(reportOf([{ uri: `file://${cwd}`, path: cwd }]));
+  const context = fakeContext(reportOf([rootAt(cwd)]));
   return { cwd, context, find: (args: object) => callTool<Found>(tool, args, context) };
 }
 
