@@ -9,6 +9,7 @@ import { options } from '../src/cli/options.ts';
 import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
 import type { ChartName } from '../src/inspect/diagram.ts';
 import { machineDefinition } from '../src/inspect/machine-definition.ts';
+import { secretKeyWords, secretPlaces, tokenForms } from '../src/inspect/secrets.ts';
 
 const parts: { readonly [name: string]: () => string } = {
   ...Object.fromEntries(
@@ -22,6 +23,8 @@ const parts: { readonly [name: string]: () => string } = {
   'check invariants': invariantsTable,
   'diagram options': () => optionsTable(diagramOptions).trim(),
   'doctor options': () => optionsTable(doctorOptions).trim(),
+  'secret keys': () => secretKeyWords.map((word) => `\`${word}\``).join(', '),
+  'secret forms': secretFormsTable,
   'keepalive definition': () =>
     `\`\`\`json\n${JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)}\n\`\`\``,
 };
@@ -41,6 +44,7 @@ export const generatedPages: readonly URL[] = [
   'docs/examples.md',
   'docs/middleware.md',
   'docs/opentelemetry.md',
+  'docs/redaction.md',
   'docs/schemas.md',
   'docs/testing.md',
   'docs/transports.md',
@@ -53,6 +57,15 @@ function invariantsTable(): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** What is taken for a secret in a text; the secret stands in brackets. */
+function secretFormsTable(): string {
+  const rows = [...secretPlaces, ...tokenForms].map(({ what, examples }) => {
+    const shown = examples.map((example) => `\`${example}\``).join('<br>');
+    return `| ${what} | ${shown} |`;
+  });
+  return `| what is found | examples |\n|---|---|\n${rows.join('\n')}`;
 }
 
 /** Every chart as a picture of its own, with what `mcp-actors diagram NAME --format svg` prints. */

@@ -1,5 +1,7 @@
 /** Makes what happened fit to be shown: without secrets, bounded in depth, breadth, length and whole size. For the log and for whoever looks. */
 
+import { farthestSight, isSecretKey, secretRanges } from './secrets.ts';
+
 /** What stands in a secret's place. */
 export const redacted = '[redacted]';
 
@@ -9,25 +11,6 @@ const maxString = 500;
 const maxStack = 4000;
 /** Values in all, whatever their depth. */
 const maxValues = 5000;
-
-const secretKey =
-  /token|authorization|passw|passphrase|passcode|secret|apikey|accesskey|privatekey|cookie|credential|bearer/;
-/** Names that contain such a word and hold none. */
-const harmlessKeys = new Set([
-  'progresstoken',
-  'maxtokens',
-  'tokencount',
-  'inputtokens',
-  'outputtokens',
-]);
-
-/** What stands before a secret, and the secret. */
-const secretTexts: readonly RegExp[] = [
-  /\b((?:Bearer|Basic)\s+)([\w.~+/=-]{6,})/gi,
-  // The user's part of a URL may hold a password.
-  /(\b[a-z][a-z\d+.-]{0,30}:\/\/)([^\s/?#@]{1,500})(?=@)/gi,
-  /((?:token|authorization|passw(?:or)?d|secret|api[_-]?key|access[_-]?key|cookie)"?\s{0,3}[=:]\s{0,3})(?!\[redacted[ \d]*\]|Bearer |Basic )("[^"]*"|[^\s"&,;]+)/gi,
-];
 
 /**
  * A text without the secrets that can be told by their form, on at most `limit` characters.
@@ -39,20 +22,17 @@ export function redactText(
   limit = maxString,
   place: (secret: string) => string = () => redacted,
 ): string {
-  // Cut first: what is matched against must be bounded.
-  const [head, rest] = [text.slice(0, limit), text.length - limit];
-  const clean = secretTexts.reduce(
-    (result, form) =>
-      result.replace(form, (_, before: string, secret: string) => before + place(secret)),
-    head,
-  );
-  return rest > 0 ? `${clean}… (${rest} more)` : clean;
-}
-
-/** True for a key whose value is a secret. */
-export function isSecretKey(key: string): boolean {
-  const plain = key.toLowerCase().replaceAll(/[^a-z\d]/g, '');
-  return secretKey.test(plain) && !harmlessKeys.has(plain);
+  // What is looked at is bounded, and reaches far enough to know a secret that the limit would cut.
+  const seen = text.slice(0, limit + farthestSight);
+  let [clean, from] = ['', 0];
+  for (const { start, end } of secretRanges(seen)) {
+    if (start >= limit) break;
+    clean += seen.slice(from, start) + place(seen.slice(start, end));
+    from = end;
+  }
+  const to = Math.max(from, Math.min(limit, seen.length));
+  clean += seen.slice(from, to);
+  return to < text.length ? `${clean}… (${text.length - to} more)` : clean;
 }
 
 /**
@@ -123,7 +103,7 @@ function copyEntries(entries: readonly (readonly [string, unknown])[], path: Pla
   const copied = entries
     .slice(0, maxEntries)
     .map(([key, entry]) => [
-      key.slice(0, maxString),
+      redactText(key),
       isSecretKey(key) && entry !== undefined ? redacted : copy(entry, path),
     ]);
   if (entries.length > maxEntries) copied.push(['…', `${entries.length - maxEntries} more`]);

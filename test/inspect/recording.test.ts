@@ -1,8 +1,11 @@
 import { createMcpServer, memory } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
 import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspect';
 import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { echo, tool } from '../contract/serving.ts';
+import { RecordingBook } from '../../src/inspect/recording/recording-book.ts';
+import { connect, echo, tool } from '../contract/serving.ts';
+import type { Serving } from '../contract/serving.ts';
 import { expectSame, linesOf, recordedSession } from './recorded-session.ts';
 
 const named = { name: 'recorded', version: '1.0.0' };
@@ -108,6 +111,46 @@ describe('a sink that fails', () => {
     expect(received).toHaveLength(3);
     expect(writes).toBe(1);
     expect(facts.all.filter(({ name }) => name === 'recording.failed')).toHaveLength(1);
+  });
+});
+
+describe('a recorder changes nothing', () => {
+  const nested = (depth: number): JsonObject => {
+    let value: JsonObject = {};
+    for (let level = 1; level < depth; level++) value = { a: value };
+    return value;
+  };
+  const deep = tool('deep', ({ depth }) => ({
+    content: [],
+    _meta: nested(Number(depth)),
+  }));
+  const features = { ...named, tools: [deep] };
+  /** The answer as text: to compare it member by member would need as deep a stack. */
+  const answerOf = async ({ peer }: Serving, depth: number) => {
+    await peer.handshake();
+    return JSON.stringify(await peer.call('deep', { depth }));
+  };
+
+  test('a result that nests 2,000 deep is answered with and without one, and replays', async () => {
+    const plain = await answerOf(connect(createMcpServer(features)), 2000);
+    expect(plain.length).toBeGreaterThan(2000 * '{"a":}'.length);
+    const recorded = recordedSession(features);
+    expect((await answerOf(recorded, 2000)) === plain).toBe(true);
+    await expectSame(await recorded.finish());
+  });
+
+  test('a line that cannot be written ends the recording, and the session goes on', async () => {
+    const facts = new RecordedFacts();
+    const book = new RecordingBook({ write: (more) => (text += more) }, {});
+    let text = '';
+    book.reportTo(facts.report);
+    book.put({ at: 1, client: [nested(100_000)] });
+    book.put({ at: 2, end: true });
+    book.flush();
+    expect(linesOf(text)).toEqual([
+      { at: 1, stopped: expect.stringMatching(/^a line cannot be written: /) as string },
+    ]);
+    expect(facts.all).toMatchObject([{ name: 'recording.stopped' }]);
   });
 });
 

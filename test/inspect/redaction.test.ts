@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonForm } from '../../src/cli/log-line.ts';
-import { isSecretKey, redact, redacted, redactText } from '../../src/inspect/redaction.ts';
+import { redact, redacted, redactText } from '../../src/inspect/redaction.ts';
+import { Redactor } from '../../src/inspect/recording/redactor.ts';
+import { isSecretKey, secretPlaces, tokenForms } from '../../src/inspect/secrets.ts';
 
 describe('secrets', () => {
   test.each([
@@ -13,6 +15,10 @@ describe('secrets', () => {
     'password',
     'PASSWD',
     'passphrase',
+    'pwd',
+    'MYSQL_PWD',
+    'PGPASS',
+    'PGPASSWORD',
     'clientSecret',
     'apiKey',
     'api_key',
@@ -47,6 +53,108 @@ describe('secrets', () => {
     const clean = redactText(text);
     expect(clean).toContain(redacted);
     expect(clean).not.toMatch(/hunter2|abc\.def|eyJ/);
+  });
+
+  const described = [...secretPlaces, ...tokenForms].flatMap(({ what, examples }) =>
+    examples.map((example) => ({ what, example })),
+  );
+  test.each(described)('$what: $example', ({ example }) => {
+    const text = example.replaceAll(/[[\]]/g, '');
+    const clean = example.replaceAll(/\[.*?\]/g, redacted);
+    expect(redactText(text)).toBe(clean);
+    expect(redactText(clean)).toBe(clean);
+    expect(redactText(`before ${text} after`)).not.toContain('hunter2');
+  });
+
+  test.each([
+    ["password: 'hunter2, hunter2'", `password: '${redacted}'`],
+    [String.raw`{"password":"hunter\"2","user":"ann"}`, `{"password":"${redacted}","user":"ann"}`],
+    [
+      JSON.stringify({ text: JSON.stringify({ apiKey: 'hunt"er\\2', user: 'ann' }) }),
+      String.raw`{"text":"{\"apiKey\":\"${redacted}\",\"user\":\"ann\"}"}`,
+    ],
+    ['postgres://ann:p@ss@db/notes', `postgres://${redacted}@db/notes`],
+    [
+      'AWS_SECRET_ACCESS_KEY=hunter2 AWS_REGION=x',
+      `AWS_SECRET_ACCESS_KEY=${redacted} AWS_REGION=x`,
+    ],
+    ['-----BEGIN RSA PRIVATE KEY-----\nMIIE', `-----BEGIN RSA PRIVATE KEY-----${redacted}`],
+    ['token="hunter2', `token="${redacted}`],
+  ])('%j becomes %j', (text, clean) => {
+    expect(redactText(text)).toBe(clean);
+  });
+
+  test.each([
+    'a task-0123456789-0123456789-0123456789',
+    'sk-folding-cube-with-a-long-name',
+    'commit 0123456789abcdef0123456789abcdef01234567',
+    'see https://example.org/a?page=2 or write to ann@example.org',
+    '{"token":{"type":"string"},"password":null}',
+    'progressToken: 7, maxTokens=100',
+    'eyJjdXJzb3IiOjEwMH0',
+    '-----BEGIN PUBLIC KEY-----MIIB-----END PUBLIC KEY-----',
+  ])('%j holds none', (text) => {
+    expect(redactText(text)).toBe(text);
+  });
+
+  test('that a cut would divide are replaced whole', () => {
+    const token = `ghp_${'0123456789'.repeat(4)}`;
+    for (let before = 440; before <= 500; before++) {
+      const clean = redactText(`${'x'.repeat(before - 1)} ${token} and more${'.'.repeat(100)}`);
+      expect(clean).not.toContain('ghp_');
+      expect(clean.includes(redacted)).toBe(before < 500);
+    }
+  });
+
+  test('are replaced in names, too', () => {
+    const value = { 'https://ann:hunter2@host/': 1 };
+    expect(redact(value)).toEqual({ [`https://${redacted}@host/`]: 1 });
+    expect(new Redactor().json(value)).toBe('{"https://[redacted 1]@host/":1}');
+  });
+
+  // A pattern that backtracks would take hours for one of these.
+  test.each([
+    ...[
+      'a',
+      ' ',
+      '\\',
+      '"',
+      '\\"',
+      '=',
+      'pwd=',
+      'pwd',
+      'a.',
+      'a://',
+      'a://b',
+      'password="',
+      "token='\\",
+    ],
+    ...[
+      'password=\\"',
+      'pwd:\\\\\\"\\"',
+      'password={',
+      'Bearer ',
+      'Cookie: ',
+      '&sig=',
+      'http://a@',
+      'x-',
+    ],
+    ...[
+      'eyJ',
+      'eyJaaaaaaaa.',
+      'sk-',
+      '-sk-',
+      'ghp_',
+      'xoxb-',
+      'AKIA',
+      '-----BEGIN ',
+      '-----',
+      'cookie:"',
+    ],
+    '-----BEGIN PRIVATE KEY-----',
+  ])('are looked for in linear time in much of %j', (unit) => {
+    const text = unit.repeat(2 ** 20 / unit.length);
+    expect(redactText(text, Infinity).length).toBeGreaterThan(0);
   });
 
   test('never reach a line, whatever holds them', () => {

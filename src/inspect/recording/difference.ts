@@ -54,51 +54,78 @@ function cut(text: string): string {
     : text;
 }
 
+/** Two values that stand at the same place. */
+interface Pair {
+  readonly one: unknown;
+  readonly other: unknown;
+  /** Where the members of an object stand; undefined for the whole. */
+  readonly place: Place | undefined;
+}
+
+interface Place {
+  readonly above: Place | undefined;
+  /** As it is written after what is above: `.name`, `[0]`. */
+  readonly step: string;
+}
+
 /** True where both are the same JSON, whatever the order of their members. */
 export function isSameJson(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'object' || typeof other !== 'object' || !one || !other) return one === other;
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const [ones, others] = [entriesOf(one), entriesOf(other)];
-  if (ones.length !== others.length) return false;
-  const members = new Map(others);
-  return ones.every(([key, value]) => members.has(key) && isSameJson(value, members.get(key)));
+  return firstPair(one, other, allNames) === undefined;
 }
 
 /** True where `found` has all that `expected` has; arrays member by member. */
 export function includesJson(found: unknown, expected: unknown): boolean {
-  if (typeof expected !== 'object' || expected === null) return found === expected;
-  if (typeof found !== 'object' || found === null) return false;
-  if (Array.isArray(expected) !== Array.isArray(found)) return false;
-  if (Array.isArray(expected) && expected.length !== (found as unknown[]).length) return false;
-  const members = new Map(entriesOf(found));
-  return entriesOf(expected).every(
-    ([key, value]) => members.has(key) && includesJson(members.get(key), value),
-  );
+  return firstPair(expected, found, Object.keys) === undefined;
 }
 
-/** Members that are there; JSON has no `undefined`. */
-function entriesOf(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, member]) => member !== undefined);
+/** The first place at which two values differ. It keeps a list of what is left: a result may nest deeper than the stack is. */
+function firstPair(
+  one: unknown,
+  other: unknown,
+  namesOf: (one: object, other: object) => readonly string[],
+): Pair | undefined {
+  const left: Pair[] = [{ one, other, place: undefined }];
+  for (let pair = left.pop(); pair; pair = left.pop()) {
+    const { one, other, place } = pair;
+    if (one === other) continue;
+    if (!isObject(one) || !isObject(other)) return pair;
+    const isArray = Array.isArray(one);
+    if (isArray !== Array.isArray(other)) return pair;
+    const names = isArray ? allNames(one, other) : namesOf(one, other);
+    for (const name of names.toReversed()) {
+      const step = isArray ? `[${name}]` : `.${name}`;
+      left.push({
+        one: memberOf(one, name),
+        other: memberOf(other, name),
+        place: { above: place, step },
+      });
+    }
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function allNames(one: object, other: object): readonly string[] {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])];
+}
+
+/** JSON has no `undefined`: a member that is undefined is none. */
+function memberOf(value: object, name: string): unknown {
+  return Object.hasOwn(value, name)
+    ? (value as { readonly [name: string]: unknown })[name]
+    : undefined;
 }
 
 function firstDifference(recorded: object, replayed: object): string | undefined {
-  const walk = (one: unknown, other: unknown, path: string): string | undefined => {
-    if (isSameJson(one, other)) return undefined;
-    const isInner =
-      typeof one === 'object' && typeof other === 'object' && one !== null && other !== null;
-    if (!isInner || Array.isArray(one) !== Array.isArray(other)) {
-      return `${path || 'it'}: ${valueText(one)} was recorded, ${valueText(other)} is replayed`;
-    }
-    const [ones, others] = [new Map(entriesOf(one)), new Map(entriesOf(other))];
-    for (const key of new Set([...ones.keys(), ...others.keys()])) {
-      if (key === 'at' && path === '') continue;
-      const inner = Array.isArray(one) ? `${path}[${key}]` : `${path}${path && '.'}${key}`;
-      const found = walk(ones.get(key), others.get(key), inner);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-  return walk(recorded, replayed, '');
+  const pair = firstPair(plain(recorded), plain(replayed), allNames);
+  if (!pair) return undefined;
+  const steps: string[] = [];
+  for (let { place } = pair; place; place = place.above) steps.push(place.step);
+  const path = steps.toReversed().join('').replace(/^\./, '') || 'it';
+  return `${cut(path)}: ${valueText(pair.one)} was recorded, ${valueText(pair.other)} is replayed`;
 }
 
 function valueText(value: unknown): string {

@@ -104,9 +104,17 @@ export class RecordingBook {
   }
 
   #write(line: object): void {
-    const text = `${JSON.stringify(this.#redacted(line))}\n`;
+    let text: string;
+    try {
+      text = this.#textOf(line);
+    } catch (error) {
+      // Too deep or too long for JSON: what comes after it would not replay without it.
+      return this.#stop(line, `a line cannot be written: ${textOfError(error).slice(0, 100)}`);
+    }
     const bytes = bytesOf(text);
-    if (this.#written + bytes > this.#maxBytes - lastLineBytes) return this.#stop(line);
+    if (this.#written + bytes > this.#maxBytes - lastLineBytes) {
+      return this.#stop(line, `the limit of ${this.#maxBytes} bytes is reached`);
+    }
     this.#written += bytes;
     this.#append(text);
   }
@@ -122,8 +130,7 @@ export class RecordingBook {
     afterTurn(() => this.flush());
   }
 
-  #stop(line: object): void {
-    const message = `the limit of ${this.#maxBytes} bytes is reached`;
+  #stop(line: object, message: string): void {
     const { at } = line as { readonly at?: number };
     this.#append(`${JSON.stringify({ at, stopped: message })}\n`);
     this.close();
@@ -151,15 +158,14 @@ export class RecordingBook {
 
   #drop(): void {}
 
-  #redacted(line: object): object {
+  #textOf(line: object): string {
     const redactor = this.#redactor;
-    if (!redactor) return line;
-    return Object.fromEntries(
-      Object.entries(line).map(([key, value]) => [
-        key,
-        payloads.has(key) ? redactor.redact<unknown>(value) : (value as unknown),
-      ]),
-    );
+    if (!redactor) return `${JSON.stringify(line)}\n`;
+    const members = Object.entries(line).flatMap(([key, value]: [string, unknown]) => {
+      const text = payloads.has(key) ? redactor.json(value) : JSON.stringify(value);
+      return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
+    });
+    return `{${members.join(',')}}\n`;
   }
 }
 

@@ -2,7 +2,8 @@
  * Takes secrets out of what is recorded, so that it still replays: the same secret is the same placeholder wherever it stands, and nothing but
  * texts and numbers is replaced.
  */
-import { isSecretKey, redactText } from '../redaction.ts';
+import { redactText } from '../redaction.ts';
+import { isSecretKey, secretRanges } from '../secrets.ts';
 
 /** Different secrets that are told apart; what comes after them shares one placeholder. */
 const maxSecrets = 10_000;
@@ -10,28 +11,39 @@ const maxSecrets = 10_000;
 export class Redactor {
   readonly #places = new Map<string | number, string>();
 
-  /** A copy without secrets. What JSON would make of it is the same but for them. */
-  redact<T>(value: T): T {
-    return this.#copy(value, false) as T;
+  /**
+   * The value as JSON without secrets; undefined if JSON has nothing for it. It nests as deep as `JSON.stringify` does.
+   *
+   * @throws what `JSON.stringify` throws
+   */
+  json(value: unknown): string | undefined {
+    /** Objects and lists that stand under the key of a secret. */
+    const secretive = new Set<unknown>();
+    const shown = (holder: unknown, key: string, item: unknown): unknown => {
+      const isSecret = secretive.has(holder) || (!Array.isArray(holder) && isSecretKey(key));
+      if (typeof item === 'string') return isSecret ? this.#place(item) : this.#text(item);
+      if (typeof item === 'number') return isSecret ? this.#place(item) : item;
+      if (typeof item !== 'object' || item === null) return item;
+      const copy = this.#withoutSecretNames(item);
+      // The schema of a secret is none.
+      if (isSecret && !isSchema(item)) secretive.add(copy);
+      return copy;
+    };
+    return JSON.stringify(value, function (this: unknown, key: string, item: unknown) {
+      return shown(this, key, item);
+    });
   }
 
-  /** The same for a text. */
-  text(text: string): string {
+  #text(text: string): string {
     return redactText(text, Infinity, (secret) => this.#place(secret));
   }
 
-  #copy(value: unknown, isSecret: boolean): unknown {
-    if (typeof value === 'string') return isSecret ? this.#place(value) : this.text(value);
-    if (typeof value === 'number') return isSecret ? this.#place(value) : value;
-    if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.map((item) => this.#copy(item, isSecret));
-    // The schema of a secret is none.
-    const isBelow = isSecret && !isSchema(value);
+  /** The object itself, unless the name of a member holds a secret. */
+  #withoutSecretNames(value: object): object {
+    const names = Array.isArray(value) ? [] : Object.keys(value);
+    if (!names.some((name) => secretRanges(name).length > 0)) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [
-        key,
-        this.#copy(item, isBelow || isSecretKey(key)),
-      ]),
+      Object.entries(value).map(([name, item]) => [this.#text(name), item as unknown]),
     );
   }
 

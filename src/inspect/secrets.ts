@@ -1,0 +1,236 @@
+/**
+ * Finds secrets in a text by their form. The two tables are the whole promise: `docs/redaction.md` is made from them.
+ *
+ * The time is linear in the text's length, whatever the text: patterns repeat single characters alone, and none of them begins anew inside of what another begin has read.
+ */
+
+/** A secret in a text: the characters from `start` up to `end`. */
+export interface SecretRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** For the docs. */
+interface Described {
+  /** What is found. */
+  readonly what: string;
+  /** Texts that hold it; what stands in brackets is found. */
+  readonly examples: readonly string[];
+}
+
+/** A secret that is known by what stands before it. */
+interface SecretPlace extends Described {
+  /** Ends where the secret begins. */
+  readonly before: RegExp;
+  /** The secret's end; the same as `at` if there is none after all. */
+  readonly end: (text: string, at: number, before: RegExpExecArray) => number;
+}
+
+/** A secret that is known by its own characters. */
+interface TokenForm extends Described {
+  readonly form: RegExp;
+}
+
+/** What a key's name contains if its value is a secret. */
+const secretWords =
+  'token|authorization|passw|passphrase|passcode|pgpass|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|cookie|credential|bearer';
+const secretKey = new RegExp(secretWords, 'i');
+/** Names that contain such a word and hold none. */
+const harmlessKeys = new Set([
+  'progresstoken',
+  'maxtokens',
+  'tokencount',
+  'totaltokens',
+  'inputtokens',
+  'outputtokens',
+  'tokentype',
+  'tokenendpoint',
+  'authorizationendpoint',
+  'authorizationservers',
+]);
+
+/** For the docs. */
+export const secretKeyWords: readonly string[] = secretWords
+  .split('|')
+  .map((word) => word.replace('[_-]?', '_'));
+
+/** True for a key whose value is a secret. Case, hyphens and underscores make no difference. */
+export function isSecretKey(key: string): boolean {
+  const plain = key.replaceAll(/[^A-Za-z\d]/g, '');
+  return secretKey.test(plain) && !harmlessKeys.has(plain.toLowerCase());
+}
+
+/** True if a pattern with the flag `y` matches at a place. */
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
+}
+
+/** The end of what such a pattern matches at a place. */
+const run =
+  (pattern: RegExp) =>
+  (text: string, at: number): number =>
+    matchesAt(pattern, text, at) ? pattern.lastIndex : at;
+
+const bareValue = run(/[^\s"'&,;]+/y);
+const restOfLine = run(/[^\r\n"']+/y);
+/** Their value is the rest of the line. */
+const headers = /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i;
+/** What stands for no secret: nothing, a schema, or what a redaction has left. */
+const noValue = /(?:null|true|false|undefined)\b|\[redacted\b|[{[]\s{0,3}["'\\{}[\]]/y;
+
+export const secretPlaces: readonly SecretPlace[] = [
+  {
+    what: 'The value of a key with such a name, up to its closing quotation mark; without one, up to a space, a quotation mark, `&`, `,` or `;`',
+    examples: [
+      'DB_PASSWORD=[hunter2]',
+      'pgpass: [hunter2]',
+      "passphrase = '[two words]'",
+      '{"apiKey":"[hunter2]"}',
+      String.raw`{\"apiKey\":\"[hunter2]\"}`,
+    ],
+    before:
+      /(?<![\w-])([\w-]{3,128})\\{0,15}["']?\s{0,3}(?::=|=>|[:=])\s{0,3}(?:(\\{0,15})(["'])|(?=[^\s"']))/g,
+    end: (text, at, { 1: key = '', 2: escapes = '', 3: quote }) => {
+      if (!isSecretKey(key) || matchesAt(noValue, text, at)) return at;
+      if (quote !== undefined) return endOfQuoted(text, at, quote, escapes.length);
+      return headers.test(key) ? at : bareValue(text, at);
+    },
+  },
+  {
+    what: 'The headers `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`, up to the end of the line or a quotation mark',
+    examples: ['Authorization: token [hunter2]', 'Cookie: [a=1; session=hunter2]'],
+    before:
+      /\b(?:(?:proxy-)?authorization|(?:set-)?cookie)\s{0,3}:\s{0,3}(?:(?:bearer|basic|token|digest|negotiate)\s{1,3})?/gi,
+    end: (text, at) => (matchesAt(noValue, text, at) ? at : restOfLine(text, at)),
+  },
+  {
+    what: 'What follows `Bearer` or `Basic`, six characters or more',
+    examples: ['rejected: Bearer [abc.def-123]', 'Basic [aHVudGVyMjpodW50ZXIy]'],
+    before: /\b(?:bearer|basic)\s{1,8}(?=[\w.~+/=-]{6})/gi,
+    end: run(/[\w.~+/=-]+/y),
+  },
+  {
+    what: 'The user and password of a URL',
+    examples: ['postgres://[ann:hunter2]@db/notes'],
+    before: /:\/\/(?<=[a-z\d+.-]:\/\/)/gi,
+    end: run(/[^\s"'<>\\/?#]{1,500}(?=@)/y),
+  },
+  {
+    what: 'The signature and the credential of a signed URL',
+    examples: [
+      'https://s3/key?X-Amz-Credential=[ID/2026]&X-Amz-Signature=[0f3c]',
+      'https://blob/x?se=2026&sig=[a%2Fb]',
+      'https://cdn/x?Signature=[0f3c]&Key-Pair-Id=K1',
+    ],
+    before: /[?&;](?:x-[a-z]{2,8}-(?:signature|credential)|signature|sig|hmac)=/gi,
+    end: run(/[^\s"'&#<>\\]+/y),
+  },
+  {
+    what: 'A private key in PEM, between its first and last line; without a last line, all that follows',
+    examples: ['-----BEGIN PRIVATE KEY-----[ MIIEvQ== ]-----END PRIVATE KEY-----'],
+    before: /-----BEGIN [A-Z\d ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?!\[redacted\b)/g,
+    end: (text, at) => {
+      const end = text.indexOf('-----', at);
+      return end === -1 ? text.length : end;
+    },
+  },
+];
+
+export const tokenForms: readonly TokenForm[] = [
+  {
+    what: 'GitHub tokens',
+    examples: [
+      '[ghp_0123456789abcdefABCDEF0123456789abcd]',
+      '[github_pat_0123456789abcdefABCDEF_xyz]',
+    ],
+    form: /gh[pousr]_[A-Za-z\d]{30,}|github_pat_\w{22,}/,
+  },
+  {
+    what: 'GitLab, npm and Slack tokens',
+    examples: [
+      '[glpat-0123456789abcdefghij]',
+      '[npm_0123456789abcdefABCDEF0123456789abcd]',
+      '[xoxb-0123456789-abcdef]',
+    ],
+    form: /glpat-[\w-]{20,}|npm_[A-Za-z\d]{36,}|xox[a-z]-[\w-]{10,}/,
+  },
+  {
+    what: 'AWS access key ids',
+    examples: ['[AKIAIOSFODNN7EXAMPLE]'],
+    form: /A(?:KIA|SIA)[A-Z\d]{16}(?![A-Za-z\d])/,
+  },
+  {
+    what: 'Keys that begin with `sk-` (with a digit in them), Stripe’s `sk_live_` and its likes, Google’s `AIza`',
+    examples: [
+      '[sk-proj-0123456789abcdefghij]',
+      '[sk_live_0123456789abcdefghij]',
+      '[AIzaSyA0123456789abcdefghijklmnopqrstuv]',
+    ],
+    // A class or a file may be called sk-something, too.
+    form: /(?<!-)sk-(?=[\w-]{0,64}\d)[\w-]{20,}|[sr]k_(?:live|test)_[A-Za-z\d]{16,}|AIza[\w-]{35,}/,
+  },
+  {
+    what: 'JSON Web Tokens',
+    examples: ['[eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl]'],
+    form: /(?<![\w-])eyJ[\w-]{8,1024}\.(?:eyJ|e30|[\w-]{0,512}\.)[\w.-]*/,
+  },
+];
+
+const tokens = new RegExp(
+  `(?<![A-Za-z\\d])(?:${tokenForms.map(({ form }) => form.source).join('|')})`,
+  'g',
+);
+
+/** How many characters after a secret's begin it takes at most to know it for one. */
+export const farthestSight = 1600;
+
+/** One of these stands before every secret that is known by its place. Most names and ids have none. */
+const placed = /[=:\s]/;
+const shortestToken = 15;
+const none: readonly SecretRange[] = [];
+
+/** Where the secrets of a text stand, in order, without overlaps. */
+export function secretRanges(text: string): readonly SecretRange[] {
+  const mayBePlaced = placed.test(text);
+  if (!mayBePlaced && text.length < shortestToken) return none;
+  const found: SecretRange[] = [];
+  for (const { before, end } of mayBePlaced ? secretPlaces : []) {
+    before.lastIndex = 0;
+    for (let match = before.exec(text); match; match = before.exec(text)) {
+      const start = before.lastIndex;
+      const range = { start, end: end(text, start, match) };
+      if (range.end > start) found.push(range);
+      before.lastIndex = range.end;
+    }
+  }
+  for (const { index, 0: token } of text.matchAll(tokens)) {
+    found.push({ start: index, end: index + token.length });
+  }
+  return found.length > 1 ? merged(found) : found;
+}
+
+function merged(ranges: readonly SecretRange[]): readonly SecretRange[] {
+  const all: SecretRange[] = [];
+  for (const range of ranges.toSorted((one, other) => one.start - other.start)) {
+    const last = all.at(-1);
+    if (last && range.start < last.end) {
+      all[all.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
+    } else all.push(range);
+  }
+  return all;
+}
+
+/**
+ * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON that stands in JSON a mark has one backslash before it, in the next such JSON three;
+ * a mark within a quoted text has one round more.
+ */
+function endOfQuoted(text: string, from: number, quote: string, escapes: number): number {
+  for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
+    let backslashes = 0;
+    while (at - backslashes > from && text[at - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes < escapes) return at - backslashes;
+    if (backslashes % (2 * (escapes + 1)) === escapes) return at - escapes;
+  }
+  return text.length;
+}
