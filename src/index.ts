@@ -38,12 +38,13 @@ export type {
   PromptOutput,
   PromptSpecification,
 } from './server/prompt.ts';
-export type { Described, Icon } from './server/described.ts';
+export type { Described, Icon } from './protocol/described.ts';
 export type { RootsResolver, ServerDefinition } from './server/definition.ts';
 export type { IncomingCall, Middleware } from './server/middleware.ts';
 export type { Placed, Registry } from './server/registry.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './server/schema.ts';
-export type { ContentBlock, ResourceContents, ToolOutput, ToolResult } from './server/content.ts';
+export type { ContentBlock, ResourceContents } from './protocol/content.ts';
+export type { ToolOutput, ToolResult } from './server/content.ts';
 export type { HandlerContext, RequestOptions } from './server/handler-context.ts';
 export { UrlElicitationRequired } from './server/context/elicitation.ts';
 export type {
@@ -122,6 +123,8 @@ export type {
   RequestId,
   WireError,
 } from './protocol/frames.ts';
-export type { ClientDescription, Implementation } from './protocol/initialize.ts';
+export type { Dialect } from './protocol/dialects/dialect.ts';
+export type { Implementation } from './protocol/implementation.ts';
+export type { ClientDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';

@@ -32,12 +32,6 @@ export function tooManyWait(maxWaiting: number): WireError {
   };
 }
 
-export const noBatches: WireError = invalidRequest('this revision of the protocol has no batches');
-
-export function batchTooLong(maxMessages: number): WireError {
-  return invalidRequest(`a batch holds at most ${maxMessages} messages; send fewer at once`);
-}
-
 export const initializeInBatch: WireError = invalidRequest(
   '"initialize" must not be part of a batch',
 );

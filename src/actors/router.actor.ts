@@ -24,6 +24,8 @@ import type {
   OutboundFrame,
   WireError,
 } from '../protocol/frames.ts';
+import type { Dialect } from '../protocol/dialects/dialect.ts';
+import { latestDialect } from '../protocol/dialects/registry.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
@@ -33,14 +35,7 @@ import type { CallOptions } from './calls-in-flight.ts';
 import type { HoldReason } from './call-queue.ts';
 import type { Clock } from './clock.ts';
 import { afterThis } from './microtask.ts';
-import {
-  batchTooLong,
-  beforeInitialize,
-  duplicateId,
-  initializeInBatch,
-  methodNotOffered,
-  noBatches,
-} from './refusals.ts';
+import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
 
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
@@ -81,7 +76,8 @@ class Router implements Behaviour<RouterEvent> {
   #late: () => void = this.#beginLateTurn;
   /** What is done when nothing runs any more. */
   #onIdle: () => void = () => {};
-  #acceptsBatches = false;
+  /** Until the client has said which it speaks, the latest. */
+  #dialect: Dialect = latestDialect;
 
   constructor(options: RouterOptions, input: RouterInput, self: Ref<RouterEvent>) {
     this.#options = options;
@@ -216,7 +212,7 @@ class Router implements Behaviour<RouterEvent> {
       park: (call) => this.#calls.park(call),
       resume: (call) => this.#calls.resume(call),
     };
-    this.#acceptsBatches = client.revision.batches;
+    this.#dialect = client.dialect;
     this.#gate = (request, replies) => this.#serve(request, scope, replies);
   }
 
@@ -284,14 +280,10 @@ class Router implements Behaviour<RouterEvent> {
     replies.add(errorResponse(id, error));
   }
 
-  /** @see MCP 2025-03-26, basic, "Batching": the one revision that has it */
   #batch({ messages }: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options;
-    const maxMessages = maxRunning + maxWaiting;
-    const error = this.#acceptsBatches ? batchTooLong(maxMessages) : noBatches;
-    if (!this.#acceptsBatches || messages.length > maxMessages) {
-      return this.#invalid({ kind: 'invalid', error }, this.#direct);
-    }
+    const error = this.#dialect.batchRefusal(messages.length, maxRunning + maxWaiting);
+    if (error) return this.#invalid({ kind: 'invalid', error }, this.#direct);
     const frames = messages.map(classifyMessage);
     const replies = new BatchReplies((responses) => {
       this.#outbox.push(responses);

@@ -9,7 +9,7 @@ import { count } from './judging.ts';
 import type { Breach, Tally } from './judging.ts';
 import { readSequence, sequenceText } from './move.ts';
 import type { MoveType, Sequence } from './move.ts';
-import { rootName } from './outgoing.ts';
+import { hasBatches, rootName } from './outgoing.ts';
 import { play } from './player.ts';
 import type { PlayOptions, PlayTimes } from './player.ts';
 import { seededRandom } from './random.ts';
@@ -121,7 +121,7 @@ class Check {
       .filter(({ id }) => options.only?.has(id) ?? true)
       .map((invariant) => ({ invariant, held: 0, breaches: [] }));
     const declares = { tools: false, resources: false, prompts: false, logging: false };
-    const batches = revision === '2025-03-26';
+    const batches = hasBatches(revision);
     this.#probed = {
       features: { tools: [], asks: false, withdraws: movesTime, declares, batches, movesTime },
       fence: 'ping',
@@ -202,7 +202,7 @@ class Check {
       fence: answersPings ? 'ping' : 'quiet',
       features: {
         ...this.#probed.features,
-        batches: revision === '2025-03-26',
+        batches: hasBatches(revision),
         tools: isJsonObject(declared['tools']) ? names : [],
         declares: {
           tools: isJsonObject(declared['tools']),

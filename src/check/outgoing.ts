@@ -1,5 +1,7 @@
 /** The messages that the client of a play sends. */
+import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 
 /** A revision that there never was. */
@@ -22,12 +24,24 @@ export function notification(method: string, params?: JsonObject): JsonObject {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }
 
+/** Whether a client of this revision may send batches. */
+export function hasBatches(revision: string): boolean {
+  return negotiateDialect(revision).batchRefusal(1, 1) === undefined;
+}
+
 export function initializeParams(revision: string, declares: 'all' | 'nothing'): JsonObject {
-  const elicitation = revision >= '2025-06-18' ? { elicitation: {} } : {};
+  const elicitation = { elicitation: {} };
+  const lacking = negotiateDialect(revision).lacking(Method.elicit, undefined, elicitation);
   return {
     protocolVersion: revision,
     capabilities:
-      declares === 'all' ? { roots: { listChanged: true }, sampling: {}, ...elicitation } : {},
+      declares === 'all'
+        ? {
+            roots: { listChanged: true },
+            sampling: {},
+            ...(lacking === undefined ? elicitation : {}),
+          }
+        : {},
     clientInfo: { name: 'mcp-actors-check', version: '1.0.0' },
   };
 }

@@ -11,7 +11,7 @@ import type { RootsFolder } from '../check/roots-folder.ts';
 import { launchProcess } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { supportedVersions } from '../protocol/revisions/registry.ts';
+import { supportedVersions } from '../protocol/dialects/registry.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './option.ts';

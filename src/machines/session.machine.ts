@@ -10,8 +10,9 @@ import type { ActorRefFrom } from 'xstate';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId, WireError } from '../protocol/frames.ts';
-import { initializeResult, isSameInitialize, readInitialize } from '../protocol/initialize.ts';
-import type { ClientDescription, ServerDescription } from '../protocol/initialize.ts';
+import { isSameInitialize, readInitialize } from '../protocol/initialize.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine } from './roots.machine.ts';
@@ -176,7 +177,7 @@ export const sessionMachine = setup({
         response: {
           jsonrpc: '2.0',
           id,
-          result: initializeResult(context.server, context.client as ClientDescription),
+          result: (context.client as ClientDescription).dialect.initializeResult(context.server),
         } satisfies OutboundResponse,
       }),
     ),

@@ -34,7 +34,7 @@ export function sessionDurations(options: SessionDurationsOptions = {}): Watcher
       const isError = kind !== 'input-ended' && kind !== 'shutdown';
       durations.record((clock.now() - startedMs) / 1000, {
         ...attributes,
-        ...(client ? { 'mcp.protocol.version': client.revision.version } : {}),
+        ...(client ? { 'mcp.protocol.version': client.dialect.version } : {}),
         ...(isError ? { 'error.type': kind } : {}),
       });
     });

@@ -19,7 +19,7 @@ export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
   const common: Attributes = {
     ...added,
     'mcp.method.name': method,
-    'mcp.protocol.version': context.client.revision.version,
+    'mcp.protocol.version': context.client.dialect.version,
     ...(method === 'tools/call' ? { 'gen_ai.operation.name': 'execute_tool' } : {}),
   };
   const named = target ? { [target.attribute]: target.name } : {};

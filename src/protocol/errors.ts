@@ -93,6 +93,11 @@ export class RuntimeError extends Error {
   }
 }
 
+/** The error for a request whose params are wrong, saying what is. */
+export function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
+}
+
 /** An error response; without an id where the request's could not be read. */
 export function errorResponse(id: RequestId | undefined, error: WireError) {
   return id === undefined

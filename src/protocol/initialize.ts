@@ -1,33 +1,18 @@
 /**
- * The handshake's data: reading the client's `initialize`, composing the reply.
+ * The handshake's data: reading the client's `initialize`.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
 import { describe, isJsonObject } from './classify.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { negotiateDialect } from './dialects/registry.ts';
 import type { JsonObject } from './frames.ts';
-import { negotiateRevision } from './revisions/registry.ts';
-import type { Revision } from './revisions/revision.ts';
-
-/** `clientInfo` and `serverInfo`. */
-export interface Implementation {
-  readonly name: string;
-  readonly version: string;
-  readonly title?: string;
-  readonly icons?: readonly object[];
-  readonly websiteUrl?: string;
-}
-
-/** What the server says of itself in the reply. */
-export interface ServerDescription {
-  readonly serverInfo: Implementation;
-  readonly capabilities: JsonObject;
-  readonly instructions?: string;
-}
+import type { Implementation } from './implementation.ts';
 
 /** What a session knows of its client once it is negotiated. Set once. */
 export interface ClientDescription {
-  readonly revision: Revision;
-  /** The version that the client asked for; it differs from `revision.version` where we do not speak it. */
+  readonly dialect: Dialect;
+  /** The version that the client asked for; it differs from `dialect.version` if we do not speak it. */
   readonly requestedVersion: string;
   readonly info: Implementation & JsonObject;
   readonly capabilities: JsonObject;
@@ -54,7 +39,7 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
   return {
     ok: true,
     client: {
-      revision: negotiateRevision(protocolVersion),
+      dialect: negotiateDialect(protocolVersion),
       requestedVersion: protocolVersion,
       info: { ...clientInfo, name, version },
       capabilities,
@@ -65,34 +50,6 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
 
 function fault(path: string, wanted: string, got: unknown): InitializeReading {
   return { ok: false, fault: `${path} must be ${wanted}, this is ${describe(got)}` };
-}
-
-/** The result of `initialize`. */
-export function initializeResult(server: ServerDescription, client: ClientDescription): JsonObject {
-  const { serverInfo, capabilities, instructions } = server;
-  const { title, icons, websiteUrl, ...info } = serverInfo;
-  const { structuredOutput, icons: hasIcons } = client.revision;
-  return {
-    protocolVersion: client.revision.version,
-    capabilities: knownCapabilities(capabilities, client.revision),
-    serverInfo: {
-      ...info,
-      ...(title !== undefined && structuredOutput ? { title } : {}),
-      ...(icons && hasIcons ? { icons } : {}),
-      ...(websiteUrl !== undefined && hasIcons ? { websiteUrl } : {}),
-    },
-    ...(instructions === undefined ? {} : { instructions }),
-  };
-}
-
-/** What a revision does not know is not declared to its clients. */
-function knownCapabilities(capabilities: JsonObject, revision: Revision): JsonObject {
-  const { completions, tasks, ...known } = capabilities;
-  return {
-    ...known,
-    ...(completions !== undefined && revision.completions ? { completions } : {}),
-    ...(tasks !== undefined && revision.tasks ? { tasks } : {}),
-  };
 }
 
 /**

@@ -4,6 +4,7 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { describe, isJsonObject } from './classify.ts';
+import { ErrorCode, ProtocolError, invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
 
 export const taskSupports = ['forbidden', 'optional', 'required'] as const;
@@ -43,22 +44,49 @@ export function relatedTaskId(meta: JsonObject | undefined): string | undefined 
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-export type TaskReading =
-  | { readonly ok: true; readonly requestedTtlMs: number | undefined }
-  | { readonly ok: false; readonly fault: string };
-
-/**
- * Reads the `task` member of a request's params. A `ttl` of `null` asks for no end, which is read as asking for nothing in particular:
- * the server decides in either case.
- */
-export function readTaskParams(task: unknown): TaskReading {
-  if (!isJsonObject(task)) return fault('"task" must be an object', task);
-  const { ttl } = task;
-  if (ttl === undefined || ttl === null) return { ok: true, requestedTtlMs: undefined };
-  if (typeof ttl === 'number' && ttl >= 0) return { ok: true, requestedTtlMs: ttl };
-  return fault('"task.ttl" must be a number of milliseconds, 0 or more', ttl);
+/** What a client says of the task that it wants its request to be. */
+export interface TaskRequest {
+  /** How long it wants the task to be kept, milliseconds; undefined if that is the server's to decide. */
+  readonly requestedTtlMs: number | undefined;
 }
 
-function fault(wanted: string, got: unknown): TaskReading {
-  return { ok: false, fault: `${wanted}, this is ${describe(got)}` };
+/**
+ * Reads what the params of a tool call say of a task; undefined if the client wants none.
+ *
+ * @throws {ProtocolError} -32601 if the tool may not be called in this way, -32602
+ * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
+ */
+export function readTaskRequest(
+  {
+    name,
+    taskSupport = 'forbidden',
+  }: { readonly name: string; readonly taskSupport?: TaskSupport },
+  params: JsonObject | undefined,
+): TaskRequest | undefined {
+  const task = params?.['task'];
+  if (task === undefined) {
+    if (taskSupport !== 'required') return undefined;
+    throw notThisWay(
+      `The tool ${describe(name)} runs as a task only: call it with "task" in the params`,
+    );
+  }
+  if (taskSupport === 'forbidden') {
+    throw notThisWay(
+      `The tool ${describe(name)} does not run as a task: call it without "task" in the params`,
+    );
+  }
+  if (!isJsonObject(task)) throw malformed('"task" must be an object', task);
+  const { ttl } = task;
+  // `null` asks for no end: the server decides, as if nothing were asked for.
+  if (ttl === undefined || ttl === null) return { requestedTtlMs: undefined };
+  if (typeof ttl === 'number' && ttl >= 0) return { requestedTtlMs: ttl };
+  throw malformed('"task.ttl" must be a number of milliseconds, 0 or more', ttl);
+}
+
+function notThisWay(message: string): ProtocolError {
+  return new ProtocolError(ErrorCode.methodNotFound, message);
+}
+
+function malformed(wanted: string, got: unknown): ProtocolError {
+  return invalidParams(`${wanted}, this is ${describe(got)}`);
 }

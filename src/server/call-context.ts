@@ -20,7 +20,7 @@ import type { FormAnswer, UrlAnswer, UrlRequest } from './context/elicitation.ts
 import type { OpenElicitations } from './context/open-elicitations.ts';
 import { passed } from './context/result-checks.ts';
 import type { ResultChecks } from './context/result-checks.ts';
-import { samplingParams } from './context/sampling-request.ts';
+import { readConversation } from './context/sampling-request.ts';
 import { readSample } from './context/sampling-result.ts';
 import type { Sample, SamplingRequest } from './context/sampling.ts';
 import { logOf } from './context/session-log.ts';
@@ -73,7 +73,7 @@ export class CallContext implements HandlerContext {
   }
 
   get session(): SessionView {
-    return sessionView(this.#scope.session, this.client.revision.version);
+    return sessionView(this.#scope.session, this.client.dialect.version);
   }
 
   get log(): HandlerLog {
@@ -101,9 +101,9 @@ export class CallContext implements HandlerContext {
     const ask = async () => {
       const method = Method.createMessage;
       // First what the author wrote: the capability that is missing may be one for a part of it.
-      this.#refuseMissing(method, request as unknown as JsonObject);
-      const params = samplingParams(request, this.client.revision);
-      return readSample(await this.#send(method, params, options));
+      this.#refuseMissing(method, { ...request });
+      const params = this.client.dialect.sampling(readConversation(request));
+      return readSample(await this.#ask(method, params, options));
     };
     return forgettable(ask());
   }
@@ -116,12 +116,9 @@ export class CallContext implements HandlerContext {
       const form = (schema instanceof Form ? schema : defineForm(schema)) as Form<
         ContentOf<TSchema>
       >;
-      const { revision } = this.client;
       this.#refuseMissing(Method.elicit, { mode: 'form' });
-      const requestedSchema = form.requestedSchema(revision);
-      const mode = revision.urlElicitation ? { mode: 'form' } : {};
-      const params = { ...mode, message, requestedSchema };
-      return readFormAnswer(await this.#send(Method.elicit, params, options), form);
+      const params = this.client.dialect.form(message, form.description);
+      return readFormAnswer(await this.#ask(Method.elicit, params, options), form);
     };
     return forgettable(ask());
   }
@@ -134,7 +131,7 @@ export class CallContext implements HandlerContext {
       const { elicitationId } = elicitation;
       elicitations.add(elicitationId);
       try {
-        const action = readAction(await this.#send(Method.elicit, { ...elicitation }, options));
+        const action = readAction(await this.#ask(Method.elicit, { ...elicitation }, options));
         if (action !== 'accept') elicitations.close(elicitationId);
         return { action, elicitationId };
       } catch (error) {
@@ -177,18 +174,27 @@ export class CallContext implements HandlerContext {
     return forgettable(ask());
   }
 
-  #refuseMissing(method: string, params: JsonObject | undefined): void {
+  #refuseMissing(method: string, params: JsonObject): void {
     const missing = missingCapability(this.client, method, params);
     if (missing) throw missing;
   }
 
+  /** What a handler asks in its own words. */
   #send(
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
   ): Promise<JsonObject> {
     const missing = missingCapability(this.client, method, params);
-    if (missing) return refused(missing);
+    return missing ? refused(missing) : this.#ask(method, params, options);
+  }
+
+  /** What the client may be asked. */
+  #ask(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;

@@ -3,34 +3,8 @@
  *
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
+import type { ContentBlock } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-
-interface Annotated {
-  readonly annotations?: JsonObject;
-  readonly _meta?: JsonObject;
-}
-
-export type ContentBlock =
-  | ({ readonly type: 'text'; readonly text: string } & Annotated)
-  | ({ readonly type: 'image'; readonly data: string; readonly mimeType: string } & Annotated)
-  | ({ readonly type: 'audio'; readonly data: string; readonly mimeType: string } & Annotated)
-  | ({
-      readonly type: 'resource_link';
-      readonly uri: string;
-      readonly name: string;
-      readonly title?: string;
-      readonly description?: string;
-      readonly mimeType?: string;
-      readonly size?: number;
-    } & Annotated)
-  | ({ readonly type: 'resource'; readonly resource: ResourceContents } & Annotated);
-
-/** The contents of a resource: text, or base64 in `blob`. */
-export type ResourceContents = {
-  readonly uri: string;
-  readonly mimeType?: string;
-  readonly _meta?: JsonObject;
-} & ({ readonly text: string } | { readonly blob: string });
 
 /** A tool's result in full. `structured` must conform to the tool's `outputSchema`; its text form is added where `content` is absent. */
 export interface ToolResult {

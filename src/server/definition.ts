@@ -1,8 +1,8 @@
 /** What a server consists of, as its author writes it down. */
-import type { Implementation } from '../protocol/initialize.ts';
+import type { Icon } from '../protocol/described.ts';
+import type { Implementation } from '../protocol/implementation.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { LoggingOptions } from './context/session-contexts.ts';
-import type { Icon } from './described.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';

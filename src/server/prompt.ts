@@ -3,9 +3,9 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
+import type { ContentBlock } from '../protocol/content.ts';
+import type { Described } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { ContentBlock } from './content.ts';
-import type { Described } from './described.ts';
 import type { HandlerContext } from './handler-context.ts';
 import type { Complete } from './resource.ts';
 

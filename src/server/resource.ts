@@ -4,8 +4,8 @@
  * @see MCP 2025-11-25, server/resources
  */
 import { describe } from '../protocol/classify.ts';
-import type { ResourceContents } from './content.ts';
-import type { Described } from './described.ts';
+import type { ResourceContents } from '../protocol/content.ts';
+import type { Described } from '../protocol/described.ts';
 import type { HandlerContext } from './handler-context.ts';
 import { isUri } from './uri.ts';
 import { uriTemplate } from './uri-template.ts';

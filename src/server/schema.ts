@@ -93,11 +93,11 @@ function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSc
  * @see MCP 2025-11-25, basic, "JSON Schema Usage"
  */
 function inKnownDialect(schema: ObjectSchema, what: string): ObjectSchema {
-  const dialect = schema['$schema'];
-  if (dialect === undefined) return schema;
-  if (typeof dialect === 'string' && dialect.replace(/#$/, '') === dialect2020) return schema;
+  const uri = schema['$schema'];
+  if (uri === undefined) return schema;
+  if (typeof uri === 'string' && uri.replace(/#$/, '') === dialect2020) return schema;
   throw new TypeError(
-    `${what} is written in the dialect ${describe(dialect)}, which is not supported; the one that is is "${dialect2020}"`,
+    `${what} is written in the dialect ${describe(uri)}, which is not supported; the one that is is "${dialect2020}"`,
   );
 }
 

@@ -139,7 +139,7 @@ export function dumpSession(source: DumpSource): SessionDump {
           client: {
             name: client.info.name,
             version: client.info.version,
-            revision: client.revision.version,
+            revision: client.dialect.version,
             capabilities: client.capabilities,
           },
         }

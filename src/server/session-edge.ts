@@ -8,7 +8,7 @@ import type { Clock } from '../actors/clock.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { ServerDescription } from '../protocol/initialize.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
 import type { Limits } from './limits.ts';
 import type { Transitions } from './transitions.ts';

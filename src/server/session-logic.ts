@@ -17,7 +17,7 @@ import type {
 import { sessionMachine } from '../machines/session.machine.ts';
 import type { SessionInput } from '../machines/session.machine.ts';
 import type { Report } from '../protocol/facts.ts';
-import type { ServerDescription } from '../protocol/initialize.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
 import type { RequestHandler } from '../actors/call.ts';
 import { sessionContexts } from './context/session-contexts.ts';
 import type { SessionState } from './context/session-view.ts';

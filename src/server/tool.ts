@@ -3,10 +3,11 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
-import type { ContentBlock, ToolOutput } from './content.ts';
-import type { Described } from './described.ts';
+import type { ToolOutput } from './content.ts';
 import type { HandlerContext } from './handler-context.ts';
 import { describe } from '../protocol/classify.ts';
+import type { ContentBlock } from '../protocol/content.ts';
+import type { Described } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';

@@ -1,6 +1,6 @@
 /** What a session answered, as a test reads it. */
-import type { Icon } from '../server/described.ts';
-import type { ContentBlock, ResourceContents } from '../server/content.ts';
+import type { Icon } from '../protocol/described.ts';
+import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Annotations } from '../server/resource.ts';
 import type { PromptMessage } from '../server/prompt.ts';

@@ -6,7 +6,7 @@ import { defineTool } from '../server/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { supportedVersions } from '../protocol/revisions/registry.ts';
+import { supportedVersions } from '../protocol/dialects/registry.ts';
 import { converse } from './conversation.ts';
 import type { Connection, Conversation } from './conversation.ts';
 import { initialize, initialized, request, toolCall } from './messages.ts';

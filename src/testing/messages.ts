@@ -2,7 +2,7 @@
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
-import { supportedVersions } from '../protocol/revisions/registry.ts';
+import { supportedVersions } from '../protocol/dialects/registry.ts';
 
 /** A request that the session sent. */
 export interface RequestFrame {

@@ -49,7 +49,7 @@ everywhere('a session', ({ revision, transport }) => {
   test('takes initialize, initialized and a call in one chunk, in that order [LIFE-09]', async () => {
     const seen: unknown[] = [];
     const look = tool('look', (_, { client }) => {
-      seen.push(client.capabilities, client.revision.version);
+      seen.push(client.capabilities, client.dialect.version);
       return 'seen';
     });
     const { peer } = serve({ tools: [look] }, { transport });

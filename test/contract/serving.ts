@@ -71,7 +71,7 @@ export function connect(
     await session.closed;
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
-    noteServed(transport, session.actor.getSnapshot().context.client?.revision.version);
+    noteServed(transport, session.actor.getSnapshot().context.client?.dialect.version);
   });
   return { ...conversation, server, clock };
 }

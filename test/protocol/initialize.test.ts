@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import {
-  initializeResult,
-  isSameInitialize,
-  readInitialize,
-} from '../../src/protocol/initialize.ts';
+import { isSameInitialize, readInitialize } from '../../src/protocol/initialize.ts';
 import type { ClientDescription } from '../../src/protocol/initialize.ts';
 
 const good = {
@@ -23,10 +19,16 @@ describe('reading initialize', () => {
   test('keeps what the client says of itself', () => {
     expect(read(good)).toMatchObject({
       requestedVersion: '2025-11-25',
-      revision: { version: '2025-11-25' },
+      dialect: { version: '2025-11-25' },
       info: good.clientInfo,
       capabilities: good.capabilities,
     });
+  });
+
+  test('never takes an unknown version for the negotiated one', () => {
+    const client = read({ ...good, protocolVersion: '1999-01-01' });
+    expect(client.dialect.version).toBe('2025-11-25');
+    expect(client.requestedVersion).toBe('1999-01-01');
   });
 
   test('tolerates members that it does not know', () => {
@@ -59,38 +61,6 @@ describe('reading initialize', () => {
     const client = read(JSON.parse(text) as JsonObject);
     expect(client.capabilities['roots']).toBeUndefined();
     expect(client.info['admin']).toBeUndefined();
-  });
-});
-
-describe('the result of initialize', () => {
-  const server = {
-    serverInfo: { name: 'server', version: '2', title: 'Server' },
-    capabilities: { tools: {} },
-  };
-
-  test('states the negotiated version, never the unknown one that was asked for', () => {
-    const client = read({ ...good, protocolVersion: '1999-01-01' });
-    expect(initializeResult(server, client)['protocolVersion']).toBe('2025-11-25');
-    expect(client.requestedVersion).toBe('1999-01-01');
-  });
-
-  test.each([
-    ['2024-11-05', false],
-    ['2025-03-26', false],
-    ['2025-06-18', true],
-    ['2025-11-25', true],
-  ])('in %s has a title: %s', (protocolVersion, hasTitle) => {
-    const result = initializeResult(server, read({ ...good, protocolVersion }));
-    expect(result['serverInfo']).toEqual(
-      hasTitle ? server.serverInfo : { name: 'server', version: '2' },
-    );
-  });
-
-  test('has instructions only where there are some', () => {
-    expect(initializeResult(server, read(good))).not.toHaveProperty('instructions');
-    expect(initializeResult({ ...server, instructions: '' }, read(good))).toMatchObject({
-      instructions: '',
-    });
   });
 });
 

@@ -4,7 +4,7 @@ import { defineForm } from 'mcp-actors';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { revision20251125 } from '../../src/protocol/revisions/2025-11-25.ts';
+import { requestedSchemaOf } from './forms.ts';
 
 describe('a form from a library', () => {
   const expected = {
@@ -49,7 +49,7 @@ describe('a form from a library', () => {
     '%s asks the same, and checks by itself [ELICIT-04] [ELICIT-07]',
     async (_, schema) => {
       const form = defineForm(schema);
-      const { properties, required } = form.requestedSchema(revision20251125);
+      const { properties, required } = requestedSchemaOf(form);
       const color = (properties as { readonly color: { readonly enum: readonly string[] } }).color;
       expect([...color.enum].sort()).toEqual(['green', 'red']);
       expect({ ...(properties as object), color: expected.properties.color }).toEqual(
@@ -70,7 +70,7 @@ describe('a form from a library', () => {
     );
     const filled = await form.read({ day: '2025-11-25' });
     expect(filled).toEqual({ day: new Date('2025-11-25'), news: true });
-    expect(form.requestedSchema(revision20251125)['required']).toEqual(['day']);
+    expect(requestedSchemaOf(form)['required']).toEqual(['day']);
   });
 
   test('says which property no form can have [ELICIT-04]', () => {
@@ -85,7 +85,7 @@ describe('a form from a library', () => {
 
   test('gives titles to choices [ELICIT-05]', () => {
     const color = z.union([z.literal('r').meta({ title: 'Red' }), z.literal('g')]);
-    const { properties } = defineForm(z.object({ color })).requestedSchema(revision20251125);
+    const { properties } = requestedSchemaOf(defineForm(z.object({ color })));
     expect(properties).toEqual({
       color: {
         type: 'string',

@@ -2,14 +2,16 @@ import fc from 'fast-check';
 import { defineForm } from 'mcp-actors';
 import type { FormSource, JsonObject } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { revision20250618 } from '../../src/protocol/revisions/2025-06-18.ts';
-import { revision20251125 } from '../../src/protocol/revisions/2025-11-25.ts';
+import { latestDialect, negotiateDialect } from '../../src/protocol/dialects/registry.ts';
+import { requestedSchemaOf } from './forms.ts';
+
+const dialect20250618 = negotiateDialect('2025-06-18');
 
 /** A form with one property. What the types forbid is tested as well: an author may write JavaScript. */
 const formOf = (property: unknown, rest: object = {}) =>
   defineForm({ type: 'object', properties: { p: property }, ...rest } as unknown as FormSource);
-const asked = (property: unknown, revision = revision20251125) =>
-  (formOf(property).requestedSchema(revision)['properties'] as JsonObject)['p'];
+const asked = (property: unknown, dialect = latestDialect) =>
+  (requestedSchemaOf(formOf(property), dialect)['properties'] as JsonObject)['p'];
 const red = { const: '#f00', title: 'Red' };
 const green = { const: '#0f0', title: 'Green' };
 
@@ -46,7 +48,7 @@ describe('a form may have', () => {
 
   test('no property at all [ELICIT-04]', () => {
     const form = defineForm({ type: 'object', properties: {} });
-    expect(form.requestedSchema(revision20251125)).toEqual({ type: 'object', properties: {} });
+    expect(requestedSchemaOf(form)).toEqual({ type: 'object', properties: {} });
   });
 });
 
@@ -183,13 +185,13 @@ describe('for 2025-06-18, a form', () => {
       { type: 'string', enum: ['a'], enumNames: ['A'] },
     ],
   ])('with %j asks for %j [ELICIT-05]', (property, older) => {
-    expect(asked(property, revision20250618)).toEqual(older);
+    expect(asked(property, dialect20250618)).toEqual(older);
   });
 
   test.each([{ enum: ['a'] }, { anyOf: [red] }])(
     'of several choices %j is refused by name [ELICIT-05]',
     (items) => {
-      expect(() => asked({ type: 'array', items }, revision20250618)).toThrow(
+      expect(() => asked({ type: 'array', items }, dialect20250618)).toThrow(
         expect.objectContaining({
           code: 'CAPABILITY_MISSING',
           message: expect.stringMatching(/"p".*2025-06-18/),
@@ -308,12 +310,12 @@ describe('whatever a schema says', () => {
           expect(String(error)).toContain('"p"');
           return;
         }
-        const requestedSchema = form.requestedSchema(revision20251125);
+        const requestedSchema = requestedSchemaOf(form);
         expect(
           ElicitRequestFormParamsSchema.safeParse({ message: '', requestedSchema }).success,
         ).toBe(true);
         // What is asked for is a form again, and the same one.
-        expect(defineForm(requestedSchema as FormSource).requestedSchema(revision20251125)).toEqual(
+        expect(requestedSchemaOf(defineForm(requestedSchema as FormSource))).toEqual(
           requestedSchema,
         );
         await form.read({ p: given }).catch((error: unknown) => {

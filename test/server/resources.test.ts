@@ -36,7 +36,7 @@ everywhere('resources', ({ revision }) => {
     expect(reply.result.capabilities).toEqual({
       resources: { subscribe: true, listChanged: true },
     });
-    expect(session.actor.getSnapshot().context.client?.revision.version).toBe(revision);
+    expect(session.actor.getSnapshot().context.client?.dialect.version).toBe(revision);
   });
 
   test('are listed with what the revision knows [RES-01] [TOOLS-05]', async () => {

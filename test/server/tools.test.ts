@@ -169,7 +169,7 @@ everywhere('a tool', ({ revision }) => {
 
   test('sees who its client is, and the id of its request [LIFE-01]', async () => {
     const look = tool('look', (_, { client, requestId }) =>
-      JSON.stringify([client.info.name, client.revision.version, requestId]),
+      JSON.stringify([client.info.name, client.dialect.version, requestId]),
     );
     const { peer } = serve({ tools: [look] });
     await peer.handshake({ clientInfo: { name: 'someone', version: '2' } });

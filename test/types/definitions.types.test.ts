@@ -173,7 +173,7 @@ describe('the structured output has the type that the schema accepts [SCHEMA-05]
       outputSchema: schema,
       handler: async (_args, { client }) => {
         await Promise.resolve();
-        return { structured: { unit: client.revision.batches ? 'mm' : 'cm', list } };
+        return { structured: { unit: client.capabilities['roots'] ? 'mm' : 'cm', list } };
       },
     });
     defineTool({

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { RootsReport } from '../../src/machines/roots.machine.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
-import { latestRevision } from '../../src/protocol/revisions/registry.ts';
+import { latestDialect } from '../../src/protocol/dialects/registry.ts';
 import type { Root } from '../../src/protocol/roots.ts';
 import type { Tool } from '../../src/server/tool.ts';
 import { logLevels } from '../../src/server/context/session-log.ts';
@@ -42,8 +42,8 @@ export function fakeContext(
     signal,
     reported,
     client: {
-      revision: latestRevision,
-      requestedVersion: latestRevision.version,
+      dialect: latestDialect,
+      requestedVersion: latestDialect.version,
       info: { name: 'test', version: '0' },
       capabilities: {},
       fingerprint: '',
@@ -52,7 +52,7 @@ export function fakeContext(
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {
       id: 'fake',
-      revision: latestRevision.version,
+      revision: latestDialect.version,
       state: 'rootsKnown',
       resourceUpdated: () => {},
       elicitationCompleted: () => false,

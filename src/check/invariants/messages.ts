@@ -1,6 +1,7 @@
 /** What every message of the server's is like. */
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { hasBatches } from '../outgoing.ts';
 import { idKey } from '../trace.ts';
 import { always, broken, firstBroken, held, messagesPage, shown, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
@@ -91,7 +92,7 @@ export const messageInvariants: readonly Invariant[] = [
 function faultOf(value: unknown, revision: string): string | undefined {
   if (value === undefined) return 'A line is no JSON';
   if (Array.isArray(value)) {
-    if (revision !== '2025-03-26') return `Revision ${revision} has no batches`;
+    if (!hasBatches(revision)) return `Revision ${revision} has no batches`;
     return value.length === 0 ? 'A batch is empty' : firstFault(value as unknown[]);
   }
   return singleFault(value);

@@ -5,7 +5,7 @@
  * lines, and may leave out everything but what the client says and what it is answered.
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
-import type { ServerDescription } from '../../protocol/initialize.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Root } from '../../protocol/roots.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import type { Limits } from '../../server/limits.ts';

@@ -1,6 +1,6 @@
 /** The edge of a replayed session: the world as the recording has it. */
 import type { Clock } from '../../actors/clock.ts';
-import type { ServerDescription } from '../../protocol/initialize.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Transport } from '../../server/transport.ts';
 import type { Notify, SessionEdge } from '../../server/session-edge.ts';
 import type { OutputOfSession, RecordingHeader } from './format.ts';

@@ -1,7 +1,7 @@
 /** The progress of one call: at most ten notifications a second, and the last step of a burst late rather than never. */
 import type { Call } from '../../actors/call.ts';
 import type { Clock } from '../../actors/clock.ts';
-import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import type { RequestId } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 
 /** Progress notifications of one call are at least so far apart, milliseconds. */
@@ -64,15 +64,10 @@ export class CallProgress {
     this.#held = undefined;
   }
 
-  #send({ progress, total, message }: Step): void {
+  #send(step: Step): void {
     this.#release();
     this.#sentAt = this.#clock.now();
-    const isTold = message !== undefined && this.#call.scope.client.revision.progressMessages;
-    this.#call.notify(Method.progress, {
-      progressToken: this.#token,
-      progress,
-      ...(Number.isFinite(total) ? { total } : {}),
-      ...(isTold ? { message } : {}),
-    } satisfies JsonObject);
+    const { dialect } = this.#call.scope.client;
+    this.#call.notify(Method.progress, dialect.progress(this.#token, step));
   }
 }

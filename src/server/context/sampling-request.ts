@@ -1,22 +1,20 @@
 /**
- * A request for sampling as a revision's clients know it, checked before anything is sent.
+ * A request for sampling, checked before anything is sent.
  *
  * @see MCP 2025-11-25, client/sampling, "Message Content Constraints"
  */
 import { describe } from '../../protocol/classify.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
+import type { ConversationItem } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
 import { jsonSchemaOf } from '../schema.ts';
 import type { SamplingBlock, SamplingMessage, SamplingRequest, SamplingTool } from './sampling.ts';
 
 /**
- * The params of `sampling/createMessage`.
+ * A request for sampling in one shape, whichever way its author wrote it.
  *
  * @throws {TypeError} a request that no client may be sent, naming what is wrong
- * @throws {RuntimeError} CAPABILITY_MISSING for content that the revision does not know
  */
-export function samplingParams(request: SamplingRequest, revision: Revision): JsonObject {
+export function readConversation(request: SamplingRequest): ConversationItem {
   const { maxTokens, modelPreferences = {}, tools, toolChoice, ...rest } = request;
   const messages: readonly SamplingMessage[] = listOf(request.messages);
   if (!Number.isSafeInteger(maxTokens) || maxTokens < 1) {
@@ -31,10 +29,9 @@ export function samplingParams(request: SamplingRequest, revision: Revision): Js
   }
   const blocks = messages.map(({ content }) => blocksOf(content));
   checkToolUses(messages, blocks);
-  checkAudio(blocks, revision);
   return {
     ...rest,
-    messages: messages.flatMap((message, at) => wireMessages(message, blocks[at] ?? [], revision)),
+    messages: messages.map(({ role, _meta }, at) => ({ role, content: blocks[at] ?? [], _meta })),
     maxTokens,
     ...(request.modelPreferences ? { modelPreferences } : {}),
     ...(tools ? { tools: tools.map(describeTool) } : {}),
@@ -57,17 +54,6 @@ function blocksOf(content: SamplingMessage['content']): readonly SamplingBlock[]
     : [content as SamplingBlock];
 }
 
-/** Where a message has one block only, one message for each block says the same. */
-function wireMessages(
-  { role, _meta }: SamplingMessage,
-  blocks: readonly SamplingBlock[],
-  { samplingTools }: Revision,
-): readonly JsonObject[] {
-  if (!samplingTools) return blocks.map((content) => ({ role, content }));
-  const content = blocks.length === 1 ? blocks[0] : blocks;
-  return [{ role, content, ...(_meta ? { _meta } : {}) }];
-}
-
 function describeTool({ name, title, description, inputSchema }: SamplingTool): JsonObject {
   return {
     name,
@@ -79,12 +65,6 @@ function describeTool({ name, title, description, inputSchema }: SamplingTool): 
       `The inputSchema of the tool ${describe(name)}`,
     ),
   };
-}
-
-function checkAudio(messages: readonly (readonly SamplingBlock[])[], { audio, version }: Revision) {
-  if (audio || !messages.flat().some(({ type }) => type === 'audio')) return;
-  const message = `Revision ${version} has no audio, and a message contains some; nothing was sent`;
-  throw new RuntimeError('CAPABILITY_MISSING', message);
 }
 
 /** Every use of a tool is followed at once by its result, in a message of results alone. */

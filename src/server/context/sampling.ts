@@ -3,8 +3,8 @@
  *
  * @see MCP 2025-11-25, client/sampling
  */
+import type { ContentBlock } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { ContentBlock } from '../content.ts';
 import type { Schema } from '../schema.ts';
 
 interface Described {

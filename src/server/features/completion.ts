@@ -5,11 +5,12 @@
  */
 import { isThenable } from '../../actors/call.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Offer } from '../offer.ts';
 import type { Complete, Filled } from '../resource.ts';
 import type { Feature, FeatureScope } from './feature.ts';
-import { invalidParams, someOf, stringParam } from './invalid-params.ts';
+import { someOf, stringParam } from './invalid-params.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
@@ -35,8 +36,8 @@ export function completionFeature(offer: Offer, scope: FeatureScope): Feature {
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
         const complete = completerOf(offer, objectParam(params, 'ref'), name);
-        const { completionContext } = call.scope.client.revision;
-        const filled = completionContext ? readFilled(params?.['context']) : {};
+        const { dialect } = call.scope.client;
+        const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, scope.contextOf(call)) : [];
         if (!isThenable(values)) return resultOf(name, values);
         return Promise.resolve(values).then((late) => resultOf(name, late));

@@ -1,11 +1,6 @@
 import { describe } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-
-/** The error for a request whose params are wrong, saying what is. */
-export function invalidParams(message: string): ProtocolError {
-  return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
-}
 
 /**
  * A member of a request's params that must be a string.

@@ -4,10 +4,10 @@
  * @see MCP 2025-11-25, server/prompts, "PromptMessage"
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { textBlock } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { PromptMessage } from '../prompt.ts';
 import { faultOfBlock } from './content-check.ts';
-import { textBlock } from './tool-output.ts';
 
 export interface CheckedPrompt {
   readonly description: string | undefined;

@@ -5,14 +5,13 @@
  */
 import { isThenable } from '../../actors/call.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
+import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Registry } from '../registry.ts';
-import { blocksFor } from './content-revisions.ts';
-import { describedBy } from './described-item.ts';
 import type { Feature, FeatureScope } from './feature.ts';
-import { invalidParams, someOf, stringParam } from './invalid-params.ts';
+import { someOf, stringParam } from './invalid-params.ts';
 import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './prompt-output.ts';
@@ -25,16 +24,16 @@ export function promptsFeature(prompts: Registry<Prompt>, scope: FeatureScope): 
       'prompts/list': (params, { scope: { client } }) => {
         const page = pageOf('prompts/list', prompts.list(), params, scope.limits.pageSize);
         const { items, ...next } = page;
-        return { prompts: items.map((item) => describePrompt(item, client.revision)), ...next };
+        return { prompts: items.map((item) => client.dialect.prompt(item)), ...next };
       },
       'prompts/get': (params, call) => {
         const prompt = findPrompt(prompts, stringParam(params, 'name'));
         const values = readArguments(prompt, params?.['arguments'] ?? {});
-        const { revision } = call.scope.client;
+        const { dialect } = call.scope.client;
         // The prompt gets only arguments that it has declared.
         const output: unknown = prompt.get(values as never, scope.contextOf(call));
-        if (!isThenable(output)) return resultOf(prompt, output, revision);
-        return Promise.resolve(output).then((late) => resultOf(prompt, late, revision));
+        if (!isThenable(output)) return resultOf(prompt, output, dialect);
+        return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
       },
     },
     start: () =>
@@ -81,31 +80,12 @@ export function unknownArgument(prompt: Prompt, name: string) {
   );
 }
 
-function resultOf(prompt: Prompt, output: unknown, revision: Revision): JsonObject {
+function resultOf(prompt: Prompt, output: unknown, dialect: Dialect): JsonObject {
   const { description = prompt.description, messages, _meta } = readPromptOutput(output);
-  const contents = blocksFor(
-    messages.map(({ content }) => content),
-    revision,
-  );
+  const contents = dialect.content(messages.map(({ content }) => content));
   return {
     ...(description === undefined ? {} : { description }),
     messages: messages.map(({ role }, at) => ({ role, content: contents[at] })),
     ...(_meta ? { _meta } : {}),
-  };
-}
-
-function describePrompt(prompt: Prompt, revision: Revision): JsonObject {
-  const declared = Object.entries(prompt.arguments ?? {}).map(
-    ([name, { title, description, required }]) => ({
-      name,
-      ...(title !== undefined && revision.structuredOutput ? { title } : {}),
-      ...(description === undefined ? {} : { description }),
-      ...(required === undefined ? {} : { required }),
-    }),
-  );
-  return {
-    name: prompt.name,
-    ...describedBy(prompt, revision),
-    ...(declared.length > 0 ? { arguments: declared } : {}),
   };
 }

@@ -4,10 +4,9 @@
  * @see MCP 2025-11-25, server/resources, "Resource Contents"
  */
 import { describe } from '../../protocol/classify.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { ResourceContents } from '../content.ts';
+import type { ResourceContents } from '../../protocol/content.ts';
+import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { faultOfContents } from './content-check.ts';
-import { contentsFor } from './content-revisions.ts';
 
 /**
  * Reads what a `read` gave for a URI.
@@ -17,7 +16,7 @@ import { contentsFor } from './content-revisions.ts';
 export function readContents(
   output: unknown,
   { uri, mimeType }: { readonly uri: string; readonly mimeType: string | undefined },
-  revision: Revision,
+  dialect: Dialect,
 ): readonly ResourceContents[] {
   const described = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
   if (typeof output === 'string') return [{ ...described, text: output }];
@@ -31,7 +30,7 @@ export function readContents(
     const fault = faultOfContents(contents);
     if (fault !== undefined) throw new TypeError(`contents ${at} of ${describe(uri)} ${fault}`);
   }
-  return (output as readonly ResourceContents[]).map((contents) => contentsFor(contents, revision));
+  return (output as readonly ResourceContents[]).map((contents) => dialect.contents(contents));
 }
 
 /** So many at once are arguments of one function call. */

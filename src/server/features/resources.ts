@@ -6,16 +6,14 @@
 import { isThenable } from '../../actors/call.ts';
 import type { Call } from '../../actors/call.ts';
 import { describe } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import { ErrorCode, ProtocolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
+import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import type { Offer } from '../offer.ts';
-import type { ResourceDescription, ResourceTemplate } from '../resource.ts';
 import { isUri } from '../uri.ts';
-import { annotationsFor, describedBy } from './described-item.ts';
 import type { Feature, FeatureScope } from './feature.ts';
-import { invalidParams, stringParam } from './invalid-params.ts';
+import { stringParam } from './invalid-params.ts';
 import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
 import { resourcePage } from './resource-list.ts';
@@ -39,7 +37,7 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
   const { pageSize, maxSubscriptions, listChangedQuietMs } = scope.limits;
   const subscribed = new Set<string>();
 
-  const find = (uri: string): Target => {
+  const find = (uri: string, dialect: Dialect): Target => {
     const resource = resources.get(uri);
     if (resource) {
       const { mimeType } = resource;
@@ -57,42 +55,42 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
         read: (call) => item.read(uri, variables as never, scope.contextOf(call)),
       };
     }
-    throw notFound(uri);
+    throw dialect.resourceNotFound(uri);
   };
 
   return {
     capabilities: { resources: { subscribe: true, listChanged: true } },
     handlers: {
       'resources/list': async (params, call) => {
-        const { revision } = call.scope.client;
+        const { dialect } = call.scope.client;
         const page = await resourcePage(offer, params, pageSize, scope.contextOf(call));
         const { items, ...next } = page;
-        return { resources: items.map((item) => describeResource(item, revision)), ...next };
+        return { resources: items.map((item) => dialect.resource(item)), ...next };
       },
       'resources/templates/list': (params, { scope: { client } }) => {
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
-        const described = items.map((item) => describeTemplate(item, client.revision));
+        const described = items.map((item) => client.dialect.template(item));
         return { resourceTemplates: described, ...next };
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'));
+        const target = find(stringParam(params, 'uri'), call.scope.client.dialect);
         const output = target.read(call);
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
-      'resources/subscribe': (params) => {
-        const { uri } = find(stringParam(params, 'uri'));
+      'resources/subscribe': (params, { scope: { client } }) => {
+        const { uri } = find(stringParam(params, 'uri'), client.dialect);
         if (!subscribed.has(uri) && subscribed.size >= maxSubscriptions) {
           throw tooManySubscriptions(maxSubscriptions);
         }
         subscribed.add(uri);
         return {};
       },
-      'resources/unsubscribe': (params) => {
+      'resources/unsubscribe': (params, { scope: { client } }) => {
         const uri = stringParam(params, 'uri');
         // One that was subscribed to may be gone by now.
-        if (!subscribed.delete(uri)) find(uri);
+        if (!subscribed.delete(uri)) find(uri, client.dialect);
         return {};
       },
     },
@@ -110,41 +108,13 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
 }
 
 function resultOf(target: Target, output: unknown, call: Call): JsonObject {
-  if (output === undefined) throw notFound(target.uri);
-  return { contents: readContents(output, target, call.scope.client.revision) };
-}
-
-/** @see MCP 2025-11-25, server/resources, "Error Handling" */
-function notFound(uri: string): ProtocolError {
-  const message = `Resource not found: ${describe(uri)}`;
-  return new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
+  const { dialect } = call.scope.client;
+  if (output === undefined) throw dialect.resourceNotFound(target.uri);
+  return { contents: readContents(output, target, dialect) };
 }
 
 function tooManySubscriptions(max: number): ProtocolError {
   const message = `The client has subscribed to ${max} resources, and may to no more: unsubscribe from some first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };
   return new ProtocolError(ErrorCode.serverUnavailable, message, data);
-}
-
-function describeResource(resource: ResourceDescription, revision: Revision): JsonObject {
-  const { uri, name, mimeType, size, annotations } = resource;
-  return {
-    uri,
-    name,
-    ...describedBy(resource, revision),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(size === undefined ? {} : { size }),
-    ...(annotations ? { annotations: annotationsFor(annotations, revision) } : {}),
-  };
-}
-
-function describeTemplate(template: ResourceTemplate, revision: Revision): JsonObject {
-  const { uriTemplate, name, mimeType, annotations } = template;
-  return {
-    uriTemplate,
-    name,
-    ...describedBy(template, revision),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(annotations ? { annotations: annotationsFor(annotations, revision) } : {}),
-  };
 }

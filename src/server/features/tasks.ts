@@ -5,11 +5,10 @@
  */
 import { methodNotOffered, tooManyWait } from '../../actors/refusals.ts';
 import type { RequestHandler } from '../../actors/call.ts';
-import { describe } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import { ProtocolError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
-import { readTaskParams, relatedTask } from '../../protocol/tasks.ts';
+import { relatedTask } from '../../protocol/tasks.ts';
 import type { Registry } from '../registry.ts';
 import type { Tool } from '../tool.ts';
 import type { Feature, FeatureScope } from './feature.ts';
@@ -42,20 +41,9 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
     return (params, call) => {
       const name = params?.['name'];
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
-      // A revision without tasks ignores the wish, and what is no tool is refused as ever.
-      if (!tool || !call.scope.client.revision.tasks) return handler(params, call);
-      const { taskSupport = 'forbidden' } = tool;
-      const wish = params?.['task'];
-      if (wish === undefined) {
-        if (taskSupport === 'required') throw mustBeTask(tool);
-        return handler(params, call);
-      }
-      if (taskSupport === 'forbidden') throw mustBeNoTask(tool);
-      const reading = readTaskParams(wish);
-      if (!reading.ok) {
-        throw new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${reading.fault}`);
-      }
-      const task = book.create(call, handler, reading.requestedTtlMs);
+      const wanted = tool && call.scope.client.dialect.taskRequest(tool, params);
+      if (!wanted) return handler(params, call);
+      const task = book.create(call, handler, wanted.requestedTtlMs);
       return withMeta({ task }, relatedTask(task.taskId));
     };
   };
@@ -63,20 +51,20 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
   return {
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
-      'tasks/get': whereTasksAre((params) => ({ ...book.find(params).item })),
-      'tasks/list': whereTasksAre((params) => {
+      'tasks/get': ifOffered((params) => ({ ...book.find(params).item })),
+      'tasks/list': ifOffered((params) => {
         const page = pageOf('tasks/list', book.list(), params, scope.limits.pageSize);
         const { items, ...next } = page;
         return { tasks: items, ...next };
       }),
-      'tasks/result': whereTasksAre((params, call) => {
+      'tasks/result': ifOffered((params, call) => {
         const task = book.find(params);
         const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
         const { maxWaiting } = scope.limits;
         if (!task.hasEnded && waiting >= maxWaiting) throw protocolError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
-      'tasks/cancel': whereTasksAre((params) => ({ ...book.find(params).cancel() })),
+      'tasks/cancel': ifOffered((params) => ({ ...book.find(params).cancel() })),
     },
     augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
     kept: () => book.list(),
@@ -84,27 +72,16 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
   };
 }
 
-/** A handler that is offered to clients of a revision with tasks alone. */
-function whereTasksAre(handler: RequestHandler): RequestHandler {
+/** A handler for the clients in whose revision there is the method. */
+function ifOffered(handler: RequestHandler): RequestHandler {
   return (params, call) => {
-    if (call.scope.client.revision.tasks) return handler(params, call);
+    if (call.scope.client.dialect.offers(call.method)) return handler(params, call);
     throw protocolError(methodNotOffered(call.method));
   };
 }
 
 function preparationOf({ prepare }: RequestHandler): Pick<RequestHandler, 'prepare'> {
   return prepare ? { prepare } : {};
-}
-
-/** @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation" */
-function mustBeTask({ name }: Tool): ProtocolError {
-  const message = `The tool ${describe(name)} runs as a task only: call it with "task" in the params`;
-  return new ProtocolError(ErrorCode.methodNotFound, message);
-}
-
-function mustBeNoTask({ name }: Tool): ProtocolError {
-  const message = `The tool ${describe(name)} does not run as a task: call it without "task" in the params`;
-  return new ProtocolError(ErrorCode.methodNotFound, message);
 }
 
 function protocolError({ code, message, data }: WireError): ProtocolError {

@@ -4,8 +4,10 @@
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { textBlock } from '../../protocol/content.ts';
+import type { ContentBlock } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { ContentBlock } from '../content.ts';
+
 import { faultOfBlock } from './content-check.ts';
 
 export interface CheckedOutput {
@@ -46,10 +48,6 @@ export function readToolOutput(output: unknown): CheckedOutput {
 
 function plain(content: readonly ContentBlock[]): CheckedOutput {
   return { content, structured: undefined, isError: false, _meta: undefined };
-}
-
-export function textBlock(text: string): ContentBlock {
-  return { type: 'text', text };
 }
 
 function readBlocks(content: unknown): readonly ContentBlock[] {

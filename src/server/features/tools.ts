@@ -6,20 +6,20 @@
 import { isThenable } from '../../actors/call.ts';
 import type { Call, RequestHandler } from '../../actors/call.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError, RuntimeError, ToolError } from '../../protocol/errors.ts';
+import { textBlock } from '../../protocol/content.ts';
+import type { Dialect, ToolItem } from '../../protocol/dialects/dialect.ts';
+import { RuntimeError, ToolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
 import type { Registry } from '../registry.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { Checked, SchemaCheck } from '../schema.ts';
 import { schemaOf } from '../tool.ts';
 import type { Tool } from '../tool.ts';
 import { SchemaCompiler } from '../validation.ts';
-import { blocksFor } from './content-revisions.ts';
 import type { Feature, FeatureScope } from './feature.ts';
 import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
-import { readToolOutput, textBlock } from './tool-output.ts';
+import { readToolOutput } from './tool-output.ts';
 import type { CheckedOutput } from './tool-output.ts';
 
 /** The tools of a server, for one session. */
@@ -65,7 +65,7 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
         const page = pageOf('tools/list', tools.list(), params, scope.limits.pageSize);
         const { items, ...next } = page;
         if (items.some(needsCompiler)) loadSoon();
-        return { tools: items.map((tool) => describeTool(tool, client.revision)), ...next };
+        return { tools: items.map((tool) => client.dialect.tool(listed(tool))), ...next };
       },
       'tools/call': Object.assign(callTool, {
         prepare: () => compiler.load(),
@@ -87,26 +87,13 @@ function needsCompiler({ inputSchema, outputSchema }: Tool): boolean {
   return [inputSchema, outputSchema].some((schema) => schema && !isStandardSchema(schema));
 }
 
-function invalidParams(message: string): ProtocolError {
-  return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
-}
-
-/** A tool as a revision's clients know it. */
-function describeTool(tool: Tool, revision: Revision): JsonObject {
-  const { name, title, description, icons, inputSchema, outputSchema, annotations, _meta } = tool;
-  const { taskSupport } = tool;
+/** A tool with its schemas as a list shows them. */
+function listed(tool: Tool): ToolItem {
+  const { inputSchema, outputSchema } = tool;
   return {
-    name,
-    ...(title !== undefined && revision.structuredOutput ? { title } : {}),
-    description,
-    ...(icons && revision.icons ? { icons } : {}),
+    ...tool,
     inputSchema: jsonSchemaOf(inputSchema, 'input', schemaOf(tool, 'input')),
-    ...(outputSchema && revision.structuredOutput
-      ? { outputSchema: jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')) }
-      : {}),
-    ...(annotations && revision.toolAnnotations ? { annotations } : {}),
-    ...(taskSupport && revision.tasks ? { execution: { taskSupport } } : {}),
-    ...(_meta && revision.structuredOutput ? { _meta } : {}),
+    outputSchema: outputSchema && jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')),
   };
 }
 
@@ -136,36 +123,36 @@ class CallableTool {
   }
 
   #run(args: Checked, call: Call): Result {
-    const { revision } = call.scope.client;
+    const { dialect } = call.scope.client;
     if (!args.ok) {
-      const message = `${this.#tool.name} was called with invalid arguments: ${args.fault}`;
-      if (!revision.invalidArgumentsAreResults) throw invalidParams(message);
-      return errorResult(message);
+      return dialect.invalidArguments(
+        `${this.#tool.name} was called with invalid arguments: ${args.fault}`,
+      );
     }
     try {
       // The handler gets only what its own input schema has let through.
       const output = this.#tool.handler(args.value as never, this.#scope.contextOf(call));
-      if (!isThenable(output)) return this.#result(output, revision);
+      if (!isThenable(output)) return this.#result(output, dialect);
       // A promise of whatever kind becomes one of ours, so that a broken one fails here.
-      return Promise.resolve(output).then((late) => this.#result(late, revision), toolFailure);
+      return Promise.resolve(output).then((late) => this.#result(late, dialect), toolFailure);
     } catch (error) {
       return toolFailure(error);
     }
   }
 
-  #result(given: unknown, revision: Revision): Result {
+  #result(given: unknown, dialect: Dialect): Result {
     const output = readToolOutput(given);
     const check = this.#compiled().output;
-    if (!check || output.isError) return resultOf(output, revision);
+    if (!check || output.isError) return resultOf(output, dialect);
     const checked = check(output.structured);
-    if (!isThenable(checked)) return this.#conforming(output, checked, revision);
-    return checked.then((late) => this.#conforming(output, late, revision));
+    if (!isThenable(checked)) return this.#conforming(output, checked, dialect);
+    return checked.then((late) => this.#conforming(output, late, dialect));
   }
 
-  #conforming(output: CheckedOutput, checked: Checked, revision: Revision): JsonObject {
+  #conforming(output: CheckedOutput, checked: Checked, dialect: Dialect): JsonObject {
     if (checked.ok) {
       const structured = checked.value as JsonObject;
-      return resultOf({ ...output, structured }, revision);
+      return resultOf({ ...output, structured }, dialect);
     }
     throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }
@@ -181,13 +168,13 @@ class CallableTool {
   }
 }
 
-function resultOf({ content, structured, isError, _meta }: CheckedOutput, revision: Revision) {
-  return {
-    content: blocksFor(content ?? [textBlock(JSON.stringify(structured))], revision),
-    ...(structured && revision.structuredOutput ? { structuredContent: structured } : {}),
-    ...(isError ? { isError } : {}),
-    ...(_meta ? { _meta } : {}),
-  };
+function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialect: Dialect) {
+  return dialect.toolResult({
+    content: content ?? [textBlock(JSON.stringify(structured))],
+    structured,
+    isError,
+    _meta,
+  });
 }
 
 /** What the model may recover from is a result; anything else goes on to the router. */

@@ -7,7 +7,7 @@ import type {
   NumberField,
   TextField,
   TextFormat,
-} from './form-field.ts';
+} from '../../protocol/form.ts';
 
 /** What is wrong with a value, as the rest of a sentence that begins with the field's name; undefined where nothing is. */
 export function faultOfValue(field: FormField, value: unknown): string | undefined {

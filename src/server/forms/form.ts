@@ -7,16 +7,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
+import type { FormDescription, TextFormat } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { SchemaCheck, StandardSchema } from '../schema.ts';
 import { SchemaCompiler } from '../validation.ts';
 import { faultOfValue } from './field-value.ts';
-import type { TextFormat } from './form-field.ts';
 import { readForm } from './read-form.ts';
-import type { FormDescription } from './read-form.ts';
-import { requestedSchema } from './requested-schema.ts';
 
 interface Labels {
   readonly title?: string;
@@ -133,13 +130,9 @@ export class Form<TContent> {
       : (content) => checkContent(description, content as JsonObject);
   }
 
-  /**
-   * The form as a revision's clients know it.
-   *
-   * @throws {RuntimeError} CAPABILITY_MISSING for a field that the revision does not know
-   */
-  requestedSchema(revision: Revision): JsonObject {
-    return requestedSchema(this.#description, revision);
+  /** What it asks for. */
+  get description(): FormDescription {
+    return this.#description;
   }
 
   /**

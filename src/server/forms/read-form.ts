@@ -5,15 +5,16 @@
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type {
+  ChoiceField,
+  ChoicesField,
+  FormDescription,
+  FormField,
+  Option,
+  TextFormat,
+} from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { faultOfValue } from './field-value.ts';
-import type { ChoiceField, ChoicesField, FormField, Option, TextFormat } from './form-field.ts';
-
-/** A form's fields, in order, and the names of those that must be filled in. */
-export interface FormDescription {
-  readonly fields: readonly FormField[];
-  readonly required: readonly string[];
-}
 
 /**
  * Reads a schema as a form.

@@ -1,5 +1,5 @@
 /**
- * A form as a revision's clients know it.
+ * Forms as JSON Schema, as clients know them.
  *
  * 2025-06-18 has the types string, number, integer, boolean and an enum with `enumNames`; only its boolean has a default. Titled choices are
  * written in its way and defaults are left out, because they are hints; what it cannot ask at all is refused.
@@ -7,24 +7,28 @@
  * @see MCP 2025-06-18, client/elicitation, "Supported Schema Types"
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
-import { RuntimeError } from '../../protocol/errors.ts';
-import type { JsonObject } from '../../protocol/frames.ts';
-import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { ChoiceField, FormField, TextField } from './form-field.ts';
-import type { FormDescription } from './read-form.ts';
+import { RuntimeError } from '../errors.ts';
+import type { ChoiceField, FormDescription, FormField, TextField } from '../form.ts';
+import type { JsonObject } from '../frames.ts';
+
+/** The `requestedSchema` of a form. */
+export function richForm(form: FormDescription): JsonObject {
+  return formSchema(form, describeField);
+}
 
 /**
- * The `requestedSchema` of a form.
+ * The `requestedSchema` of a form in the words of 2025-06-18.
  *
  * @throws {RuntimeError} CAPABILITY_MISSING for a field that the revision does not know
  */
-export function requestedSchema(
+export function plainForm(form: FormDescription, version: string): JsonObject {
+  return formSchema(form, (field) => describePlain(field, version));
+}
+
+function formSchema(
   { fields, required }: FormDescription,
-  revision: Revision,
+  describe: (field: FormField) => JsonObject,
 ): JsonObject {
-  const describe = revision.richForms
-    ? describeField
-    : (field: FormField) => describePlain(field, revision);
   const properties = fields.map((field) => [field.name, known(describe(field))]);
   return {
     type: 'object',
@@ -81,7 +85,7 @@ function titled({
   return { const: value, title };
 }
 
-function describePlain(field: FormField, { version }: Revision): JsonObject {
+function describePlain(field: FormField, version: string): JsonObject {
   switch (field.kind) {
     case 'choices': {
       const message = `The form's property "${field.name}" lets several values be chosen, which revision ${version} has not; nothing was sent`;

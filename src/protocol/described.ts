@@ -1,5 +1,5 @@
 /** What tools, resources and prompts say of themselves. */
-import type { JsonObject } from '../protocol/frames.ts';
+import type { JsonObject } from './frames.ts';
 
 /**
  * A picture for a host to show.

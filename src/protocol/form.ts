@@ -1,5 +1,5 @@
 /**
- * One property of a form, brought into one shape whichever way its author wrote it.
+ * A form that a person is asked to fill in, brought into one shape whichever way its author wrote it.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -61,3 +61,9 @@ export interface ChoicesField extends Labelled {
 }
 
 export type FormField = TextField | NumberField | BooleanField | ChoiceField | ChoicesField;
+
+/** A form's fields, in order, and the names of those that must be filled in. */
+export interface FormDescription {
+  readonly fields: readonly FormField[];
+  readonly required: readonly string[];
+}

@@ -1,0 +1,37 @@
+/**
+ * Content as the latest revision has it: what tools and prompts give, and what resources hold.
+ *
+ * @see MCP 2025-11-25, server/tools, "Tool Result"
+ */
+import type { JsonObject } from './frames.ts';
+
+interface Annotated {
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+export type ContentBlock =
+  | ({ readonly type: 'text'; readonly text: string } & Annotated)
+  | ({ readonly type: 'image'; readonly data: string; readonly mimeType: string } & Annotated)
+  | ({ readonly type: 'audio'; readonly data: string; readonly mimeType: string } & Annotated)
+  | ({
+      readonly type: 'resource_link';
+      readonly uri: string;
+      readonly name: string;
+      readonly title?: string;
+      readonly description?: string;
+      readonly mimeType?: string;
+      readonly size?: number;
+    } & Annotated)
+  | ({ readonly type: 'resource'; readonly resource: ResourceContents } & Annotated);
+
+/** The contents of a resource: text, or base64 in `blob`. */
+export type ResourceContents = {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly _meta?: JsonObject;
+} & ({ readonly text: string } | { readonly blob: string });
+
+export function textBlock(text: string): ContentBlock {
+  return { type: 'text', text };
+}

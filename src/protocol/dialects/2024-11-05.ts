@@ -1,0 +1,286 @@
+import type { ContentBlock, ResourceContents } from '../content.ts';
+import type { Described } from '../described.ts';
+import { describe, isJsonObject } from '../classify.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../errors.ts';
+import type { FormDescription } from '../form.ts';
+import type { JsonObject, RequestId, WireError } from '../frames.ts';
+import type { Implementation, ServerDescription } from '../implementation.ts';
+import { Method } from '../methods.ts';
+import type { TaskRequest, TaskSupport } from '../tasks.ts';
+import type {
+  ConversationItem,
+  ConversationMessage,
+  Dialect,
+  ProgressItem,
+  PromptItem,
+  ResourceItem,
+  TemplateItem,
+  ToolItem,
+  ToolResultItem,
+} from './dialect.ts';
+import { only, without } from './members.ts';
+
+const methods: ReadonlySet<string> = new Set([
+  Method.initialize,
+  Method.ping,
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'logging/setLevel',
+]);
+
+export const noBatches: WireError = {
+  code: ErrorCode.invalidRequest,
+  message: 'Invalid request: this revision of the protocol has no batches',
+};
+
+/** The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. The later ones say what they add to it. */
+export class Dialect20241105 implements Dialect {
+  readonly version: string = '2024-11-05';
+
+  initializeResult({ serverInfo, capabilities, instructions }: ServerDescription): JsonObject {
+    return {
+      protocolVersion: this.version,
+      capabilities: this.capabilities(capabilities),
+      serverInfo: this.implementation(serverInfo),
+      ...(instructions === undefined ? {} : { instructions }),
+    };
+  }
+
+  protected capabilities(capabilities: JsonObject): JsonObject {
+    return only(capabilities, 'experimental', 'logging', 'prompts', 'resources', 'tools');
+  }
+
+  protected implementation(info: Implementation): JsonObject {
+    return { name: info.name, version: info.version };
+  }
+
+  offers(method: string): boolean {
+    return methods.has(method);
+  }
+
+  batchRefusal(_messages: number, _maxMessages: number): WireError | undefined {
+    return noBatches;
+  }
+
+  tool(tool: ToolItem): JsonObject {
+    return { name: tool.name, ...this.described(tool), inputSchema: tool.inputSchema };
+  }
+
+  resource(resource: ResourceItem): JsonObject {
+    const { uri, name, annotations } = resource;
+    return {
+      uri,
+      name,
+      ...this.described(resource),
+      ...only(resource, 'mimeType', 'size'),
+      ...(annotations ? { annotations: this.annotations(annotations) } : {}),
+    };
+  }
+
+  template(template: TemplateItem): JsonObject {
+    const { uriTemplate, name, annotations } = template;
+    return {
+      uriTemplate,
+      name,
+      ...this.described(template),
+      ...only(template, 'mimeType'),
+      ...(annotations ? { annotations: this.annotations(annotations) } : {}),
+    };
+  }
+
+  prompt(prompt: PromptItem): JsonObject {
+    const declared = Object.entries(prompt.arguments ?? {}).map(([name, argument]) => ({
+      name,
+      ...this.described(argument),
+      ...only(argument, 'required'),
+    }));
+    return {
+      name: prompt.name,
+      ...this.described(prompt),
+      ...(declared.length > 0 ? { arguments: declared } : {}),
+    };
+  }
+
+  /** What anything that is listed says of itself. */
+  protected described(item: Described): JsonObject {
+    return only(item, 'description');
+  }
+
+  /** Hints about a resource, a template or a content block. */
+  protected annotations(annotations: object): JsonObject {
+    return { ...without(annotations, 'lastModified') };
+  }
+
+  content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+    return blocks.map((block) => this.block(block));
+  }
+
+  protected block(block: ContentBlock): ContentBlock {
+    switch (block.type) {
+      case 'audio': {
+        const text = `[Audio, ${block.mimeType}: a client of MCP ${this.version} cannot be sent it]`;
+        return { type: 'text', text, ...this.#annotated(block) };
+      }
+      case 'resource_link':
+        return { type: 'text', text: linkText(block), ...this.#annotated(block) };
+      default:
+        return this.plain(block);
+    }
+  }
+
+  /** A block without what only later revisions know of every block. */
+  protected plain(block: ContentBlock): ContentBlock {
+    const known = { ...without(block, 'annotations', '_meta'), ...this.#annotated(block) };
+    return known.type === 'resource'
+      ? { ...known, resource: this.contents(known.resource) }
+      : known;
+  }
+
+  #annotated({ annotations }: ContentBlock): { readonly annotations?: JsonObject } {
+    return annotations ? { annotations: this.annotations(annotations) } : {};
+  }
+
+  contents(contents: ResourceContents): ResourceContents {
+    return without(contents, '_meta');
+  }
+
+  toolResult({ content, isError, _meta }: ToolResultItem): JsonObject {
+    return {
+      content: this.content(content),
+      ...(isError ? { isError } : {}),
+      ...(_meta ? { _meta } : {}),
+    };
+  }
+
+  invalidArguments(message: string): JsonObject {
+    throw invalidParams(message);
+  }
+
+  /** @see MCP 2025-11-25, server/resources, "Error Handling" */
+  resourceNotFound(uri: string): ProtocolError {
+    const message = `Resource not found: ${describe(uri)}`;
+    return new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
+  }
+
+  progress(progressToken: RequestId, { progress, total }: ProgressItem): JsonObject {
+    return { progressToken, progress, ...(Number.isFinite(total) ? { total } : {}) };
+  }
+
+  /** Tasks came later: the wish for one is a member that nobody knows. */
+  taskRequest(
+    _tool: { readonly name: string; readonly taskSupport?: TaskSupport },
+    _params: JsonObject | undefined,
+  ): TaskRequest | undefined {
+    return undefined;
+  }
+
+  completionContext(_params: JsonObject | undefined): unknown {
+    return undefined;
+  }
+
+  lacking(
+    method: string,
+    params: JsonObject | undefined,
+    capabilities: JsonObject,
+  ): string | undefined {
+    switch (method) {
+      case Method.rootsList:
+        return isJsonObject(capabilities['roots']) ? undefined : didNotDeclare('roots');
+      case Method.createMessage: {
+        const { sampling } = capabilities;
+        return isJsonObject(sampling)
+          ? this.lackingForSampling(sampling, params)
+          : didNotDeclare('sampling');
+      }
+      case Method.elicit: {
+        const { elicitation } = capabilities;
+        return params?.['mode'] === 'url'
+          ? this.lackingForUrl(elicitation)
+          : this.lackingForForm(elicitation);
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** @param _sampling what the client has declared of sampling */
+  protected lackingForSampling(
+    _sampling: JsonObject,
+    params: JsonObject | undefined,
+  ): string | undefined {
+    return usesTools(params) ? this.#hasNo('tools in sampling') : undefined;
+  }
+
+  protected lackingForForm(_elicitation: unknown): string | undefined {
+    return this.#hasNo('elicitation');
+  }
+
+  protected lackingForUrl(_elicitation: unknown): string | undefined {
+    return this.#hasNo('URL elicitation');
+  }
+
+  #hasNo(what: string): string {
+    return `speaks revision ${this.version}, which has no ${what}`;
+  }
+
+  sampling({ messages, ...params }: ConversationItem): JsonObject {
+    return { ...params, messages: messages.flatMap((message) => this.messages(message)) };
+  }
+
+  /** A message has one block: several messages in a row say the same. */
+  protected messages({ role, content }: ConversationMessage): readonly JsonObject[] {
+    return content.map((block) => {
+      this.checkModality(block);
+      return { role, content: block };
+    });
+  }
+
+  protected checkModality({ type }: { readonly type: string }): void {
+    if (type !== 'audio') return;
+    throw notSent(`Revision ${this.version} has no audio, and a message contains some`);
+  }
+
+  form(_message: string, _form: FormDescription): JsonObject {
+    throw notSent(`Revision ${this.version} has no elicitation`);
+  }
+}
+
+/** The end of a sentence about a client. */
+export function didNotDeclare(capability: string): string {
+  return `did not declare the capability "${capability}"`;
+}
+
+function notSent(why: string): RuntimeError {
+  return new RuntimeError('CAPABILITY_MISSING', `${why}; nothing was sent`);
+}
+
+/** A conversation in which a tool was used is one with tools too. */
+export function usesTools(params: JsonObject | undefined): boolean {
+  const { tools, toolChoice, messages } = params ?? {};
+  if (tools !== undefined || toolChoice !== undefined) return true;
+  if (!Array.isArray(messages)) return false;
+  return (messages as readonly unknown[]).some((message) => {
+    const content: unknown = isJsonObject(message) ? message['content'] : undefined;
+    return [content].flat().some((block) => {
+      const type: unknown = isJsonObject(block) ? block['type'] : undefined;
+      return type === 'tool_use' || type === 'tool_result';
+    });
+  });
+}
+
+function linkText({
+  name,
+  title = name,
+  uri,
+  description,
+}: Extract<ContentBlock, { readonly type: 'resource_link' }>): string {
+  return `${title}: ${uri}${description === undefined ? '' : ` (${description})`}`;
+}

@@ -1,0 +1,36 @@
+import type { ContentBlock } from '../content.ts';
+import { ErrorCode } from '../errors.ts';
+import type { JsonObject, RequestId, WireError } from '../frames.ts';
+import { Dialect20241105 } from './2024-11-05.ts';
+import type { ProgressItem, ToolItem } from './dialect.ts';
+import { only } from './members.ts';
+
+/** Adds tool annotations, audio, progress messages; the one revision in which batches MUST be received. */
+export class Dialect20250326 extends Dialect20241105 {
+  override readonly version: string = '2025-03-26';
+
+  protected override capabilities(capabilities: JsonObject): JsonObject {
+    return { ...super.capabilities(capabilities), ...only(capabilities, 'completions') };
+  }
+
+  /** @see MCP 2025-03-26, basic, "Batching" */
+  override batchRefusal(messages: number, maxMessages: number): WireError | undefined {
+    if (messages <= maxMessages) return undefined;
+    const message = `Invalid request: a batch holds at most ${maxMessages} messages; send fewer at once`;
+    return { code: ErrorCode.invalidRequest, message };
+  }
+
+  override tool(tool: ToolItem): JsonObject {
+    return { ...super.tool(tool), ...only(tool, 'annotations') };
+  }
+
+  protected override block(block: ContentBlock): ContentBlock {
+    return block.type === 'audio' ? this.plain(block) : super.block(block);
+  }
+
+  override progress(token: RequestId, step: ProgressItem): JsonObject {
+    return { ...super.progress(token, step), ...only(step, 'message') };
+  }
+
+  protected override checkModality(): void {}
+}

@@ -1,0 +1,68 @@
+import { isJsonObject } from '../classify.ts';
+import type { ContentBlock, ResourceContents } from '../content.ts';
+import type { Described } from '../described.ts';
+import type { FormDescription } from '../form.ts';
+import type { JsonObject, WireError } from '../frames.ts';
+import type { Implementation } from '../implementation.ts';
+import { didNotDeclare, noBatches } from './2024-11-05.ts';
+import { Dialect20250326 } from './2025-03-26.ts';
+import type { ToolItem, ToolResultItem } from './dialect.ts';
+import { plainForm } from './form-schema.ts';
+import { only, without } from './members.ts';
+
+/** Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms, the context of a completion. */
+export class Dialect20250618 extends Dialect20250326 {
+  override readonly version: string = '2025-06-18';
+
+  protected override implementation(info: Implementation): JsonObject {
+    return { ...super.implementation(info), ...only(info, 'title') };
+  }
+
+  override batchRefusal(): WireError | undefined {
+    return noBatches;
+  }
+
+  override tool(tool: ToolItem): JsonObject {
+    return { ...super.tool(tool), ...only(tool, 'outputSchema') };
+  }
+
+  protected override described(item: Described): JsonObject {
+    return { ...super.described(item), ...only(item, 'title', '_meta') };
+  }
+
+  protected override annotations(annotations: object): JsonObject {
+    return { ...annotations };
+  }
+
+  protected override block(block: ContentBlock): ContentBlock {
+    return block.type === 'resource_link' ? without(block, 'icons') : block;
+  }
+
+  override contents(contents: ResourceContents): ResourceContents {
+    return contents;
+  }
+
+  override toolResult(result: ToolResultItem): JsonObject {
+    const { structured } = result;
+    const plain = super.toolResult(result);
+    return structured ? { ...plain, structuredContent: structured } : plain;
+  }
+
+  override completionContext(params: JsonObject | undefined): unknown {
+    return params?.['context'];
+  }
+
+  /**
+   * `elicitation: {}` means forms; `{ url: {} }` alone does not.
+   * @see MCP 2025-11-25, client/elicitation, "Capabilities"
+   */
+  protected override lackingForForm(elicitation: unknown): string | undefined {
+    if (!isJsonObject(elicitation)) return didNotDeclare('elicitation');
+    const hasForms = isJsonObject(elicitation['form']) || elicitation['url'] === undefined;
+    return hasForms ? undefined : didNotDeclare('elicitation.form');
+  }
+
+  override form(message: string, form: FormDescription): JsonObject {
+    return { message, requestedSchema: plainForm(form, this.version) };
+  }
+}

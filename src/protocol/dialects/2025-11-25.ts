@@ -1,0 +1,101 @@
+import { isJsonObject } from '../classify.ts';
+import type { ContentBlock } from '../content.ts';
+import { textBlock } from '../content.ts';
+import type { Described } from '../described.ts';
+import type { FormDescription } from '../form.ts';
+import type { JsonObject } from '../frames.ts';
+import type { Implementation } from '../implementation.ts';
+import { readTaskRequest } from '../tasks.ts';
+import type { TaskRequest, TaskSupport } from '../tasks.ts';
+import { didNotDeclare, usesTools } from './2024-11-05.ts';
+import { Dialect20250618 } from './2025-06-18.ts';
+import type { ConversationMessage, ToolItem } from './dialect.ts';
+import { richForm } from './form-schema.ts';
+import { only } from './members.ts';
+
+const taskMethods: ReadonlySet<string> = new Set([
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/cancel',
+]);
+
+/** Invalid arguments become tool results; adds icons, URL elicitation, richer forms, tools in sampling, tasks. */
+export class Dialect20251125 extends Dialect20250618 {
+  override readonly version: string = '2025-11-25';
+
+  protected override capabilities(capabilities: JsonObject): JsonObject {
+    return { ...super.capabilities(capabilities), ...only(capabilities, 'tasks') };
+  }
+
+  protected override implementation(info: Implementation): JsonObject {
+    return { ...super.implementation(info), ...only(info, 'icons', 'websiteUrl') };
+  }
+
+  override offers(method: string): boolean {
+    return super.offers(method) || taskMethods.has(method);
+  }
+
+  override tool(tool: ToolItem): JsonObject {
+    const { taskSupport } = tool;
+    return { ...super.tool(tool), ...(taskSupport ? { execution: { taskSupport } } : {}) };
+  }
+
+  protected override described(item: Described): JsonObject {
+    return { ...super.described(item), ...only(item, 'icons') };
+  }
+
+  /** Blocks are neutral in this revision's form. */
+  override content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+    return blocks;
+  }
+
+  override invalidArguments(message: string): JsonObject {
+    return { content: [textBlock(message)], isError: true };
+  }
+
+  override taskRequest(
+    tool: { readonly name: string; readonly taskSupport?: TaskSupport },
+    params: JsonObject | undefined,
+  ): TaskRequest | undefined {
+    return readTaskRequest(tool, params);
+  }
+
+  /** @see MCP 2025-11-25, client/sampling, "Capabilities" */
+  protected override lackingForSampling(
+    sampling: JsonObject,
+    params: JsonObject | undefined,
+  ): string | undefined {
+    if (usesTools(params) && !isJsonObject(sampling['tools'])) {
+      return didNotDeclare('sampling.tools');
+    }
+    // Older revisions have the parameter without a capability for it.
+    const asksForContext = (params?.['includeContext'] ?? 'none') !== 'none';
+    return asksForContext && !isJsonObject(sampling['context'])
+      ? didNotDeclare('sampling.context')
+      : undefined;
+  }
+
+  protected override lackingForUrl(elicitation: unknown): string | undefined {
+    const hasUrls = isJsonObject(elicitation) && isJsonObject(elicitation['url']);
+    return hasUrls ? undefined : didNotDeclare('elicitation.url');
+  }
+
+  protected override messages({
+    role,
+    content,
+    _meta,
+  }: ConversationMessage): readonly JsonObject[] {
+    return [
+      {
+        role,
+        content: content.length === 1 ? content[0] : content,
+        ...(_meta ? { _meta } : {}),
+      },
+    ];
+  }
+
+  override form(message: string, form: FormDescription): JsonObject {
+    return { mode: 'form', message, requestedSchema: richForm(form) };
+  }
+}

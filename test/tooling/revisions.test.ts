@@ -1,0 +1,80 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { negotiateDialect, supportedVersions } from '../../src/protocol/dialects/registry.ts';
+import { importsOfSource } from './layers.ts';
+
+const root = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** What asks which revision it has: a version as a literal, or a comparison of a dialect. */
+function askedIn(source: string): readonly string[] {
+  const code = source.replaceAll(/\/\*[^]*?\*\/|(?<=\s|^)\/\/.*$/gm, '');
+  const versions = [...supportedVersions, '2026-07-28'].join('|');
+  return [
+    ...code.matchAll(new RegExp(`(['"\`])(?:${versions})\\1`, 'g')),
+    ...code.matchAll(/dialect(?:\.version)?\)?\s*(?:[!=]==?|[<>])|[!=]==?\s*[\w.]*dialect\b/gi),
+    ...code.matchAll(/instanceof\s+Dialect|switch\s*\([^)]*dialect/gi),
+  ].map(([found]) => found);
+}
+
+describe('which revision it is', () => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('protocol/'))
+    // They quote the sentences of each revision's own specification, by which another server is judged.
+    .filter((file) => !file.startsWith('check/invariants/'));
+
+  test.each([
+    ["if (revision === '2025-11-25') {}"],
+    ["version >= '2025-06-18'"],
+    ['if (client.dialect.version === other) {}'],
+    ['if (latestDialect !== dialect) {}'],
+    ['switch (client.dialect.version) {}'],
+    ['dialect instanceof Dialect20251125'],
+  ])('is seen to be asked: %s', (source) => {
+    expect(askedIn(source)).not.toEqual([]);
+  });
+
+  test.each([
+    ["'a date such as 2025-11-25'"],
+    ["/** @see MCP '2025-11-25' */"],
+    ["x(); // '2025-11-25'"],
+    ['dialect.tool(tool)'],
+    ['revision: client.dialect.version,'],
+  ])('is not asked: %s', (source) => {
+    expect(askedIn(source)).toEqual([]);
+  });
+
+  test('is asked in src/protocol alone', () => {
+    expect(files.length).toBeGreaterThan(200);
+    const asked = files.flatMap((file) =>
+      askedIn(readFileSync(join(root, file), 'utf8')).map((found) => `${file}: ${found}`),
+    );
+    expect(asked).toEqual([]);
+  });
+
+  test('is known by its module to the registry alone', () => {
+    const dated = /^protocol\/dialects\/\d/;
+    const known = importsOfSource().filter(({ from, to }) => dated.test(to) && !dated.test(from));
+    expect([...new Set(known.map(({ from }) => from))]).toEqual(['protocol/dialects/registry.ts']);
+  });
+
+  test.each(supportedVersions)(
+    'is no flag of a dialect: %s has its version and projections',
+    (version) => {
+      const dialect = negotiateDialect(version);
+      const members: (readonly [string, string])[] = [];
+      for (
+        let at: object = dialect;
+        at !== Object.prototype;
+        at = Object.getPrototypeOf(at) as object
+      ) {
+        for (const name of Object.getOwnPropertyNames(at)) {
+          members.push([name, typeof dialect[name as keyof typeof dialect]]);
+        }
+      }
+      const others = members.filter(([, type]) => type !== 'function');
+      expect(others).toEqual([['version', 'string']]);
+    },
+  );
+});
