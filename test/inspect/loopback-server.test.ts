@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { serveLoopback } from '../../src/inspect/loopback-server.ts';
 import type { LoopbackServer } from '../../src/inspect/loopback-server.ts';
 
@@ -94,6 +95,86 @@ describe('the server of a page', () => {
   test('says that a port is taken', async () => {
     await expect(serveLoopback(Number(url.port), () => {})).rejects.toMatchObject({
       code: 'EADDRINUSE',
+    });
+  });
+
+  describe('bounds what it takes:', () => {
+    /** A connection that says this and no more, once it is open. */
+    const visit = async (port: string, text = '') => {
+      const socket = connect(Number(port), '127.0.0.1');
+      // A reset is an end as well.
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.on('error', () => {}).resume();
+      await once(socket, 'connect');
+      socket.write(text);
+      onTestFinished(() => void socket.destroy());
+      return { socket, closed };
+    };
+    const small = { maxStrangers: 3, maxGuests: 2, headersTimeoutMs: 60_000 };
+    const listen = async (answer: Parameters<typeof serveLoopback>[1], limits = small) => {
+      const limited = await serveLoopback(0, answer, limits);
+      onTestFinished(() => limited.close());
+      return new URL(limited.url);
+    };
+    const get = ({ pathname, host }: URL) => `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+
+    test('keeps so many connections: one more closes the oldest, and who has the token gets in', async () => {
+      const { port, pathname } = await listen((_path, _request, response) => response.end('in'));
+      const visits = [];
+      for (let count = 0; count < 20; count++) visits.push(await visit(port, 'GET /'));
+      const [newest] = visits.slice(-1);
+      await Promise.all(visits.slice(0, -3).map(({ closed }) => closed));
+      const response = await fetch(`http://127.0.0.1:${port}${pathname}`);
+      expect(await response.text()).toBe('in');
+      expect(newest?.socket.destroyed).toBe(false);
+    });
+
+    test('closes a connection whose headers do not come', async () => {
+      const { port } = await listen(() => {}, { ...small, headersTimeoutMs: 20 });
+      const silent = await visit(port);
+      const slow = await visit(port, 'GET / HTTP/1.1\r\nHost:');
+      await Promise.all([silent.closed, slow.closed]);
+    });
+
+    test('keeps no connection for the next request after one that it refuses', async () => {
+      const { port, host } = await listen(() => {});
+      const { socket } = await visit(port, get(new URL(`http://${host}/wrong/`)));
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 403 [^]*\r\nconnection: close\r\n/);
+    });
+
+    test('refuses one more connection than may look, and takes it once another has gone', async () => {
+      const url = await listen((_path, _request, response) => response.write('in'));
+      const looks = [await visit(url.port), await visit(url.port)];
+      for (const { socket } of looks) {
+        socket.write(get(url));
+        await once(socket, 'data');
+      }
+      const refused = await fetch(url);
+      expect([refused.status, await refused.text()]).toEqual([
+        503,
+        'Too many connections look already: close a page\n',
+      ]);
+      looks[0]?.socket.destroy();
+      let status = 503;
+      while (status === 503) {
+        const response = await fetch(url);
+        ({ status } = response);
+        await response.body?.cancel();
+      }
+      expect(status).toBe(200);
+    });
+
+    test('refuses streams that are pipelined on one connection', async () => {
+      let streams = 0;
+      const url = await listen((_path, _request, response) => {
+        streams++;
+        response.write('a stream');
+      });
+      await (
+        await visit(url.port, get(url).repeat(2000))
+      ).closed;
+      expect(streams).toBe(1);
     });
   });
 
