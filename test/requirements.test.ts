@@ -1,45 +1,83 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { combinationsOf, requirements } from './requirements.ts';
-import { citations } from './requirements/collected.ts';
-import type { Citation } from './requirements/collected.ts';
+import { describe, expect, test } from 'vitest';
+import { requirements } from './requirements.ts';
+import type { Requirement } from './requirements.ts';
+import { citationsOf, faultsOf, isWhole } from './requirements/citations.ts';
+import type { RunModule } from './requirements/citations.ts';
 
-describe('the requirements', () => {
-  let cited: ReadonlyMap<string, readonly Citation[]>;
+test('the requirements have ids of their own', () => {
+  const ids = requirements.map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)]);
+});
 
-  beforeAll(async () => {
-    const byId = new Map<string, Citation[]>();
-    for (const citation of await citations()) {
-      const others = byId.get(citation.id);
-      if (others) others.push(citation);
-      else byId.set(citation.id, [citation]);
-    }
-    cited = byId;
-  }, 120_000);
+/** A file of these tests, all of which were run and passed. */
+function file(...names: readonly string[]): RunModule {
+  return moduleOf(names.map((fullName) => ({ fullName, state: 'passed' })));
+}
 
-  test('have ids of their own', () => {
-    const ids = requirements.map(({ id }) => id);
-    expect(ids).toEqual([...new Set(ids)]);
+function moduleOf(
+  tests: readonly { readonly fullName: string; readonly state: string }[],
+): RunModule {
+  const allTests = () =>
+    tests.map(({ fullName, state }) => ({ fullName, result: () => ({ state }) }));
+  return { moduleId: '/test/some.test.ts', children: { allTests } };
+}
+
+function faultsIn(module: RunModule, ...rows: readonly Partial<Requirement>[]) {
+  const common = { id: 'ROW-01', source: 'ours', text: 'It does.' };
+  return faultsOf(
+    citationsOf([module]),
+    rows.map((row) => ({ ...common, ...row })),
+  );
+}
+
+describe('a whole run of the tests', () => {
+  test('fails if a row is cited by no test that was run', () => {
+    expect(faultsIn(file('does [ROW-02]'), {}, { id: 'ROW-02' })).toEqual([
+      'ROW-01 is cited by no test: It does.',
+    ]);
+    const skipped = moduleOf([{ fullName: 'does [ROW-01]', state: 'skipped' }]);
+    expect(faultsIn(skipped, {})).toHaveLength(1);
+    expect(faultsIn(file('does [ROW-01]'), {})).toEqual([]);
   });
 
-  test('are each cited by a test', () => {
-    const uncited = requirements.filter(({ id }) => !cited.has(id));
-    expect(uncited.map(({ id, text }) => `${id} ${text}`)).toEqual([]);
+  test('fails if what is cited is no row', () => {
+    expect(faultsIn(file('does [ROW-01]', 'does [ROW-07]'), {})).toEqual([
+      'ROW-07 is cited in /test/some.test.ts, and is no requirement',
+    ]);
   });
 
-  test('are all that is cited', () => {
-    const known = new Set(requirements.map(({ id }) => id));
-    const unknown = [...cited].filter(([id]) => !known.has(id));
-    expect(unknown.map(([id, by]) => `${id} in ${by[0]?.file}`)).toEqual([]);
+  test('fails if a row is not tested over every transport that could change it', () => {
+    const run = (...transports: readonly string[]) =>
+      file(...transports.map((name) => `it in '2025-11-25' over '${name}' > does [ROW-01]`));
+    const row = { by: 'transport' } as const;
+    expect(faultsIn(run('memory', 'stdio', 'SDK memory', 'SDK stdio'), row)).toEqual([]);
+    expect(faultsIn(run('memory', 'SDK memory', 'SDK stdio'), row)).toEqual([
+      'ROW-01 is tested by no test over stdio',
+    ]);
+    expect(faultsIn(run('memory', 'stdio'), { ...row, over: 'bytes' })).toEqual([]);
+    expect(faultsIn(file('does [ROW-01]'), { ...row, apart: 'It has none.' })).toEqual([]);
   });
 
-  test('are each tested in every revision that they belong to, over every transport', () => {
-    const missing = requirements.flatMap((row) => {
-      const run = new Set(cited.get(row.id)?.map((by) => `${by.revision} over ${by.transport}`));
-      const lacking = combinationsOf(row)
-        .map(({ revision, transport }) => `${revision} over ${transport}`)
-        .filter((combination) => !run.has(combination));
-      return lacking.length > 0 ? [`${row.id}: ${lacking.join(', ')}`] : [];
-    });
-    expect(missing.join('\n')).toBe('');
+  test('fails if a row is not tested in every revision that could change it', () => {
+    const run = (...revisions: readonly string[]) =>
+      file(...revisions.map((name) => `it in ${name} over memory > does [ROW-01]`));
+    const row = { by: 'revision', since: '2025-03-26' } as const;
+    expect(faultsIn(run('2025-03-26', '2025-06-18', '2025-11-25'), row)).toEqual([]);
+    expect(faultsIn(run('2024-11-05', '2025-06-18', '2025-11-25'), row)).toEqual([
+      'ROW-01 is tested by no test in 2025-03-26',
+    ]);
   });
+
+  test('fails if a row that both could change is not tested in a revision over a transport', () => {
+    const run = file(
+      "it in '2025-03-26' over 'memory' > does [ROW-01]",
+      "it in '2025-06-18' over 'stdio' > does [ROW-01]",
+    );
+    const row = { by: 'both', since: '2025-03-26', before: '2025-06-18', over: 'bytes' } as const;
+    expect(faultsIn(run, row)).toEqual(['ROW-01 is tested by no test in 2025-03-26 over stdio']);
+  });
+});
+
+test('a run of some files is not a whole one', async () => {
+  expect(await isWhole([file('does [LIFE-04]')])).toBe(false);
 });

@@ -1,14 +1,14 @@
 /**
  * What the tests hold this project to, for a session of the revisions 2024-11-05 to 2025-11-25: one row per demand.
- * A test cites a row in its name, `test('refuses … [LIFE-04]')`; `requirements.test.ts` checks that every citation is known, and that every row is
- * cited by tests that are run for each revision it belongs to over each transport. `requirements/clauses-2025-11-25.md` has the sentences of the
- * specification with their rows.
+ * A test cites a row in its name, `test('refuses … [LIFE-04]')`; a whole run fails if a citation is unknown, or if a row is not cited by tests that are
+ * run for each revision or transport that could change it. `requirements/clauses-2025-11-25.md` has the sentences of the specification with their rows.
  */
 import { byteTransports, revisions, transportNames } from './contract/everywhere.ts';
 import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
+import { roots } from './requirements/roots.ts';
 import { serverFeatures } from './requirements/server-features.ts';
 import { tasks } from './requirements/tasks.ts';
 
@@ -18,7 +18,13 @@ export interface Requirement extends Demand {
   readonly source: string;
 }
 
-export const requirements: readonly Requirement[] = [base, clientFeatures, serverFeatures, tasks]
+export const requirements: readonly Requirement[] = [
+  base,
+  roots,
+  clientFeatures,
+  serverFeatures,
+  tasks,
+]
   .flatMap((demands) => Object.entries(demands))
   .flatMap(([source, rows]) =>
     Object.entries(rows).map(([id, row]) => ({
@@ -37,10 +43,12 @@ function revisionsOf({ since, before }: Demand): readonly Revision[] {
   );
 }
 
-/** What the tests of a row must be run for; nothing where it says why not. */
-export function combinationsOf(row: Demand): readonly Combination[] {
-  if (row.apart !== undefined) return [];
+/** What the tests of a row must be run for; nothing if once is enough. */
+export function combinationsOf(row: Demand): readonly Partial<Combination>[] {
+  if (row.apart !== undefined || row.by === undefined) return [];
   const transports = row.over === 'bytes' ? byteTransports : transportNames;
+  if (row.by === 'transport') return transports.map((transport) => ({ transport }));
+  if (row.by === 'revision') return revisionsOf(row).map((revision) => ({ revision }));
   return revisionsOf(row).flatMap((revision) =>
     transports.map((transport) => ({ revision, transport })),
   );

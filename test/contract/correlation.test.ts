@@ -1,13 +1,13 @@
 import { failure, gate, result, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, eachRevision, eachTransport, everywhere } from './everywhere.ts';
 import { operate, operateWarm, textOf, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number, args: object = {}) => toolCall(id, 'ask', { method, ...args });
 
-everywhere('asking the client', (combination) => {
+everywhere('asking the client', eachTransport, (combination) => {
   test('answers out of order reach the right callers [CORR-02]', async () => {
     const { peer } = await operateWarm({ tools: [asking().ask] }, combination);
     const calls = [1, 2, 3, 4];
@@ -39,7 +39,7 @@ everywhere('asking the client', (combination) => {
   });
 });
 
-everywhere('asking the client', ({ revision }) => {
+everywhere('asking the client', eachTransport, () => {
   test('ids are unguessable strings that never repeat, in no session [CORR-01]', async () => {
     const ids: string[] = [];
     for (let session = 0; session < 3; session++) {
@@ -147,13 +147,31 @@ everywhere('asking the client', ({ revision }) => {
     expect(textOf((await peer.response(1)).result)).toBe('true');
   });
 
+  test('a handler that awaits an answer does not hold up other answers [FLOW-03]', async () => {
+    const door = gate();
+    const both = tool('both', async (_, context) => {
+      const first = context.request(method, { n: 1 });
+      await door.pass();
+      const second = await context.request(method, { n: 2 });
+      return JSON.stringify([await first, second]);
+    });
+    const { peer } = await operateWarm({ tools: [both] });
+    peer.send(toolCall(1, 'both'));
+    peer.answer(await peer.request(method), { n: 1 });
+    door.release();
+    peer.answer(await peer.request(method), { n: 2 });
+    expect(textOf((await peer.response(1)).result)).toBe('[{"n":1},{"n":2}]');
+  });
+});
+
+everywhere('what the client did not declare', eachRevision, ({ revision }) => {
   test.each(
     [
       ['roots/list', 'roots'],
       ['sampling/createMessage', 'sampling'],
       ['elicitation/create', 'elicitation'],
     ].filter(([asked]) => asked !== 'elicitation/create' || revision >= '2025-06-18'),
-  )('%s without the capability sends nothing [LIFE-12]', async (wanted, capability) => {
+  )('%s is not asked for: nothing is sent [LIFE-12]', async (wanted, capability) => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, { capabilities: { other: {} } });
     const refused = await peer.call('ask', { method: wanted });
@@ -174,26 +192,10 @@ everywhere('asking the client', ({ revision }) => {
       expect(errors).toMatchObject([{ code: 'CAPABILITY_MISSING' }]);
     },
   );
-
-  test('a handler that awaits an answer does not hold up other answers [FLOW-03]', async () => {
-    const door = gate();
-    const both = tool('both', async (_, context) => {
-      const first = context.request(method, { n: 1 });
-      await door.pass();
-      const second = await context.request(method, { n: 2 });
-      return JSON.stringify([await first, second]);
-    });
-    const { peer } = await operateWarm({ tools: [both] });
-    peer.send(toolCall(1, 'both'));
-    peer.answer(await peer.request(method), { n: 1 });
-    door.release();
-    peer.answer(await peer.request(method), { n: 2 });
-    expect(textOf((await peer.response(1)).result)).toBe('[{"n":1},{"n":2}]');
-  });
 });
 
 // The SDK's own transports over streams drop such messages.
-everywhere('what the client sends that is no answer', byteCombinations, () => {
+everywhere('what the client sends that is no answer', eachByteTransport, () => {
   const malformed: readonly [what: string, answer: object][] = [
     ['has both a result and an error', { result: {}, error: { code: 1, message: '' } }],
     ['has a result that is no object', { result: 'yes' }],

@@ -1,10 +1,16 @@
-/** Every revision over every transport: where a demand of the specification is tested. `requirements.test.ts` reads the names that this gives. */
+/**
+ * The revisions and transports that tests are run for. `requirements/citations.ts` reads the names that this gives.
+ * Cross with what could change the behaviour: `eachTransport`, `eachByteTransport`, `eachRevision`, or every revision over every transport.
+ * What neither could change stands in a plain `describe`: it is tested in the latest revision over memory.
+ */
 import { beforeEach, describe, expect, onTestFinished } from 'vitest';
 
 /** The revisions of the legacy era, oldest first. */
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
 export type Revision = (typeof revisions)[number];
+
+const latest: Revision = '2025-11-25';
 
 /** Our own transports: they read bytes, answer what is no message, and know the end of the input from the end of the output. */
 export const byteTransports = ['memory', 'stdio'] as const;
@@ -23,6 +29,15 @@ const combinations = combine(revisions, transportNames);
 
 /** Every revision over our own transports. */
 export const byteCombinations = combine(revisions, byteTransports);
+
+/** The latest revision over every transport: for what is decided before a revision matters, as order, cancellation and bounds are. */
+export const eachTransport = combine([latest], transportNames);
+
+/** The latest revision over our own transports: for framing, back-pressure and the end of the input. */
+export const eachByteTransport = combine([latest], byteTransports);
+
+/** Every revision over one transport: for what a revision's clients are told in their own way. */
+export const eachRevision = combine(revisions, ['memory']);
 
 /** The combinations of one revision. */
 export const only = (one: Revision, among: readonly Combination[] = combinations) =>

@@ -1,11 +1,11 @@
 import { request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, everywhere } from './everywhere.ts';
 import { echo, operate, textOf } from './serving.ts';
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-everywhere('limits of a line', byteCombinations, ({ transport }) => {
+everywhere('limits of a line', eachByteTransport, ({ transport }) => {
   const limits = { maxLineBytes: 1000, maxDepth: 20 };
   const operating = () => operate({ tools: [echo] }, { transport, limits });
   const padded = (bytes: number, id: number) => {

@@ -1,12 +1,12 @@
 import { request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, everywhere } from './everywhere.ts';
 import { echo, operate, serve, textOf } from './serving.ts';
 
 const bytes = new TextEncoder();
 const lineOf = (message: unknown) => `${JSON.stringify(message)}\n`;
 
-everywhere('framing', byteCombinations, ({ revision, transport }) => {
+everywhere('framing', eachByteTransport, ({ revision, transport }) => {
   const operating = () => operate({ tools: [echo] }, { revision, transport });
 
   test('takes one byte at a time, characters cut in the middle [STDIO-01]', async () => {
@@ -86,7 +86,7 @@ everywhere('framing', byteCombinations, ({ revision, transport }) => {
   });
 });
 
-everywhere('JSON that is no message', byteCombinations, () => {
+everywhere('JSON that is no message', eachByteTransport, () => {
   const noMessages: readonly [message: string, id: unknown, code?: number][] = [
     ['1', undefined],
     ['null', undefined],
@@ -139,7 +139,7 @@ everywhere('JSON that is no message', byteCombinations, () => {
   });
 });
 
-everywhere('a key __proto__', byteCombinations, () => {
+everywhere('a key __proto__', eachByteTransport, () => {
   test('is harmless wherever it stands [STDIO-06]', async () => {
     const { peer } = serve({ tools: [echo] });
     await peer.handshake();

@@ -1,7 +1,7 @@
 import { ProtocolError, RuntimeError, ToolError } from 'mcp-actors';
 import { gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { everywhere } from './everywhere.ts';
+import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, operate, textOf, tool } from './serving.ts';
 
 const cycle: { self?: unknown } = {};
@@ -78,7 +78,7 @@ const unserializable: { readonly [what: string]: () => unknown } = {
   },
 };
 
-everywhere('a handler', (combination) => {
+everywhere('a handler', eachTransport, (combination) => {
   test('that throws harms only its own request [FLOW-04] [BASE-06]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
@@ -109,7 +109,7 @@ everywhere('a handler', (combination) => {
   });
 });
 
-everywhere('a handler', () => {
+everywhere('a handler', eachTransport, () => {
   test.each(Object.entries(bugs))(
     'that %s harms only its own request, and tells nothing [FLOW-04] [BASE-08]',
     async (_, handler) => {
@@ -173,7 +173,7 @@ everywhere('a handler', () => {
   });
 });
 
-everywhere('the error of a handler', () => {
+everywhere('the error of a handler', eachTransport, () => {
   test.each(noCodes)('has an integer code: %j is a bug [BASE-11]', async (code) => {
     const odd = tool('odd', () => {
       throw new ProtocolError(code as number, 'odd');

@@ -1,9 +1,9 @@
 import { gate, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, eachTransport, everywhere } from './everywhere.ts';
 import { echo, operate, tool } from './serving.ts';
 
-everywhere('ids', ({ revision, transport }) => {
+everywhere('ids', eachTransport, ({ revision, transport }) => {
   test.each([1, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, '1', '0', '', 'a b', '✓'])(
     'are echoed in type and value: %j [BASE-01] [BASE-04]',
     async (id) => {
@@ -31,7 +31,7 @@ everywhere('ids', ({ revision, transport }) => {
   });
 });
 
-everywhere('no ids', byteCombinations, ({ revision, transport }) => {
+everywhere('no ids', eachByteTransport, ({ revision, transport }) => {
   test.each([null, 1.5, 2 ** 53, true, {}, [], [1]].map((id) => ({ id })))(
     '$id is no id: refused without one, and nothing runs [BASE-01] [BASE-04]',
     async ({ id }) => {
@@ -48,7 +48,7 @@ everywhere('no ids', byteCombinations, ({ revision, transport }) => {
   );
 });
 
-everywhere('the two directions', () => {
+everywhere('the two directions', eachTransport, () => {
   test('are separate: the client may use the id of a request of ours [BASE-02]', async () => {
     const { peer } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');
@@ -61,7 +61,7 @@ everywhere('the two directions', () => {
 });
 
 // The SDK's own transports over streams drop such a message.
-everywhere('the two directions', byteCombinations, () => {
+everywhere('the two directions', eachByteTransport, () => {
   test('a message with a method is a request, though its id is one of ours [BASE-02]', async () => {
     const { peer, session } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const { id } = await peer.request('roots/list');

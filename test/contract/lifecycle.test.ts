@@ -1,6 +1,6 @@
 import { initialized, notification, request, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { everywhere } from './everywhere.ts';
+import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 const asksForRoots = tool('asks', async (_, context) => {
@@ -84,7 +84,7 @@ everywhere('a session', ({ revision, transport }) => {
   });
 });
 
-everywhere('a second initialize', ({ revision }) => {
+everywhere('a second initialize', eachTransport, ({ revision }) => {
   const first = { protocolVersion: revision, capabilities: { roots: {} } };
 
   test('gets the same answer where it is identical and operation has not begun [LIFE-07]', async () => {
@@ -118,7 +118,7 @@ everywhere('a second initialize', ({ revision }) => {
   });
 });
 
-everywhere('initialized', () => {
+everywhere('initialized', eachTransport, () => {
   test('before initialize changes nothing [LIFE-10]', async () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialized, toolCall(1, 'echo'));

@@ -1,10 +1,10 @@
 import { notification, request } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { everywhere, only } from './everywhere.ts';
+import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf } from './serving.ts';
 
 // What comes of an unknown version is a session of the latest revision.
-everywhere('version negotiation', only('2025-11-25'), () => {
+everywhere('version negotiation', eachTransport, () => {
   test.each(['2026-07-28', '1999-01-01', '', 'latest', '2025-11-25 '])(
     'answers the unknown version %j with the latest [LIFE-02]',
     async (protocolVersion) => {

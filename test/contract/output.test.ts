@@ -2,7 +2,7 @@ import { gate, request, toolCall } from 'mcp-actors/testing';
 import type { ResponseFrame } from 'mcp-actors/testing';
 import { turn } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, everywhere } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 
 /** A tool whose answer is long, and how often it has started. */
@@ -18,7 +18,7 @@ function writing(length: number) {
 const call = (n: number) => toolCall(n, 'write', { n });
 const numberOf = ({ result }: ResponseFrame) => Number(textOf(result).split(':')[0]);
 
-everywhere('a client that does not read', byteCombinations, ({ transport }) => {
+everywhere('a client that does not read', eachByteTransport, ({ transport }) => {
   const limits = { maxOutboundBytes: 100_000, readAheadBytes: 10_000 };
 
   test('stops new work; nothing is lost when it reads again [FLOW-07]', async () => {
@@ -115,7 +115,7 @@ everywhere('a client that does not read', byteCombinations, ({ transport }) => {
   });
 });
 
-everywhere('output that breaks', byteCombinations, ({ transport }) => {
+everywhere('output that breaks', eachByteTransport, ({ transport }) => {
   const epipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
 
   test('ends the session once, quietly, and aborts what runs [LIFE-18]', async () => {

@@ -2,7 +2,6 @@ import { definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors
 import type { McpServer } from 'mcp-actors';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { everywhere } from './everywhere.ts';
 import { operate, tool } from './serving.ts';
 import type { Serving } from './serving.ts';
 
@@ -96,7 +95,7 @@ async function walk(
   return pages;
 }
 
-everywhere('a list', () => {
+describe('a list', () => {
   describe.each(lists.map((list) => ({ ...list, list })))('of $method', ({ list }) => {
     const start = async (count: number, pageSize: number) => {
       listed.clear();

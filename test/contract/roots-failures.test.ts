@@ -1,7 +1,7 @@
 import { cancelled, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
-import { everywhere } from './everywhere.ts';
+import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, serve, textOf } from './serving.ts';
 
 /** Every way a query can fail, and what a person is told. */
@@ -23,7 +23,7 @@ const malformed: typeof failures = [
   ['a result and an error', { result: { roots: [] }, error: { code: 1, message: '' } }, 'both'],
 ];
 
-everywhere('a roots query', (combination) => {
+everywhere('a roots query', eachTransport, (combination) => {
   test('answered -32601 means unsupported for good [ROOTS-10]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.refuse(await roots.query(), { code: -32601, message: 'Roots not supported' });
@@ -51,7 +51,7 @@ everywhere('a roots query', (combination) => {
   });
 });
 
-everywhere('a roots query', ({ transport }) => {
+everywhere('a roots query', eachTransport, ({ transport }) => {
   const known = transport === 'SDK stdio' ? failures : [...failures, ...malformed];
 
   test.each(known)(
@@ -132,7 +132,7 @@ everywhere('a roots query', ({ transport }) => {
   });
 });
 
-everywhere('who waits for roots', () => {
+everywhere('who waits for roots', eachTransport, () => {
   test('gets them once they are settled, and never the old ones [ROOTS-16] [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const waiting = [roots.waited(), roots.waited(), roots.waited()];

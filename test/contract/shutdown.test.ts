@@ -1,10 +1,10 @@
 import { cancelled, gate, request, toolCall, turn } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { byteCombinations, everywhere } from './everywhere.ts';
+import { eachByteTransport, everywhere } from './everywhere.ts';
 import { operate, operateWarm, serve, textOf, tool } from './serving.ts';
 
-everywhere('the end of the input', byteCombinations, (combination) => {
+everywhere('the end of the input', eachByteTransport, (combination) => {
   test('lets what runs finish, and answers it [LIFE-15]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
@@ -107,7 +107,7 @@ test('a handler that cleans up when its signal fires has time to, before the dea
   expect(peer.received.filter((frame) => (frame as { id?: unknown }).id === 1)).toHaveLength(1);
 });
 
-everywhere('while draining', byteCombinations, () => {
+everywhere('while draining', eachByteTransport, () => {
   /** A session that drains, held by a handler. */
   const draining = async () => {
     const door = gate();
@@ -173,7 +173,7 @@ everywhere('while draining', byteCombinations, () => {
   });
 });
 
-everywhere('a session ends', byteCombinations, () => {
+everywhere('a session ends', eachByteTransport, () => {
   test('at once where nothing runs, at any point of its life [LIFE-15]', async () => {
     const uninitialized = serve({});
     uninitialized.peer.end();
@@ -206,7 +206,7 @@ everywhere('a session ends', byteCombinations, () => {
   });
 });
 
-everywhere('the end of the input', byteCombinations, () => {
+everywhere('the end of the input', eachByteTransport, () => {
   test('is heard of by who waited for roots [CORR-05] [ROOTS-16]', async () => {
     const wait = tool('wait', async (_, context) => JSON.stringify(await context.roots()));
     const { peer, session } = await operateWarm({ tools: [wait] }, { capabilities: { roots: {} } });

@@ -1,15 +1,15 @@
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Task } from 'mcp-actors';
 import { gate, request, turn } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { byteCombinations, everywhere, since } from './everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachByteTransport, everywhere } from './everywhere.ts';
 import { connect, operate } from './serving.ts';
 import { begin, change, held, look, taskTool } from './task-serving.ts';
 
 const instant = taskTool('instant', () => 'done');
 const idsOf = (list: JsonObject) => (list['tasks'] as Task[]).map(({ taskId }) => taskId);
 
-everywhere('the time to live of a task', since('2025-11-25'), () => {
+describe('the time to live of a task', () => {
   test.each([
     ['nothing', undefined, 5000],
     ['little', 2000, 2000],
@@ -58,7 +58,7 @@ everywhere('the time to live of a task', since('2025-11-25'), () => {
   });
 });
 
-everywhere('a taskId', since('2025-11-25'), () => {
+describe('a taskId', () => {
   test.each([undefined, null, 1, '', 'nobody', {}])(
     'that is %j names no task: -32602 [TASKS-23]',
     async (taskId) => {
@@ -89,7 +89,7 @@ everywhere('a taskId', since('2025-11-25'), () => {
   });
 });
 
-everywhere('tasks/list', since('2025-11-25'), () => {
+describe('tasks/list', () => {
   test('gives every task, oldest first, page by page, also where some are gone meanwhile [TASKS-19]', async () => {
     const limits = { pageSize: 2 };
     const { peer, clock } = await operate({ tools: [instant] }, { limits });
@@ -116,7 +116,7 @@ everywhere('tasks/list', since('2025-11-25'), () => {
   );
 });
 
-everywhere('tasks are limited', since('2025-11-25'), () => {
+describe('tasks are limited', () => {
   const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
 
   test('by how many run: one more is refused until one has ended [TASKS-26]', async () => {
@@ -152,7 +152,7 @@ everywhere('tasks are limited', since('2025-11-25'), () => {
   });
 });
 
-everywhere('the end of the session', since('2025-11-25', byteCombinations), () => {
+everywhere('the end of the session', eachByteTransport, () => {
   test('gives tasks the drain time, and answers who waits for one [LIFE-15]', async () => {
     const { door, hold } = held();
     const { peer, session } = await operate({ tools: [hold] });

@@ -1,8 +1,7 @@
 import type { JsonObject } from 'mcp-actors';
 import { gate, request } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { everywhere, since } from './everywhere.ts';
+import { describe, expect, test } from 'vitest';
 import { operate, textOf } from './serving.ts';
 import { begin, change, look, related, relatedKey, taskTool } from './task-serving.ts';
 
@@ -31,7 +30,7 @@ const statuses = (peer: ScriptedPeer) =>
     .filter((frame) => (frame as JsonObject)['method'] === 'notifications/tasks/status')
     .map((frame) => (frame as { params: { status: string } }).params.status);
 
-everywhere('a task that asks the client', since('2025-11-25'), () => {
+describe('a task that asks the client', () => {
   test('is input_required until it has the answer, and says whose question it is [TASKS-07] [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     const task = await begin(peer, 'curious');
@@ -125,7 +124,7 @@ everywhere('a task that asks the client', since('2025-11-25'), () => {
   });
 });
 
-everywhere('what a task sends', since('2025-11-25'), () => {
+describe('what a task sends', () => {
   test('is progress with the token of its request, for as long as it runs [TASKS-15] [TASKS-18] [PROGRESS-02]', async () => {
     const door = gate();
     const counting = taskTool('counting', async (_, context) => {

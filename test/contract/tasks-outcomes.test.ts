@@ -1,8 +1,7 @@
 import { ProtocolError, ToolError } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, gate, request } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { everywhere, since } from './everywhere.ts';
+import { describe, expect, test } from 'vitest';
 import { echo, operate, operateWarm, textOf } from './serving.ts';
 import { begin, change, held, look, related, relatedKey, taskTool } from './task-serving.ts';
 
@@ -27,7 +26,7 @@ const errors = {
 const kinds = { ...outcomes, ...failures, ...errors };
 const any = taskTool('any', ({ kind }) => kinds[kind as keyof typeof kinds]());
 
-everywhere('the result of a task', since('2025-11-25'), () => {
+describe('the result of a task', () => {
   test.each([
     ...Object.keys(outcomes).map((kind) => [kind, 'completed'] as const),
     ...Object.keys(failures).map((kind) => [kind, 'failed'] as const),
@@ -93,7 +92,7 @@ everywhere('the result of a task', since('2025-11-25'), () => {
   });
 });
 
-everywhere('tasks/result of a task that works', since('2025-11-25'), () => {
+describe('tasks/result of a task that works', () => {
   test('waits for the end, for each that asks [TASKS-13]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold] });
@@ -139,7 +138,7 @@ everywhere('tasks/result of a task that works', since('2025-11-25'), () => {
   });
 });
 
-everywhere('cancelling a task', since('2025-11-25'), () => {
+describe('cancelling a task', () => {
   test('stops its handler, and the task is cancelled before the answer [TASKS-21]', async () => {
     const { door, hold, reasons } = held();
     const { peer } = await operate({ tools: [hold] });

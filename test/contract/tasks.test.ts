@@ -1,8 +1,8 @@
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, gate, request } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { before, everywhere, since } from './everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { before, eachRevision, everywhere } from './everywhere.ts';
 import { connect, echo, operate, serve, textOf } from './serving.ts';
 import { begin, change, held, look, related, taskTool } from './task-serving.ts';
 
@@ -11,7 +11,7 @@ const required = taskTool('required', () => 'ran', 'required');
 const forbidden = taskTool('forbidden', () => 'ran', 'forbidden');
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel'];
 
-everywhere('a session that knows no tasks', before('2025-11-25'), (combination) => {
+everywhere('a session that knows no tasks', before('2025-11-25', eachRevision), (combination) => {
   test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
     const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
     for (const name of ['instant', 'required', 'forbidden']) {
@@ -35,7 +35,7 @@ everywhere('a session that knows no tasks', before('2025-11-25'), (combination) 
   });
 });
 
-everywhere('a server none of whose tools runs as a task', () => {
+everywhere('a server none of whose tools runs as a task', eachRevision, () => {
   test('declares none, ignores "task", and offers no method [TASKS-01] [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, forbidden] });
     expect((await peer.handshake())['capabilities']).not.toHaveProperty('tasks');
@@ -48,7 +48,7 @@ everywhere('a server none of whose tools runs as a task', () => {
   });
 });
 
-everywhere('a server some of whose tools run as tasks', since('2025-11-25'), () => {
+describe('a server some of whose tools run as tasks', () => {
   test('declares it, and says of each tool what it said itself [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, instant, required, forbidden] });
     expect((await peer.handshake())['capabilities']).toMatchObject({
@@ -104,7 +104,7 @@ everywhere('a server some of whose tools run as tasks', since('2025-11-25'), () 
   });
 });
 
-everywhere('the life of a task', since('2025-11-25'), () => {
+describe('the life of a task', () => {
   test('is answered at once, works, ends, and gives its result [TASKS-05] [TASKS-06] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
     const { door, hold } = held();
     const { peer, clock } = await operate({ tools: [hold] });
@@ -158,7 +158,7 @@ test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) =>
   expect(define).toThrow(TypeError);
 });
 
-everywhere('a task', since('2025-11-25'), () => {
+describe('a task', () => {
   test('has an id that says nothing of the next [TASKS-04]', async () => {
     const { peer } = await operate({ tools: [instant] });
     const ids = new Set<string>();

@@ -1,13 +1,13 @@
 import { gate, initialized, progressed, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { everywhere } from './everywhere.ts';
+import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, operateWarm, serve, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number, options: object = {}) => toolCall(id, 'ask', { method, options });
 
-everywhere('timeouts', (combination) => {
+everywhere('timeouts', eachTransport, (combination) => {
   test('an unanswered request is cancelled on the wire and fails [LIFE-13]', async () => {
     const { ask, errors } = asking();
     const { peer, clock, facts } = await operateWarm({ tools: [ask] }, combination);
@@ -52,16 +52,15 @@ everywhere('timeouts', (combination) => {
   });
 });
 
-everywhere('timeouts', ({ revision }) => {
+everywhere('timeouts', eachTransport, () => {
   const asked: readonly [method: string, timeoutMs: number][] = [
     ['custom/question', 60_000],
     ['roots/list', 60_000],
     ['sampling/createMessage', 600_000],
     ['elicitation/create', 600_000],
   ];
-  const known = asked.filter(([one]) => one !== 'elicitation/create' || revision >= '2025-06-18');
 
-  test.each(known)('of %s are %d ms where nothing is said [LIFE-13]', async (asked, timeoutMs) => {
+  test.each(asked)('of %s are %d ms where nothing is said [LIFE-13]', async (asked, timeoutMs) => {
     const { ask, errors } = asking();
     const params = {
       'sampling/createMessage': { messages: [], maxTokens: 1 },
@@ -143,7 +142,7 @@ everywhere('timeouts', ({ revision }) => {
   });
 });
 
-everywhere('progress of ours that we hear of', () => {
+everywhere('progress of ours that we hear of', eachTransport, () => {
   test('for an unknown token, or malformed, is dropped and resets nothing [PROGRESS-04]', async () => {
     const { ask, errors, progress } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });

@@ -1,16 +1,34 @@
-import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from 'vitest/node';
+import { citationsOf, faultsOf, isWhole } from '../requirements/citations.ts';
 import { closingLine, countRun } from './closing-line.ts';
 
-/** Ends the run's output with `N passed, N failed`, whatever other reporters and the coverage print. */
+/**
+ * Ends the run's output with `N passed, N failed`, whatever other reporters and the coverage print.
+ * A requirement that a whole run did not test where it should is a failure of the run.
+ */
 export default class ClosingLineReporter implements Reporter {
-  onTestRunEnd(
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  async onTestRunEnd(
     testModules: readonly TestModule[],
     unhandledErrors: readonly SerializedError[],
-  ): void {
-    const line = closingLine(countRun(testModules, unhandledErrors.length));
+    reason: TestRunEndReason,
+  ): Promise<void> {
+    const isJudged =
+      reason !== 'interrupted' &&
+      this.#vitest?.config.testNamePattern === undefined &&
+      (await isWhole(testModules));
+    const faults = isJudged ? faultsOf(citationsOf(testModules)) : [];
+    const counts = countRun(testModules, unhandledErrors.length + faults.length);
+    if (faults.length > 0) process.exitCode = 1;
     // Only at exit has everything else been printed; writes to files, pipes and terminals are complete there.
     process.once('exit', () => {
-      process.stdout.write(`\n${line}\n`);
+      for (const fault of faults) process.stdout.write(`FAILED: ${fault}\n`);
+      process.stdout.write(`\n${closingLine(counts)}\n`);
     });
   }
 }

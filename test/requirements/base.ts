@@ -1,7 +1,8 @@
 /** Messages, lifecycle, transports, cancellation, progress, bounds. */
+import { of } from './demands.ts';
 import type { Demands } from './demands.ts';
 
-export const base: Demands = {
+const rows: Demands = {
   'MCP 2025-11-25, basic, "Requests"': {
     'BASE-01':
       'A request id is a string or an integer, never null; what cannot be echoed without loss is refused.',
@@ -51,25 +52,41 @@ export const base: Demands = {
     },
   },
   'MCP 2025-11-25, basic/lifecycle, "Version Negotiation"': {
-    'LIFE-01': 'A requested version that the server speaks is the negotiated one.',
+    'LIFE-01': {
+      text: 'A requested version that the server speaks is the negotiated one.',
+      by: 'both',
+    },
     'LIFE-02': {
       text: 'An unknown version is answered with the latest, never echoed.',
       since: '2025-11-25',
     },
   },
   'MCP 2025-11-25, basic/lifecycle, "Initialization"': {
-    'LIFE-03':
-      'A malformed initialize is -32602 with the path of the fault, and a right one may follow.',
-    'LIFE-04': 'Before initialize only ping is served; everything else is -32600.',
-    'LIFE-05': 'Requests after the initialize reply and before initialized are served.',
-    'LIFE-06':
-      'No request is sent to the client before initialized, even where a handler asked for one.',
+    'LIFE-03': {
+      text: 'A malformed initialize is -32602 with the path of the fault, and a right one may follow.',
+      by: 'both',
+    },
+    'LIFE-04': {
+      text: 'Before initialize only ping is served; everything else is -32600.',
+      by: 'both',
+    },
+    'LIFE-05': {
+      text: 'Requests after the initialize reply and before initialized are served.',
+      by: 'both',
+    },
+    'LIFE-06': {
+      text: 'No request is sent to the client before initialized, even where a handler asked for one.',
+      by: 'both',
+    },
   },
   ours: {
     'LIFE-07': 'An identical second initialize before operation gets the same answer.',
     'LIFE-08':
       'Another second initialize, or one in operation, is -32600, and what the first said stands.',
-    'LIFE-09': 'initialize, initialized and a call in one chunk work, in that order.',
+    'LIFE-09': {
+      text: 'initialize, initialized and a call in one chunk work, in that order.',
+      by: 'both',
+    },
     'LIFE-10': 'initialized before initialize, or repeated, changes nothing.',
     'LIFE-16': {
       text: 'Draining has a deadline: a handler that hangs gets its signal aborted and its request an error.',
@@ -126,10 +143,14 @@ export const base: Demands = {
     },
   },
   'MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"': {
-    'LIFE-11':
-      'The server declares what it offers and nothing else; what it did not declare is -32601.',
-    'LIFE-12':
-      'The client is asked only for what it declared; otherwise nothing is sent and the caller gets CAPABILITY_MISSING.',
+    'LIFE-11': {
+      text: 'The server declares what it offers and nothing else; what it did not declare is -32601.',
+      by: 'both',
+    },
+    'LIFE-12': {
+      text: 'The client is asked only for what it declared; otherwise nothing is sent and the caller gets CAPABILITY_MISSING.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, basic/lifecycle, "Timeouts"': {
     'LIFE-13':
@@ -160,7 +181,10 @@ export const base: Demands = {
     'PROGRESS-07': 'Progress and its total may be floating point, in both directions.',
   },
   'MCP 2025-03-26, basic/utilities/progress': {
-    'PROGRESS-05': 'Progress has a message from this revision on; older clients are sent none.',
+    'PROGRESS-05': {
+      text: 'Progress has a message from this revision on; older clients are sent none.',
+      by: 'both',
+    },
   },
   'MCP 2025-11-25, basic/utilities/ping': {
     'PING-01': 'A ping is answered at once with an empty result, in every state of a session.',
@@ -226,30 +250,35 @@ export const base: Demands = {
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
     'BATCH-02': {
       text: 'A batch of notifications and responses alone is not answered.',
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
     'BATCH-03': {
       text: 'A cancelled member has no answer in the batch; a batch of cancelled members has none at all.',
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
     'BATCH-04': {
       text: 'initialize must not be part of a batch.',
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
     'BATCH-07': {
       text: 'A notification means in a batch what it means alone.',
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
   },
   'JSON-RPC 2.0, "Batch"': {
@@ -258,12 +287,17 @@ export const base: Demands = {
       since: '2025-03-26',
       before: '2025-06-18',
       over: 'bytes',
+      by: 'both',
     },
   },
   'MCP 2025-06-18, changelog': {
     'BATCH-06': {
       text: 'Arrays are -32600 in every other revision and before initialize.',
       over: 'bytes',
+      by: 'both',
     },
   },
 };
+
+/** Most of it is about how messages come, go and end. */
+export const base: Demands = of({ by: 'transport' }, rows);

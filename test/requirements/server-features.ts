@@ -3,7 +3,10 @@ import type { Demands } from './demands.ts';
 
 export const serverFeatures: Demands = {
   'MCP 2025-11-25, server/utilities/logging': {
-    'LOG-01': 'A server that logs declares logging; one that does not declare it sends nothing.',
+    'LOG-01': {
+      text: 'A server that logs declares logging; one that does not declare it sends nothing.',
+      by: 'revision',
+    },
     'LOG-02': 'Messages below the level that the client set are not sent; each level can be set.',
     'LOG-03': 'A level that is none is -32602, and the level before stands.',
     'LOG-04':
@@ -15,16 +18,20 @@ export const serverFeatures: Demands = {
   },
   'MCP 2025-11-25, server/tools, "Error Handling"': {
     'TOOLS-01': 'An unknown tool or a malformed call is -32602.',
-    'TOOLS-02':
-      'Arguments that fail the schema are a result with isError since 2025-11-25, -32602 before.',
+    'TOOLS-02': {
+      text: 'Arguments that fail the schema are a result with isError since 2025-11-25, -32602 before.',
+      by: 'revision',
+    },
     'TOOLS-03': 'A failure that a model may recover from is a result with isError.',
   },
   'MCP 2025-11-25, server/tools, "Structured Content"': {
-    'TOOLS-04':
-      'structuredContent conforms to outputSchema and its text is sent too; older revisions get the text alone.',
+    'TOOLS-04': {
+      text: 'structuredContent conforms to outputSchema and its text is sent too; older revisions get the text alone.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/tools, "Tool"': {
-    'TOOLS-05': 'A listed tool has only what its revision knows.',
+    'TOOLS-05': { text: 'A listed tool has only what its revision knows.', by: 'revision' },
   },
   'MCP 2025-11-25, schema, "Tool"': {
     'SCHEMA-01': {
@@ -75,8 +82,10 @@ export const serverFeatures: Demands = {
     },
   },
   'ours, schemas': {
-    'SCHEMA-02':
-      'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',
+    'SCHEMA-02': {
+      text: 'A schema is any Standard Schema that tells its JSON Schema, or a JSON Schema: handlers get what it gives, with defaults and transforms.',
+      by: 'revision',
+    },
     'SCHEMA-03': 'What a schema refuses is said with its path, whichever library found it.',
     'SCHEMA-04': 'A schema that checks asynchronously is awaited, for arguments and for results.',
     'SCHEMA-05': {
@@ -105,7 +114,7 @@ export const serverFeatures: Demands = {
     'TOOLS-07': 'A cursor that the server never gave is -32602.',
   },
   'MCP 2025-11-25, server/resources, "Reading Resources"': {
-    'RES-01': 'A resource is read as text or base64, with its mimeType.',
+    'RES-01': { text: 'A resource is read as text or base64, with its mimeType.', by: 'revision' },
   },
   'MCP 2025-11-25, server/resources, "Error Handling"': {
     'RES-02': 'A resource that is not there is -32002 with its URI.',
@@ -114,7 +123,7 @@ export const serverFeatures: Demands = {
     'RES-03': 'updated goes to subscribers only, and not after unsubscribe.',
   },
   'MCP 2025-11-25, server/resources, "Capabilities"': {
-    'RES-04': 'resources is declared with subscribe and listChanged.',
+    'RES-04': { text: 'resources is declared with subscribe and listChanged.', by: 'revision' },
   },
   'MCP 2025-11-25, server/resources, "Resource Templates"': {
     'RES-05':
@@ -124,29 +133,43 @@ export const serverFeatures: Demands = {
     'RES-06': 'What is no URI is -32602, and cannot be defined.',
   },
   'MCP 2025-11-25, server/resources, "Listing Resources"': {
-    'RES-07': 'Resources and templates are listed with what the revision knows, each once.',
+    'RES-07': {
+      text: 'Resources and templates are listed with what the revision knows, each once.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/resources, "List Changed Notification"': {
     'RES-08': 'The client is told when what a template lists has changed.',
   },
   'MCP 2025-11-25, server/tools, "Capabilities"': {
-    'TOOLS-08': 'tools is declared with listChanged, where the server has tools and only there.',
+    'TOOLS-08': {
+      text: 'tools is declared with listChanged, where the server has tools and only there.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/tools, "Calling Tools"': {
     'TOOLS-09': 'A tool is called with its arguments, and its result has content.',
   },
   'MCP 2025-11-25, server/tools, "Tool Result"': {
-    'TOOLS-10':
-      'Content is text, images, audio, resource links and embedded resources; what its revision does not know a client is told in words.',
+    'TOOLS-10': {
+      text: 'Content is text, images, audio, resource links and embedded resources; what its revision does not know a client is told in words.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/prompts, "Capabilities"': {
-    'PROMPT-01': 'prompts is declared with listChanged.',
+    'PROMPT-01': { text: 'prompts is declared with listChanged.', by: 'revision' },
   },
   'MCP 2025-11-25, server/prompts, "Listing Prompts"': {
-    'PROMPT-02': 'Prompts are listed with their arguments and what the revision knows.',
+    'PROMPT-02': {
+      text: 'Prompts are listed with their arguments and what the revision knows.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/prompts, "Getting a Prompt"': {
-    'PROMPT-03': 'A prompt is got as messages of either role with any content.',
+    'PROMPT-03': {
+      text: 'A prompt is got as messages of either role with any content.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/prompts, "Error Handling"': {
     'PROMPT-04':
@@ -156,8 +179,10 @@ export const serverFeatures: Demands = {
     'PROMPT-05': 'What a prompt gives is checked before it is sent.',
   },
   'MCP 2025-11-25, server/utilities/completion, "Capabilities"': {
-    'COMPL-01':
-      'completions is declared where something completes, from 2025-03-26 on; where nothing does, completion is -32601.',
+    'COMPL-01': {
+      text: 'completions is declared where something completes, from 2025-03-26 on; where nothing does, completion is -32601.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/utilities/completion, "Completion Results"': {
     'COMPL-02':
@@ -167,7 +192,10 @@ export const serverFeatures: Demands = {
     'COMPL-03': 'An unknown reference or argument, and a malformed request, are -32602.',
   },
   'MCP 2025-11-25, server/utilities/completion, "Requesting Completions"': {
-    'COMPL-04': 'What has been filled in already is context, from 2025-06-18 on.',
+    'COMPL-04': {
+      text: 'What has been filled in already is context, from 2025-06-18 on.',
+      by: 'revision',
+    },
   },
   'MCP 2025-11-25, server/utilities/pagination, "Response Format"': {
     'PAGE-01':

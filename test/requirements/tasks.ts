@@ -9,6 +9,7 @@ export const tasks: Demands = of(
       'TASKS-01': {
         text: 'Where tasks are not declared, or not known to the revision, params.task is ignored.',
         since: '2024-11-05',
+        by: 'revision',
       },
     },
     'MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"': {
@@ -19,6 +20,7 @@ export const tasks: Demands = of(
       'TASKS-03': {
         text: 'tasks is declared where some tool may run as one, with list, cancel and tools/call.',
         since: '2024-11-05',
+        by: 'revision',
       },
     },
     'MCP 2025-11-25, basic/utilities/tasks, "Task ID Requirements"': {

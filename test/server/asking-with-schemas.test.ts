@@ -2,9 +2,9 @@ import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Schema } from 'mcp-actors';
 import { cancelled, converse, gate, toolCall } from 'mcp-actors/testing';
 import { type } from 'arktype';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { everywhere } from '../contract/everywhere.ts';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { echo, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'custom/question';
@@ -21,7 +21,7 @@ const asking = (schema: unknown, options?: object) =>
   });
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
-everywhere('a request with a schema', () => {
+describe('a request with a schema', () => {
   const schemas = {
     zod: z.object({ n: z.int() }),
     arktype: type({ n: 'number.integer' }),
@@ -72,7 +72,7 @@ everywhere('a request with a schema', () => {
   });
 });
 
-everywhere('a session', (combination) => {
+everywhere('a session', eachRevision, (combination) => {
   test('a hundred calls that await their clients hold up nobody [CTX-02]', async () => {
     const ask = tool('ask', async (_, context) => {
       const { text } = await context.sample({

@@ -1,7 +1,7 @@
 import { definePrompt, defineResource, defineResourceTemplate } from 'mcp-actors';
 import type { Complete, ServerDefinition } from 'mcp-actors';
-import { expect, test } from 'vitest';
-import { everywhere, since } from '../contract/everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachRevision, everywhere, since } from '../contract/everywhere.ts';
 import { operate } from '../contract/serving.ts';
 
 const languages = ['python', 'pytorch', 'pyside', 'ruby'];
@@ -38,7 +38,7 @@ const ofTemplate = (name: string, value: unknown) => ({
   argument: { name, value },
 });
 
-everywhere('completion', ({ revision, transport }) => {
+everywhere('completion', eachRevision, ({ revision, transport }) => {
   /** Starts a session and tells what it declares. */
   const declared = async (definition: Partial<ServerDefinition>) => {
     const { peer } = await operate(definition, { revision, transport });
@@ -126,7 +126,7 @@ everywhere('completion', ({ revision, transport }) => {
   });
 });
 
-everywhere('a completer', () => {
+describe('a completer', () => {
   test.each([[undefined], [{ values: [] }], ['a'], [['a', 7]]])(
     'that gives %j fails that request alone [FLOW-04]',
     async (given) => {
@@ -142,7 +142,7 @@ everywhere('a completer', () => {
   );
 });
 
-everywhere('a completer', since('2025-06-18'), () => {
+everywhere('a completer', since('2025-06-18', eachRevision), () => {
   test.each([7, 'x', { arguments: 'x' }, { arguments: { kind: 7 } }])(
     'is not asked with a context of %j [COMPL-04]',
     async (context) => {

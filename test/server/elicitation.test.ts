@@ -1,9 +1,9 @@
 import { UrlElicitationRequired, createMcpServer, defineForm, defineTool } from 'mcp-actors';
 import type { FormSource, HandlerContext, JsonObject, Tool } from 'mcp-actors';
 import { cancelled, toolCall } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { everywhere, since } from '../contract/everywhere.ts';
+import { eachRevision, everywhere, since } from '../contract/everywhere.ts';
 import { connect, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'elicitation/create';
@@ -58,7 +58,7 @@ const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as J
 const isKnown = (revision: string) => revision >= '2025-06-18';
 const hasUrls = (revision: string) => revision === '2025-11-25';
 
-everywhere('elicitation', (combination) => {
+everywhere('elicitation', eachRevision, (combination) => {
   const { revision } = combination;
 
   test('asks with a form and gives what was filled in [ELICIT-03] [ELICIT-05] [ELICIT-06]', async () => {
@@ -143,7 +143,7 @@ everywhere('elicitation', (combination) => {
   });
 });
 
-everywhere('a form', since('2025-06-18'), () => {
+describe('a form', () => {
   test('is cancelled with its call [CANCEL-05]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
@@ -153,7 +153,7 @@ everywhere('a form', since('2025-06-18'), () => {
   });
 });
 
-everywhere('a client that declares', since('2025-11-25'), () => {
+describe('a client that declares', () => {
   test.each<[object, readonly string[]]>([
     [{}, []],
     [{ elicitation: {} }, ['form']],
@@ -179,7 +179,7 @@ everywhere('a client that declares', since('2025-11-25'), () => {
   });
 });
 
-everywhere('a client that declares', ({ revision }) => {
+everywhere('a client that declares', eachRevision, ({ revision }) => {
   test('forms is not sent others behind the context’s back [ELICIT-01] [ELICIT-03]', async () => {
     const raw = outcomeOf('raw', (context, params) => context.request(method, params));
     const { peer } = await operateWarm({ tools: [raw] }, { capabilities: { elicitation: {} } });
@@ -199,7 +199,7 @@ everywhere('a client that declares', ({ revision }) => {
   });
 });
 
-everywhere('an answer to a form', since('2025-06-18'), () => {
+describe('an answer to a form', () => {
   const answered = async (answer: JsonObject) => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     peer.send(toolCall(1, 'form'));
@@ -245,7 +245,7 @@ everywhere('an answer to a form', since('2025-06-18'), () => {
   });
 });
 
-everywhere('a form that is none', since('2025-06-18'), ({ revision }) => {
+everywhere('a form that is none', since('2025-06-18', eachRevision), ({ revision }) => {
   test('is the handler’s error, and nothing is sent [ELICIT-04]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = { type: 'object', properties: { nested: { type: 'object' } } };
@@ -278,7 +278,7 @@ everywhere('a form that is none', since('2025-06-18'), ({ revision }) => {
   });
 });
 
-everywhere('a URL', since('2025-11-25'), () => {
+describe('a URL', () => {
   test.each(['', '/pay', 'a.example', 'https://user@a.example', 'https://:secret@a.example', 7])(
     '%j is refused [ELICIT-08]',
     async (url) => {

@@ -1,8 +1,8 @@
 import { logLevels } from 'mcp-actors';
 import type { JsonObject, LogLevel, LoggingOptions } from 'mcp-actors';
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { initialize, operateWarm, serve, tool } from '../contract/serving.ts';
 import type { OperationOptions, Serving } from '../contract/serving.ts';
 
@@ -24,7 +24,7 @@ const logged = ({ peer }: Pick<Serving, 'peer'>) =>
     .map(({ params }) => params as JsonObject);
 const everyLevel = logLevels.map((level) => [level, level]);
 
-everywhere('logging', (combination) => {
+everywhere('logging', eachRevision, (combination) => {
   test('is declared, and tells what is at or above the level set [LOG-01] [LOG-02]', async () => {
     const serving = serve({ logging: {}, tools: [log] }, combination);
     const { peer } = serving;
@@ -67,7 +67,7 @@ everywhere('logging', (combination) => {
   });
 });
 
-everywhere('a log message', () => {
+describe('a log message', () => {
   test.each<[unknown, unknown]>([
     ['text', 'text'],
     [{ a: [1, null] }, { a: [1, null] }],
@@ -152,7 +152,7 @@ everywhere('a log message', () => {
   });
 });
 
-everywhere('more log messages than the limit', () => {
+describe('more log messages than the limit', () => {
   const limits = { maxLogsPerSecond: 3 };
   const lines = (level: LogLevel, count: number) =>
     Array.from({ length: count }, (_, n) => [level, n]);

@@ -1,8 +1,8 @@
 import { ProtocolError, ToolError, createMcpServer, defineTool } from 'mcp-actors';
 import type { HandlerContext, IncomingCall, McpServer, Middleware } from 'mcp-actors';
 import { gate, toolCall } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { connect, echo, textOf, tool } from '../contract/serving.ts';
 import type { Serving } from '../contract/serving.ts';
 import { withMiddleware } from '../../src/server/middleware.ts';
@@ -25,7 +25,7 @@ async function begin(server: McpServer): Promise<Serving> {
 
 const answer = (text: string) => ({ content: [{ type: 'text', text }] });
 
-everywhere('middleware', ({ revision }) => {
+describe('middleware', () => {
   test('runs in the order in which it was put there, outermost first [MIDDLE-01]', async () => {
     const order: string[] = [];
     const layer =
@@ -281,7 +281,9 @@ everywhere('middleware', ({ revision }) => {
     expect(textOf(await peer.call('echo'))).toBe('{}');
     expect(textOf(await later.peer.call('echo'))).toBe('replaced');
   });
+});
 
+everywhere('middleware', eachRevision, ({ revision }) => {
   test('finds the validator loaded, as the handler does [MIDDLE-01]', async () => {
     const strict = defineTool({
       name: 'strict',

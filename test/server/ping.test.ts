@@ -1,7 +1,7 @@
 import { initialized, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
-import { everywhere } from '../contract/everywhere.ts';
+import { eachTransport, everywhere } from '../contract/everywhere.ts';
 import { echo, initialize, operate, operateWarm, serve } from '../contract/serving.ts';
 import type { OperationOptions, Serving } from '../contract/serving.ts';
 
@@ -21,7 +21,7 @@ async function settled() {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-everywhere('ping', (combination) => {
+everywhere('ping', eachTransport, (combination) => {
   test('is answered in every state [PING-01]', async () => {
     const { peer } = serve({ tools: [echo] }, combination);
     const pinged = async () => expect(await peer.ask('ping')).toEqual({});
@@ -69,7 +69,7 @@ everywhere('ping', (combination) => {
   });
 });
 
-everywhere('a session’s ping', () => {
+everywhere('a session’s ping', eachTransport, () => {
   test('waits until the client may be asked [LIFE-06]', async () => {
     const { peer, session } = serve({});
     const pinged = session.ping();
@@ -106,7 +106,7 @@ everywhere('a session’s ping', () => {
   });
 });
 
-everywhere('a keepalive', () => {
+everywhere('a keepalive', eachTransport, () => {
   const start = (options: OperationOptions = {}) =>
     operate({ tools: [echo] }, { limits, ...options });
 

@@ -2,7 +2,7 @@ import type { JsonObject, ProgressReport } from 'mcp-actors';
 import { cancelled, gate, progressed, request, toolCall } from 'mcp-actors/testing';
 import type { RequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { byteCombinations, everywhere } from '../contract/everywhere.ts';
+import { eachByteTransport, eachTransport, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, tool } from '../contract/serving.ts';
 
 const progress = 'notifications/progress';
@@ -55,7 +55,7 @@ everywhere('progress', (combination) => {
   );
 });
 
-everywhere('progress', () => {
+everywhere('progress', eachTransport, () => {
   test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
     const { door, report } = reporting();
     const { peer } = await operateWarm({ tools: [report] });
@@ -191,7 +191,7 @@ everywhere('progress', () => {
 });
 
 // The SDK's own transports over streams drop such a request.
-everywhere('a token', byteCombinations, () => {
+everywhere('a token', eachByteTransport, () => {
   test.each([{ progressToken: null }, { progressToken: 1.5 }, 'progressToken'])(
     'that is none asks for no progress: %j [PROGRESS-01]',
     async (_meta) => {
@@ -205,7 +205,7 @@ everywhere('a token', byteCombinations, () => {
   );
 });
 
-everywhere('progress of the client’s', () => {
+everywhere('progress of the client’s', eachTransport, () => {
   test('has a token of its own for each request, and goes to who sent that [PROGRESS-06] [PROGRESS-07]', async () => {
     const heard: number[][] = [];
     const ask = tool('ask', async ({ n }, context) => {

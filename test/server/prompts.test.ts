@@ -1,7 +1,7 @@
 import { definePrompt } from 'mcp-actors';
 import type { Prompt, PromptOutput } from 'mcp-actors';
-import { expect, expectTypeOf, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { operate } from '../contract/serving.ts';
 
 const icons = [{ src: 'https://example.com/review.svg', sizes: ['any'] }];
@@ -26,7 +26,7 @@ function giving(output: unknown): Prompt {
   return definePrompt({ name: 'giving', get: () => output as PromptOutput });
 }
 
-everywhere('prompts', ({ revision, transport }) => {
+everywhere('prompts', eachRevision, ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
   test('are declared [PROMPT-01]', async () => {
@@ -99,7 +99,7 @@ everywhere('prompts', ({ revision, transport }) => {
   });
 });
 
-everywhere('what a prompt gives', ({ revision }) => {
+everywhere('what a prompt gives', eachRevision, ({ revision }) => {
   const annotations = { priority: 1, lastModified: '2025-01-12T15:00:58Z' };
   const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' } as const;
   const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' } as const;
@@ -148,7 +148,7 @@ everywhere('what a prompt gives', ({ revision }) => {
   });
 });
 
-everywhere('a prompt', () => {
+describe('a prompt', () => {
   test.each([
     [undefined],
     [7],

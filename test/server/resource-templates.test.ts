@@ -1,6 +1,6 @@
 import { defineResource, defineResourceTemplate } from 'mcp-actors';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { operate } from '../contract/serving.ts';
 
 const icons = [{ src: 'https://example.com/i.png', mimeType: 'image/png', sizes: ['48x48'] }];
@@ -55,7 +55,7 @@ function knownTo(revision: string) {
   };
 }
 
-everywhere('resource templates', ({ revision, transport }) => {
+everywhere('resource templates', eachRevision, ({ revision, transport }) => {
   test('are listed with what the revision knows [RES-05] [RES-07]', async () => {
     const { peer } = await operate(features, { revision, transport });
     expect(await peer.ask('resources/templates/list')).toEqual({
@@ -126,7 +126,7 @@ everywhere('resource templates', ({ revision, transport }) => {
   });
 });
 
-everywhere('what is read', ({ revision }) => {
+everywhere('what is read', eachRevision, ({ revision }) => {
   test('is text, bytes as base64, or contents with what the revision knows [RES-01]', async () => {
     const contents = [
       { uri: 'r://a#1', text: 'one', mimeType: 'text/plain', _meta: { 'example.com/x': 1 } },
@@ -154,7 +154,7 @@ everywhere('what is read', ({ revision }) => {
   });
 });
 
-everywhere('a resource', () => {
+describe('a resource', () => {
   test.each([
     [undefined, -32002],
     [null, -32603],
@@ -202,7 +202,7 @@ everywhere('a resource', () => {
   });
 });
 
-everywhere('a resource template', () => {
+describe('a resource template', () => {
   test.each([['notes'], [[{ name: 'no uri' }]], [[7]], [[{ uri: 'a://b' }]], [undefined]])(
     'whose list gives %j fails that request alone [FLOW-04]',
     async (given) => {

@@ -1,6 +1,6 @@
 import { createMcpServer, defineResource } from 'mcp-actors';
-import { expect, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { connect, operate } from '../contract/serving.ts';
 
 const notes = defineResource({
@@ -28,7 +28,7 @@ const broken = defineResource({
 
 const resources = [notes, picture, broken];
 
-everywhere('resources', ({ revision }) => {
+everywhere('resources', eachRevision, ({ revision }) => {
   test('are declared with subscribe and listChanged [RES-04]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     await peer.quiet();
@@ -90,7 +90,7 @@ everywhere('resources', ({ revision }) => {
   });
 });
 
-everywhere('a resource', () => {
+describe('a resource', () => {
   test('whose reading fails is -32603 for its own request [FLOW-04]', async () => {
     const { peer } = await operate({ resources });
     await expect(peer.ask('resources/read', { uri: 'test://broken' })).rejects.toMatchObject({
@@ -118,7 +118,7 @@ everywhere('a resource', () => {
   });
 });
 
-everywhere('two sessions of one server', () => {
+describe('two sessions of one server', () => {
   test('have subscriptions of their own [RES-03]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', resources });
     const [one, other] = [connect(server), connect(server)];

@@ -1,7 +1,7 @@
 import type { JsonObject, SamplingRequest, Tool } from 'mcp-actors';
 import { cancelled, toolCall } from 'mcp-actors/testing';
-import { expect, test } from 'vitest';
-import { everywhere, since } from '../contract/everywhere.ts';
+import { describe, expect, test } from 'vitest';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'sampling/createMessage';
@@ -33,7 +33,7 @@ const start = (options: Parameters<typeof operateWarm>[1]) =>
   operateWarm({ tools: [sampling()] }, options);
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
-everywhere('sampling', (combination) => {
+everywhere('sampling', eachRevision, (combination) => {
   test('says what the handler said, and gives the reply [SAMPLE-04] [SAMPLE-05]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     const rest = {
@@ -90,7 +90,7 @@ everywhere('sampling', (combination) => {
   });
 });
 
-everywhere('a client that declares everything', ({ revision }) => {
+everywhere('a client that declares everything', eachRevision, ({ revision }) => {
   const isLatest = revision === '2025-11-25';
   const refusal = {
     code: 'CAPABILITY_MISSING',
@@ -148,7 +148,7 @@ everywhere('a client that declares everything', ({ revision }) => {
   });
 });
 
-everywhere('what a client did not declare in detail', since('2025-11-25'), () => {
+describe('what a client did not declare in detail', () => {
   test.each([
     ['sampling.tools', { tools: [weather] }, { sampling: { context: {} } }],
     ['sampling.tools', { toolChoice: {} }, { sampling: {} }],
@@ -165,7 +165,7 @@ everywhere('what a client did not declare in detail', since('2025-11-25'), () =>
   });
 });
 
-everywhere('the context of a client', ({ revision }) => {
+everywhere('the context of a client', eachRevision, ({ revision }) => {
   test('is asked for where the client has it [SAMPLE-03]', async () => {
     const context = revision < '2025-11-25' ? {} : { context: {} };
     const { peer } = await start({ capabilities: { sampling: context } });
@@ -178,7 +178,7 @@ everywhere('the context of a client', ({ revision }) => {
   });
 });
 
-everywhere('a request that no client may be sent is refused:', since('2025-11-25'), () => {
+describe('a request that no client may be sent is refused:', () => {
   const assistant = (...content: readonly object[]) => ({ role: 'assistant', content });
   const user = (...content: readonly object[]) => ({ role: 'user', content });
   const text = { type: 'text', text: 'and' };
@@ -235,7 +235,7 @@ everywhere('a request that no client may be sent is refused:', since('2025-11-25
   });
 });
 
-everywhere('a result', () => {
+describe('a result', () => {
   const block = (text: string) => ({ type: 'text', text });
 
   test.each<[object, object]>([

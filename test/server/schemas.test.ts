@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from 'mcp-actors';
 import { ErrorAnswer } from 'mcp-actors/testing';
-import { everywhere } from '../contract/everywhere.ts';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { operate, textOf } from '../contract/serving.ts';
 
 /** What a model is told of arguments that do not fit: in a result since 2025-11-25, in an error before. */
@@ -69,7 +69,7 @@ const libraries: { readonly [library: string]: Tool } = {
   }),
 };
 
-everywhere('a tool', ({ revision }) => {
+everywhere('a tool', eachRevision, ({ revision }) => {
   describe.each(Object.entries(libraries))('whose schemas are %s', (_, sum) => {
     test('is listed with both as JSON Schema [SCHEMA-01] [SCHEMA-02]', async () => {
       const { peer } = await operate({ tools: [sum] });
@@ -122,7 +122,7 @@ everywhere('a tool', ({ revision }) => {
   });
 });
 
-everywhere('a Standard Schema', () => {
+describe('a Standard Schema', () => {
   const slow = z.object({
     name: z.string().refine((name) => Promise.resolve(name !== 'taken'), 'is taken'),
   });
@@ -273,7 +273,7 @@ describe('the dialect of a JSON Schema', () => {
   });
 });
 
-everywhere('a JSON Schema of 2020-12', () => {
+describe('a JSON Schema of 2020-12', () => {
   test.each([{ $schema: latest }, {}])('with %j is checked as one [SCHEMA-08]', async (dialect) => {
     const pair = defineTool({
       name: 'pair',
@@ -347,7 +347,7 @@ describe('a definition is refused at once', () => {
   });
 });
 
-everywhere('a JSON Schema', () => {
+describe('a JSON Schema', () => {
   test('that cannot be compiled is named at the first call, before the handler runs [SCHEMA-06]', async () => {
     let ran = false;
     const broken = defineTool({

@@ -1,7 +1,7 @@
 import { ToolError, defineTool } from 'mcp-actors';
 import { toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { everywhere } from '../contract/everywhere.ts';
+import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { echo, operate, serve, textOf, tool } from '../contract/serving.ts';
 
 const measure = defineTool({
@@ -25,7 +25,7 @@ const measure = defineTool({
 
 const knowsStructure = (revision: string) => revision >= '2025-06-18';
 
-everywhere('tools', ({ revision }) => {
+everywhere('tools', eachRevision, ({ revision }) => {
   test('are listed with what the revision knows, and no more [TOOLS-05]', async () => {
     const { peer } = await operate({ tools: [measure] }, { revision });
     const { tools } = (await peer.ask('tools/list')) as { tools: readonly object[] };
@@ -93,7 +93,7 @@ everywhere('tools', ({ revision }) => {
   });
 });
 
-everywhere('a tool', ({ revision }) => {
+everywhere('a tool', eachRevision, ({ revision }) => {
   test('gets the defaults of its schema [TOOLS-02]', async () => {
     const { peer } = await operate({ tools: [measure] });
     expect(textOf(await peer.call('measure', { text: 'ab', times: 3 }))).toBe('{"length":6}');
@@ -191,7 +191,7 @@ describe('the name of a tool', () => {
   });
 });
 
-everywhere('names of tools', () => {
+describe('names of tools', () => {
   test('differ in their case, and are unique [TOOLS-11]', async () => {
     const { peer, server } = await operate({
       tools: [tool('say', () => 'small'), tool('Say', () => 'big')],
