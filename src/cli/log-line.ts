@@ -1,5 +1,6 @@
 /** How one entry of the log is written. */
 import type { FactLevel } from '../protocol/facts.ts';
+import { printable } from '../protocol/printable.ts';
 import { redact, redactText } from '../inspect/redaction.ts';
 
 /** One entry, as it stands in the log. */
@@ -38,7 +39,9 @@ export const humanForm: LogForm = ({ time, level, event, message, session, detai
   const clock = new Date(time).toISOString().slice(11, 23);
   const state = session === undefined ? '' : ` [${session}]`;
   const tail = details === undefined ? '' : ` ${JSON.stringify(boundedDetails(details))}`;
-  return `${printable(`${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`)}\n`;
+  const line = `${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`;
+  // What a client sends must not move the cursor of somebody's terminal.
+  return `${printable(line, Infinity)}\n`;
 };
 
 /** Bounded twice: each value by itself, and all together, since many short values make a long line too. */
@@ -48,12 +51,4 @@ function boundedDetails(details: LogEntry['details']): unknown {
   const text = JSON.stringify(clean);
   if (text.length <= maxDetails) return clean;
   return `${text.slice(0, maxDetails)}… (${text.length - maxDetails} more)`;
-}
-
-/** What a client sends must not move the cursor of somebody's terminal. */
-function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\u2028\u2029]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -1,9 +1,13 @@
-/** Reading the scripts that a project's files declare. Pure; a file that cannot be read throws a `SyntaxError` with the reason. */
+/**
+ * Reading the scripts that a project's files declare. Pure, and linear in the text: a hostile project's files come here too. A file that
+ * cannot be read throws a `SyntaxError` with the reason, and nothing else is thrown.
+ */
 import { describe, isJsonObject } from '../protocol/classify.ts';
+import { cutText } from './text-cut.ts';
 
 export interface DeclaredScript {
   readonly name: string;
-  /** What it runs, where the file says it in one line; cut at 300 characters. */
+  /** What it runs, if the file says it in one line; cut at 300 characters. */
   readonly command?: string;
 }
 
@@ -17,22 +21,10 @@ export interface ScriptFile {
 
 /** What is looked for, in the order in which it is reported. */
 export const scriptFiles: readonly ScriptFile[] = [
-  {
-    file: 'package.json',
-    runner: 'npm run',
-    read: (text) => fromMember(JSON.parse(text), 'scripts'),
-  },
-  { file: 'deno.json', runner: 'deno task', read: (text) => fromMember(parseJsonc(text), 'tasks') },
-  {
-    file: 'deno.jsonc',
-    runner: 'deno task',
-    read: (text) => fromMember(parseJsonc(text), 'tasks'),
-  },
-  {
-    file: 'composer.json',
-    runner: 'composer run',
-    read: (text) => fromMember(JSON.parse(text), 'scripts'),
-  },
+  { file: 'package.json', runner: 'npm run', read: fromManifest },
+  { file: 'deno.json', runner: 'deno task', read: fromDeno },
+  { file: 'deno.jsonc', runner: 'deno task', read: fromDeno },
+  { file: 'composer.json', runner: 'composer run', read: fromManifest },
   { file: 'pyproject.toml', runner: '', read: fromPyproject },
   { file: 'GNUmakefile', runner: 'make', read: fromMakefile },
   { file: 'makefile', runner: 'make', read: fromMakefile },
@@ -44,7 +36,15 @@ export const scriptFiles: readonly ScriptFile[] = [
 
 function script(name: string, command?: unknown): DeclaredScript {
   if (typeof command !== 'string') return { name };
-  return { name, command: command.length > 300 ? `${command.slice(0, 300)}…` : command };
+  return { name, command: command.length > 300 ? `${cutText(command, 0, 300)}…` : command };
+}
+
+function fromManifest(text: string): DeclaredScript[] {
+  return fromMember(JSON.parse(text), 'scripts');
+}
+
+function fromDeno(text: string): DeclaredScript[] {
+  return fromMember(parseJsonc(text), 'tasks');
 }
 
 function fromMember(value: unknown, member: string): DeclaredScript[] {
@@ -55,32 +55,29 @@ function fromMember(value: unknown, member: string): DeclaredScript[] {
     throw new SyntaxError(`"${member}" is ${describe(scripts)}, not an object`);
   }
   return Object.entries(scripts).map(([name, command]) => {
-    if (Array.isArray(command)) return script(name, command.map(String).join(' && '));
-    return script(name, isJsonObject(command) ? command['command'] : command);
+    if (isJsonObject(command)) return script(name, command['command']);
+    // Only texts are joined: making a text of anything else would run what the file says (`toString`), as deep as it says.
+    const isSequence = Array.isArray(command) && command.every((part) => typeof part === 'string');
+    return script(name, isSequence ? command.join(' && ') : command);
   });
 }
 
 /**
  * JSON with comments and trailing commas. Strings are matched first, so that nothing in them is taken for a comment. What is not
- * closed runs to the end: a pattern that fails there would be tried again from every quote.
+ * closed runs to the end, whatever its last character: a pattern that fails there would be tried again from every quote.
  */
 function parseJsonc(text: string): unknown {
-  const string = String.raw`("(?:[^"\\]|\\[^])*(?:"|$))`;
+  const string = String.raw`("(?:[^"\\]|\\[^]?)*"?)`;
   const keepStrings = (_: string, kept: string | undefined) => kept ?? '';
   const comments = new RegExp(String.raw`${string}|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)`, 'g');
   const trailingCommas = new RegExp(String.raw`${string}|,(?=\s*[}\]])`, 'g');
   return JSON.parse(text.replace(comments, keepStrings).replace(trailingCommas, keepStrings));
 }
 
-/** The lines that a pattern may be tried on: a longer one declares nothing, and would cost its square. */
-function shortLines(text: string): string[] {
-  return text.split('\n').filter((line) => line.length <= 1000);
-}
-
 function fromPyproject(text: string): DeclaredScript[] {
   const found: DeclaredScript[] = [];
   let section = '';
-  for (const line of shortLines(text)) {
+  for (const line of text.split('\n')) {
     section = /^\s*\[([^[\]]+)\]/.exec(line)?.[1]?.trim() ?? section;
     if (section !== 'project.scripts' && section !== 'tool.poetry.scripts') continue;
     const [, name, command] = /^\s*"?([\w.-]+)"?\s*=\s*["']([^"']*)["']/.exec(line) ?? [];
@@ -91,16 +88,19 @@ function fromPyproject(text: string): DeclaredScript[] {
 
 function fromMakefile(text: string): DeclaredScript[] {
   // A rule begins in the first column; "%" is a pattern, ".PHONY" and its like are make's own, ":=" assigns.
-  const names = shortLines(text).flatMap((line) => {
-    const targets = /^([A-Za-z0-9_][\w./ -]*?)[ \t]*::?(?![:=])/.exec(line)?.[1];
-    return targets === undefined ? [] : targets.split(/\s+/);
+  const names = text.split('\n').flatMap((line) => {
+    const colon = line.indexOf(':');
+    // The class takes all that may stand before the colon, so that nothing is ever tried twice.
+    if (colon === -1 || !/^\w[\w./ \t-]*$/.test(line.slice(0, colon))) return [];
+    const isAssignment = /^:+=/.test(line.slice(colon, colon + 4));
+    return isAssignment ? [] : line.slice(0, colon).split(/\s+/).filter(Boolean);
   });
   return [...new Set(names)].map((name) => script(name));
 }
 
 function fromJustfile(text: string): DeclaredScript[] {
   // `name arguments: dependencies`; ":=" assigns, a leading "_" makes a recipe private.
-  return shortLines(text).flatMap((line) => {
+  return text.split('\n').flatMap((line) => {
     const name = /^@?([A-Za-z][\w-]*)(?:[ \t][^:]*)?:(?!=)/.exec(line)?.[1];
     return name === undefined ? [] : [script(name)];
   });

@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
+import { printable } from '../protocol/printable.ts';
 import { fsFault } from './fs-fault.ts';
 
 export type DirectoryCheck =
@@ -81,7 +82,7 @@ function notADirectory(message: string): DirectoryCheck {
   return { ok: false, code: 'NOT_A_DIRECTORY', message };
 }
 
-/** A path in a message: quoted, and cut where it is hostile. */
+/** A path in a message: quoted, cut if it is very long, without characters that nobody sees. */
 export function shown(path: string): string {
-  return JSON.stringify(path.length > 300 ? `${path.slice(0, 300)}…` : path);
+  return printable(JSON.stringify(path.length > 300 ? `${path.slice(0, 300)}…` : path));
 }

@@ -1,5 +1,6 @@
 /** What a project says of itself: its branch, and the scripts and targets that it declares. */
 import { ToolError } from '../protocol/errors.ts';
+import { printable } from '../protocol/printable.ts';
 import type { Boundary } from './boundary.ts';
 import { scriptFiles } from './declared-scripts.ts';
 import type { DeclaredScript, ScriptFile } from './declared-scripts.ts';
@@ -11,7 +12,7 @@ export interface ScriptSource {
   readonly file: string;
   /** What runs one of them: `npm run`; empty where they are commands of their own. */
   readonly runner: string;
-  /** The first hundred. */
+  /** At most a hundred, with names as they stand in the file. */
   readonly scripts: readonly DeclaredScript[];
   /** Why the file could not be read, or that it declares more than is listed. */
   readonly problem?: string;
@@ -25,7 +26,11 @@ export interface ProjectFacts {
 
 /** Larger files are reported, not read. */
 const maxFileBytes = 1024 * 1024;
+/** What is listed of one file. A longer name is nobody's to type; cut, it would be the name of something else. */
 const maxScripts = 100;
+const maxNameCharacters = 200;
+/** What is listed of all files, characters of names and commands. */
+const maxListedCharacters = 40_000;
 /** A directory called `makefile` declares nothing. */
 const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
@@ -41,8 +46,27 @@ export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts
     const key = source?.file.toLowerCase();
     if (source !== undefined && key !== undefined && !byFile.has(key)) byFile.set(key, source);
   }
-  const scripts = [...byFile.values()];
+  const scripts = listed([...byFile.values()]);
   return git === undefined ? { scripts } : { git, scripts };
+}
+
+/** The sources as far as a result has room for them; what is left out is counted. */
+function listed(sources: readonly ScriptSource[]): readonly ScriptSource[] {
+  let room = maxListedCharacters;
+  return sources.map((source) => {
+    const scripts: DeclaredScript[] = [];
+    for (const script of source.scripts) {
+      if (script.name.length > maxNameCharacters) continue;
+      const size = script.name.length + (script.command?.length ?? 0);
+      if (scripts.length === maxScripts || size > room) break;
+      scripts.push(script);
+      room -= size;
+    }
+    const declared = source.scripts.length;
+    if (scripts.length === declared) return source;
+    const problem = `${declared} are declared, ${scripts.length} are listed: at most ${maxScripts} of a file and ${maxListedCharacters} characters of all, with names of at most ${maxNameCharacters}`;
+    return { ...source, scripts, problem };
+  });
 }
 
 async function readScripts(
@@ -55,14 +79,12 @@ async function readScripts(
       return { file, runner, scripts: [], problem: `larger than ${maxFileBytes} bytes` };
     }
     const scripts = read(text.replace(/^\uFEFF/, ''));
-    if (scripts.length === 0) return undefined;
-    if (scripts.length <= maxScripts) return { file, runner, scripts };
-    const problem = `${scripts.length} are declared, the first ${maxScripts} are listed`;
-    return { file, runner, scripts: scripts.slice(0, maxScripts), problem };
+    return scripts.length === 0 ? undefined : { file, runner, scripts };
   } catch (error) {
     if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
     if (error instanceof ToolError || error instanceof SyntaxError) {
-      return { file, runner, scripts: [], problem: error.message };
+      // The parser's words quote the file.
+      return { file, runner, scripts: [], problem: printable(error.message, 1000) };
     }
     throw error;
   }

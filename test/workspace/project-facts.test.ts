@@ -188,16 +188,39 @@ clean:
     expect(source?.problem).toMatch(/larger/);
   });
 
-  test('hostile files cost no more than their size', async () => {
-    const size = 1000 * 1000;
-    const sources = await scriptsOf({
-      'deno.json': '/*'.repeat(size / 2),
-      'deno.jsonc': `"${'\\"'.repeat(size / 2)}`,
-      Makefile: 'a '.repeat(size / 2),
-      justfile: `a${' '.repeat(size)}`,
-      'pyproject.toml': `[project.scripts]\n${'a'.repeat(size)}`,
+  test('nothing that a file says of its scripts makes the facts fail', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const members = `"x":[{"toString":1}],"y":${deep},"z":[null,["a"]],"__proto__":"p","toString":"t"`;
+    const [source] = await scriptsOf({ 'package.json': `{"scripts":{${members}}}` });
+    expect(source).toEqual({
+      file: 'package.json',
+      runner: 'npm run',
+      scripts: [
+        { name: 'x' },
+        { name: 'y' },
+        { name: 'z' },
+        { name: '__proto__', command: 'p' },
+        { name: 'toString', command: 't' },
+      ],
     });
-    expect(sources.map(({ file }) => file)).toEqual(['deno.json', 'deno.jsonc']);
+  });
+
+  test('what is listed is bounded by count, by the length of a name and in all, and what is left out is said', async () => {
+    const packageOf = (names: readonly string[]) =>
+      JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, 'c'.repeat(900)])) });
+    const many = Array.from({ length: 101 }, (_, index) => `s${index}`);
+    const sources = await scriptsOf({
+      'package.json': packageOf(['a'.repeat(900_000), 'b'.repeat(200), 'c']),
+      'deno.json': packageOf(many).replace('scripts', 'tasks'),
+      'composer.json': packageOf(many),
+    });
+    expect(sources.map(({ scripts }) => scripts.length)).toEqual([2, 100, 29]);
+    expect(sources.map(({ problem }) => problem?.split(':')[0])).toEqual([
+      '3 are declared, 2 are listed',
+      '101 are declared, 100 are listed',
+      '101 are declared, 29 are listed',
+    ]);
+    expect(JSON.stringify(sources).length).toBeLessThan(50_000);
   });
 
   test('a link out of the roots is not read', async () => {

@@ -1,4 +1,5 @@
 /** What every tool takes and gives about the root that it works in. */
+import { printableLines } from '../../protocol/printable.ts';
 import type { Entered } from '../workspace.ts';
 
 /** The optional `root` of a tool's input. */
@@ -36,7 +37,7 @@ export function rootUsed({ root, note }: Entered) {
   return note === undefined ? { path, name, source } : { path, name, source, note };
 }
 
-/** Lines for a person or a model, with the fallback's note at the end where there is one. */
+/** A tool's text: its lines, each {@link printableLines printable}, and the fallback's note at the end if there is one. */
 export function withNote(lines: readonly string[], { note }: Entered): string {
-  return [...lines, ...(note === undefined ? [] : ['', note])].join('\n');
+  return printableLines([...lines, ...(note === undefined ? [] : ['', note])]);
 }

@@ -1,4 +1,5 @@
 /** `workspace_info`: which project this session works in, and why. */
+import { printableLines } from '../../protocol/printable.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
 import { gatherFacts, workspaceFactsSchema } from '../workspace-facts.ts';
@@ -27,7 +28,7 @@ export function workspaceInfoTool(workspace: Workspace): Tool {
 function factsText(facts: WorkspaceFacts): string {
   const { project, why, roots, git, scripts, warnings } = facts;
   const settled = roots.settled ? '' : ', a newer list is being asked for';
-  return [
+  return printableLines([
     project === undefined ? 'Project: none' : `Project: ${project.path}`,
     `Why: ${why}`,
     ...(git === undefined ? [] : [`Git: ${git.branch ?? git.commit ?? git.problem}`]),
@@ -36,11 +37,11 @@ function factsText(facts: WorkspaceFacts): string {
       ({ uri, name, path, problem }) =>
         `  ${name === undefined ? '' : `${name}: `}${problem === undefined ? path : `${uri} — ${problem.code}: ${problem.message}`}`,
     ),
-    ...scripts.flatMap(({ file, scripts: declared, problem }) => [
-      `${file}: ${problem ?? names(declared)}`,
-    ]),
+    ...scripts.map(({ file, scripts: declared, problem }) =>
+      [`${file}: ${names(declared)}`, ...(problem === undefined ? [] : [`(${problem})`])].join(' '),
+    ),
     ...warnings.map((warning) => `Warning: ${warning}`),
-  ].join('\n');
+  ]);
 }
 
 function names(scripts: readonly { readonly name: string }[]): string {
