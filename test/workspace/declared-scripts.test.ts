@@ -5,7 +5,7 @@ import type { ScriptFile } from '../../src/workspace/declared-scripts.ts';
 const totalCharacters = 20_000;
 
 /** What the grammars of these files are made of. */
-const alphabet = [...'a _\t:=./"\'\\[]{,*@\n'];
+const alphabet = 'a _\t:=./"\'\\[]{,*@\n'.split('');
 
 /** Each character and each pair of two: the shapes from which a pattern that tries again gets its square. */
 const units = alphabet.flatMap((first) => ['', ...alphabet].map((second) => first + second));
