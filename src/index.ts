@@ -2,12 +2,9 @@
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';
+export type { SessionImplementations } from './server/session-logic.ts';
 export type { SessionEdge } from './server/session-edge.ts';
-export type {
-  SessionImplementations,
-  SessionLogic,
-  SessionLogicInput,
-} from './server/session-actor.ts';
+export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
 export type { SessionActorRef, SessionSnapshot } from './server/session-state.ts';
 export type { SessionStreams } from './server/session-streams.observable.ts';

@@ -26,7 +26,12 @@ function caseOf(pending: number): MicroCase {
     { input: undefined },
   ).start();
   const correlation = createActor(
-    correlationActor({ maxPending: pending + 1, clock: systemClock, report: () => {} }),
+    correlationActor(() => ({
+      limits: { maxPending: pending + 1 },
+      clock: systemClock,
+      report: () => {},
+      randomId: () => crypto.randomUUID(),
+    })),
     { input: { writer } },
   ).start();
   correlation.send({ type: 'gate.opened' });

@@ -20,9 +20,10 @@ export type ResolveRoots = (
 
 /** The `ask` of the roots machine over a legacy session. */
 export function askRootsActor(
-  resolve: ResolveRoots | undefined,
+  resolverOf: (input: AskInput) => ResolveRoots | undefined,
 ): PromiseActorLogic<AskOutcome, AskInput> {
-  return fromPromise(async ({ input: { correlation, timeoutMs }, signal }) => {
+  return fromPromise(async ({ input, signal }) => {
+    const { correlation, timeoutMs } = input;
     const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
       const reading = readRootsResult(await requestClient(correlation, spec));
@@ -30,6 +31,7 @@ export function askRootsActor(
         const message = `The client's roots are malformed: ${reading.fault}`;
         throw new RuntimeError('INVALID_RESPONSE', message);
       }
+      const resolve = resolverOf(input);
       const roots = resolve ? await resolve(reading.roots, signal) : reading.roots;
       return { kind: 'answered', roots };
     } catch (error) {

@@ -15,6 +15,8 @@ import { afterThis } from './microtask.ts';
 
 /** What all calls of a session share. */
 export interface CallScope {
+  /** What the server keeps of the session, as the router's input has it. */
+  readonly session?: object | undefined;
   readonly client: ClientDescription;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;

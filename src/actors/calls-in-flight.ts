@@ -12,10 +12,12 @@ import type { Hearing } from './ping.actor.ts';
 import { overloaded } from './refusals.ts';
 
 export interface CallOptions {
-  /** Handlers that run at once. */
-  readonly maxRunning: number;
-  /** Requests that wait for a handler; more are refused. */
-  readonly maxWaiting: number;
+  readonly limits: {
+    /** Handlers that run at once. */
+    readonly maxRunning: number;
+    /** Requests that wait for a handler; more are refused. */
+    readonly maxWaiting: number;
+  };
   readonly report: Report;
   readonly hearing: Hearing;
 }
@@ -46,7 +48,7 @@ export class CallsInFlight {
       answered: (call, response) => this.#answer(call, response),
       settled: onLate,
     });
-    this.#queue = new CallQueue(options, (call) => this.#runs.run(call));
+    this.#queue = new CallQueue(options.limits, (call) => this.#runs.run(call));
   }
 
   /** By the client's id. */
@@ -179,7 +181,8 @@ export class CallsInFlight {
   }
 
   #refuseOverload({ id, replies }: Call): void {
-    const error = overloaded(this.#options.maxRunning, this.#options.maxWaiting);
+    const { maxRunning, maxWaiting } = this.#options.limits;
+    const error = overloaded(maxRunning, maxWaiting);
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
     this.#calls.delete(id);
     replies.add(errorResponse(id, error));

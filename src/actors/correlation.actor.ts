@@ -26,12 +26,14 @@ import { DeadlineQueue, Expiring } from './deadline-queue.ts';
 import { RequestIds } from './request-ids.ts';
 
 export interface CorrelationOptions {
-  /** Requests that may be pending at once. */
-  readonly maxPending: number;
+  readonly limits: {
+    /** Requests that may be pending at once. */
+    readonly maxPending: number;
+  };
   readonly clock: Clock;
   readonly report: Report;
   /** The part of an id that nobody can guess. */
-  readonly randomId?: (() => string) | undefined;
+  randomId(of: 'request'): string;
 }
 
 /** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
@@ -81,9 +83,9 @@ const rememberedUnanswered = 1024;
 
 /** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by number, in the order of asking. */
 export function correlationActor(
-  options: CorrelationOptions,
+  optionsOf: (input: CorrelationInput) => CorrelationOptions,
 ): Port<CorrelationEvent, CorrelationInput> {
-  return plainActor(({ input }) => new Correlation(options, input.writer));
+  return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
 }
 
 class Correlation implements Behaviour<CorrelationEvent> {
@@ -103,7 +105,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
-    this.#ids = new RequestIds(options.randomId);
+    this.#ids = new RequestIds(() => options.randomId('request'));
     this.#writer = writer;
     this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }
@@ -137,7 +139,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #take(requests: readonly ClientRequest[]): void {
-    const { maxPending, clock } = this.#options;
+    const {
+      limits: { maxPending },
+      clock,
+    } = this.#options;
     const now = clock.now();
     const taken: Pending[] = [];
     for (const request of requests) {

@@ -40,10 +40,10 @@ export interface Hearing {
 
 /** The `probe` of the keepalive machine over a legacy session. */
 export function probeActor(
-  hearing: Hearing,
-  clock: Clock,
+  optionsOf: (input: ProbeInput) => { readonly hearing: Hearing; readonly clock: Clock },
 ): PromiseActorLogic<ProbeOutcome, ProbeInput> {
   return fromPromise(async ({ input, signal }) => {
+    const { hearing, clock } = optionsOf(input);
     const { correlation, keepaliveIntervalMs, keepaliveTimeoutMs } = input;
     const agoMs = clock.now() - hearing.lastHeardAt;
     if (agoMs < keepaliveIntervalMs) return { kind: 'heard', agoMs };

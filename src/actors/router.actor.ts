@@ -39,7 +39,7 @@ import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } fr
 
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
-  readonly handlerOf: (method: string) => RequestHandler | undefined;
+  handlerOf(method: string): RequestHandler | undefined;
   readonly clock: Clock;
 }
 
@@ -56,8 +56,10 @@ export interface RouterView {
 }
 
 /** The router's logic. Its snapshot's `view` is a {@link RouterView}. */
-export function routerActor(options: RouterOptions): Port<RouterEvent, RouterInput> {
-  return plainActor(({ input, self }) => new Router(options, input, self));
+export function routerActor(
+  optionsOf: (input: RouterInput) => RouterOptions,
+): Port<RouterEvent, RouterInput> {
+  return plainActor(({ input, self }) => new Router(optionsOf(input), input, self));
 }
 
 const emptyResult = Object.freeze({});
@@ -202,8 +204,9 @@ class Router implements Behaviour<RouterEvent> {
     replies.add(errorResponse(id, shuttingDown));
 
   #open(client: ClientDescription): void {
-    const { writer, correlation, roots } = this.#input;
+    const { scope: session, writer, correlation, roots } = this.#input;
     const scope: CallScope = {
+      session,
       client,
       writer,
       correlation,
@@ -281,7 +284,7 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #batch({ messages }: InboundBatch): void {
-    const { maxRunning, maxWaiting } = this.#options;
+    const { maxRunning, maxWaiting } = this.#options.limits;
     const error = this.#dialect.batchRefusal(messages.length, maxRunning + maxWaiting);
     if (error) return this.#invalid({ kind: 'invalid', error }, this.#direct);
     const frames = messages.map(classifyMessage);

@@ -1,16 +1,7 @@
 /**
  * What passes between a session and its client, for whoever looks: the observables of an embedder, the live page, a recorder.
- * It stands around the two actors at a session's ends, whatever the transport; while nobody looks it costs a check per chunk and per turn,
- * and the reading of a clock per turn in which something is said.
+ * While nobody looks it keeps the last frame, and reads a clock per turn in which something is said.
  */
-import type { Port } from '../machines/port.ts';
-import type {
-  ReaderEvent,
-  ReaderInput,
-  RouterEvent,
-  WriterEvent,
-  WriterInput,
-} from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
@@ -34,19 +25,18 @@ export type Passed = { readonly at: number } & (
 export interface TrafficOptions {
   /** When the client was last heard: the router notes it. */
   readonly hearing: Hearing;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly hostClock: Pick<Clock, 'now'>;
+  readonly report: Report;
 }
 
 export class Traffic {
-  readonly #listeners = new Set<TrafficListener>();
-  readonly #report: Report;
+  #listeners: Set<TrafficListener> | undefined = undefined;
   readonly #options: TrafficOptions;
   /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
-  #last: InboundFrame | OutboundFrame | undefined;
+  #last: InboundFrame | OutboundFrame | undefined = undefined;
   #lastSentAt = 0;
 
-  constructor(report: Report, options: TrafficOptions) {
-    this.#report = report;
+  constructor(options: TrafficOptions) {
     this.#options = options;
   }
 
@@ -62,57 +52,33 @@ export class Traffic {
 
   /** Gives what ends it. An error of the listener's is reported, and ends nothing. */
   listen(listener: TrafficListener): () => void {
-    this.#listeners.add(listener);
+    (this.#listeners ??= new Set()).add(listener);
     return () => {
-      this.#listeners.delete(listener);
-    };
-  }
-
-  /** The same reader, heard. */
-  reader(port: Port<ReaderEvent, ReaderInput>): Port<ReaderEvent, ReaderInput> {
-    return {
-      ...port,
-      getInitialSnapshot: (scope, input) => {
-        const { router } = input;
-        const send = (event: RouterEvent) => {
-          if (event.type === 'frames.received') this.#received(event.frames);
-          router.send(event);
-        };
-        return port.getInitialSnapshot(scope, { ...input, router: { send } });
-      },
-    };
-  }
-
-  /** The same writer, heard. */
-  writer(port: Port<WriterEvent, WriterInput>): Port<WriterEvent, WriterInput> {
-    return {
-      ...port,
-      transition: (snapshot, event, scope) => {
-        if (event.type === 'frames.send') this.#sent(event.frames);
-        return port.transition(snapshot, event, scope);
-      },
+      this.#listeners?.delete(listener);
     };
   }
 
   // Whoever comes to listen while the listeners are told is told of these frames as well: they are no past ones yet.
 
-  #received(frames: readonly InboundFrame[]): void {
-    if (this.#listeners.size > 0) this.#tell((listener) => listener.received?.(frames));
+  /** Frames have come in; nothing has been done about them yet. */
+  received(frames: readonly InboundFrame[]): void {
+    if (this.#listeners) this.#tell(this.#listeners, (listener) => listener.received?.(frames));
     this.#last = frames[frames.length - 1] ?? this.#last;
   }
 
-  #sent(frames: readonly OutboundFrame[]): void {
-    if (this.#listeners.size > 0) this.#tell((listener) => listener.sent?.(frames));
+  /** Frames are about to be written. */
+  sent(frames: readonly OutboundFrame[]): void {
+    if (this.#listeners) this.#tell(this.#listeners, (listener) => listener.sent?.(frames));
     this.#last = frames[frames.length - 1] ?? this.#last;
-    this.#lastSentAt = this.#options.clock.now();
+    this.#lastSentAt = this.#options.hostClock.now();
   }
 
-  #tell(tell: (listener: TrafficListener) => void): void {
-    for (const listener of this.#listeners) {
+  #tell(listeners: ReadonlySet<TrafficListener>, tell: (listener: TrafficListener) => void): void {
+    for (const listener of listeners) {
       try {
         tell(listener);
       } catch (error) {
-        this.#report({
+        this.#options.report({
           level: 'error',
           name: 'listener.failed',
           message: `A listener to the session's traffic failed: ${textOfError(error)}`,

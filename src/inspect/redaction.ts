@@ -80,6 +80,7 @@ function copyObject(value: object, { above, budget }: Place): unknown {
     if (value instanceof Error) return copyError(value, path);
     if (value instanceof Date || value instanceof URL) return redactText(String(value));
     if (isActor(value)) return `[actor ${redactText(String(value.id))}]`;
+    if (hasOwnJson(value)) return copy(value.toJSON(), path);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Map || value instanceof Set) return copyList([...value], path);
     return Array.isArray(value) ? copyList(value, path) : copyEntries(Object.entries(value), path);
@@ -87,6 +88,11 @@ function copyObject(value: object, { above, budget }: Place): unknown {
     // A getter or a proxy of somebody's may throw; the line is logged all the same.
     return `[unreadable: ${redactText(String(error))}]`;
   }
+}
+
+/** Says itself what `JSON.stringify` is to make of it. */
+function hasOwnJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /** An actor holds its whole system. */

@@ -9,7 +9,7 @@
 import { assign, fromPromise, sendTo, setup } from 'xstate';
 import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
 import type { Ref } from './port.ts';
-import type { ClientUnresponsive, CorrelationEvent } from './session-ports.ts';
+import type { ClientUnresponsive, CorrelationEvent, SessionInputScope } from './session-ports.ts';
 
 /** Times and bounds of the keepalive. */
 export interface KeepaliveLimits {
@@ -21,7 +21,7 @@ export interface KeepaliveLimits {
   readonly keepaliveFailures: number;
 }
 
-export interface ProbeInput extends KeepaliveLimits {
+export interface ProbeInput extends KeepaliveLimits, SessionInputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
 }

@@ -15,7 +15,7 @@ import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate'
 import { textOfError } from '../protocol/errors.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
-import type { CorrelationEvent } from './session-ports.ts';
+import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
 
 /** What came of asking. `failed` keeps the roots known before, if any. */
 export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
@@ -38,7 +38,7 @@ export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
   | { readonly kind: 'unsupported'; readonly problem: string };
 
-export interface AskInput {
+export interface AskInput extends SessionInputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
   /** How long the answer may take, milliseconds. */

@@ -129,15 +129,21 @@ export type CloseCause =
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
-export interface WriterInput {
+/** How what belongs to one session reaches its actors, which are made once for all sessions. Each hands it on as it is; none here looks into it. */
+export interface SessionInputScope {
+  /** Missing where the actors that are provided need nothing of the kind. */
+  readonly scope?: object | undefined;
+}
+
+export interface WriterInput extends SessionInputScope {
   readonly session: Ref<SessionFact>;
 }
 
-export interface CorrelationInput {
+export interface CorrelationInput extends SessionInputScope {
   readonly writer: Ref<WriterEvent>;
 }
 
-export interface ReaderInput {
+export interface ReaderInput extends SessionInputScope {
   readonly session: Ref<SessionFact>;
   readonly router: Pick<Ref<RouterEvent>, 'send'>;
 }

@@ -27,6 +27,7 @@ import type {
   ReaderInput,
   RouterEvent,
   SessionFact,
+  SessionInputScope,
   WriterEvent,
   WriterInput,
 } from './session-ports.ts';
@@ -44,7 +45,7 @@ export interface SessionLimits extends KeepaliveLimits {
   readonly maxOvertakenRoots: number;
 }
 
-export interface SessionInput {
+export interface SessionInput extends SessionInputScope {
   readonly server: ServerDescription;
   readonly limits: SessionLimits;
 }
@@ -71,7 +72,7 @@ export interface SessionOutput {
   readonly cause: CloseCause;
 }
 
-export interface RouterInput {
+export interface RouterInput extends SessionInputScope {
   readonly session: Ref<SessionFact>;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
@@ -232,28 +233,25 @@ export const sessionMachine = setup({
 }).createMachine({
   id: 'session',
   context: ({ input, self, spawn }) => {
-    const writer = spawn('writer', { id: 'writer', input: { session: self } });
-    const correlation = spawn('correlation', { id: 'correlation', input: { writer } });
+    const { scope } = input;
+    const writer = spawn('writer', { id: 'writer', input: { scope, session: self } });
+    const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
     const { rootsTimeoutMs, rootsRetryMs, maxOvertakenRoots } = input.limits;
+    const asking = { timeoutMs: rootsTimeoutMs, retryMs: rootsRetryMs };
+    const maxOvertaken = maxOvertakenRoots;
     const roots = spawn('roots', {
       id: 'roots',
-      input: {
-        session: self,
-        correlation,
-        timeoutMs: rootsTimeoutMs,
-        retryMs: rootsRetryMs,
-        maxOvertaken: maxOvertakenRoots,
-      },
+      input: { scope, session: self, correlation, ...asking, maxOvertaken },
     });
     const keepalive = spawn('keepalive', {
       id: 'keepalive',
-      input: { session: self, correlation, ...input.limits },
+      input: { scope, session: self, correlation, ...input.limits },
     });
     const router = spawn('router', {
       id: 'router',
-      input: { session: self, writer, correlation, roots },
+      input: { scope, session: self, writer, correlation, roots },
     });
-    const reader = spawn('reader', { id: 'reader', input: { session: self, router } });
+    const reader = spawn('reader', { id: 'reader', input: { scope, session: self, router } });
     return {
       ...input,
       writer,

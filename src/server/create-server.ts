@@ -6,10 +6,11 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { ServerDefinition } from './definition.ts';
 import type { Middleware } from './middleware.ts';
-import { offerOf } from './offer.ts';
 import type { Offer } from './offer.ts';
+import { Offering } from './offering.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
+import { plainEdge } from './session-edge.ts';
 import type { SessionEdge } from './session-edge.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from './transport.ts';
@@ -22,7 +23,7 @@ export interface ListenOptions extends SessionOptions {
 }
 
 /** A server. What it offers may change while sessions are open: their clients are told. */
-export interface McpServer extends Omit<Offer, 'middleware'> {
+export interface McpServer extends Offer {
   /** Serves one session over a transport. Each call is a session of its own. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
   /** The same for a host that is an actor system itself: it invokes or spawns its sessions. */
@@ -40,24 +41,14 @@ export interface McpServer extends Omit<Offer, 'middleware'> {
 
 /** Makes a server of a definition. It does nothing until it has a session. */
 export function createMcpServer(definition: ServerDefinition): McpServer {
-  const middleware: Middleware[] = [];
-  const sessions = new Set<McpSession>();
-  const offer = offerOf(definition);
-  const logic = sessionLogic({
-    definition,
-    offer: () => ({ ...offer, middleware: [...middleware] }),
-    opened: (session) => {
-      sessions.add(session);
-      return () => sessions.delete(session);
-    },
-  });
+  const offering = new Offering(definition);
+  const logic = sessionLogic(offering);
+  const { sessions } = offering;
   return {
-    ...offer,
+    ...offering.offer,
     sessionLogic: logic,
     listen: (transport, options = {}) => listen(logic, transport, options),
-    use: (layer) => {
-      middleware.push(layer);
-    },
+    use: (middleware) => offering.use(middleware),
     resourceUpdated: (uri) => {
       for (const session of sessions) session.resourceUpdated(uri);
     },
@@ -70,12 +61,13 @@ export function createMcpServer(definition: ServerDefinition): McpServer {
 function listen(
   logic: SessionLogic,
   transport: Transport,
-  { clock = systemClock, edge, ...options }: ListenOptions,
+  { clock: hostClock = systemClock, edge = plainEdge, ...options }: ListenOptions,
 ): McpSession {
   const { report = () => {}, inspect } = options;
+  const clock = edge.clock(hostClock);
   const actor = createActor(logic, {
-    input: { ...options, transport, ...(edge ? { outside: { edge, clock } } : {}) },
-    clock: edge?.clock(clock) ?? clock,
+    input: { ...options, transport, surroundings: { edge, clock, hostClock } },
+    clock,
     logger: (...words: unknown[]) =>
       report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
     ...(inspect ? { inspect } : {}),

@@ -1,6 +1,5 @@
 /** What a server offers, shared by its sessions and changeable while they run. A kind that the definition does not name is not offered. */
 import type { ServerDefinition } from './definition.ts';
-import type { Middleware } from './middleware.ts';
 import type { Prompt } from './prompt.ts';
 import { Registry } from './registry.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
@@ -11,11 +10,9 @@ export interface Offer {
   readonly resources: Registry<Resource>;
   readonly resourceTemplates: Registry<ResourceTemplate>;
   readonly prompts: Registry<Prompt>;
-  /** Outermost first. */
-  readonly middleware: readonly Middleware[];
 }
 
-export function offerOf(definition: ServerDefinition): Omit<Offer, 'middleware'> {
+export function offerOf(definition: ServerDefinition): Offer {
   const { tools, resources, resourceTemplates, prompts } = definition;
   return {
     tools: new Registry('tool', ({ name }) => name, tools),

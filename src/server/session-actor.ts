@@ -1,24 +1,25 @@
 /** A session as actor logic: what `listen` starts, and what a host invokes or spawns in a system of its own. */
 import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
-import type { SessionEmitted, SessionEvent, sessionMachine } from '../machines/session.machine.ts';
-import type { ServerDefinition } from './definition.ts';
-import type { Offer } from './offer.ts';
-import { makeSession } from './session.ts';
-import type { MadeSession, McpSession, Outside, SessionOptions } from './session.ts';
+import { systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
+import type { Offering } from './offering.ts';
+import { ServedSession } from './session.ts';
+import type { McpSession, SessionOptions } from './session.ts';
+import { plainEdge } from './session-edge.ts';
+import { provideMachine, servedMachine } from './session-logic.ts';
+import type { SessionImplementations } from './session-logic.ts';
+import type { SessionSurroundings } from './session-scope.ts';
 import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
-import { isMachine } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
 /** The input of a session as actor logic. */
 export interface SessionLogicInput extends SessionOptions {
   /** Serves this session alone. It is asked for its two actors when the session's actor is made. */
   readonly transport: Transport;
-  /** What `listen` gives: only where the session is a system of its own, its time can be held. */
-  readonly outside?: Outside;
+  /** What `listen` gives: only if the session is a system of its own, its time can be held. */
+  readonly surroundings?: SessionSurroundings;
 }
-
-/** What stands at the session machine's places: its actors, guards, actions and delays. */
-export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
 
 /**
  * A server's sessions as XState actor logic: each actor that a host invokes or spawns with it is a session of its own. The snapshot is the session
@@ -39,15 +40,7 @@ export interface SessionLogic extends ActorLogic<
   provide(implementations: SessionImplementations): SessionLogic;
 }
 
-export interface SessionSource {
-  readonly definition: ServerDefinition;
-  /** What the server offers now. */
-  offer(): Offer;
-  /** Called when a session begins; gives what is called when it has ended. */
-  opened(session: McpSession): () => void;
-}
-
-const madeSessions = new WeakMap<object, MadeSession>();
+const sessions = new WeakMap<object, ServedSession>();
 
 /**
  * The session of an actor that a host has invoked or spawned: its state as an observable, `closed`, `dump()`, `ping()`.
@@ -55,73 +48,68 @@ const madeSessions = new WeakMap<object, MadeSession>();
  * @throws {TypeError} the actor is no session
  */
 export function sessionOf(actor: AnyActorRef): McpSession {
-  const made = madeSessions.get(actor);
-  if (made) return made.session;
+  const session = sessions.get(actor);
+  if (session) return session;
   throw new TypeError(
     `The actor "${actor.id}" is no session: give what was invoked or spawned with a server's sessionLogic`,
   );
 }
 
-export function sessionLogic(
-  source: SessionSource,
-  provided: readonly SessionImplementations[] = [],
-): SessionLogic {
+/** @param machine what its sessions run; made once for all of them */
+export function sessionLogic(offering: Offering, machine = servedMachine): SessionLogic {
   return {
-    provide: (implementations) => sessionLogic(source, [...provided, implementations]),
-    getInitialSnapshot: (scope, { transport, ...options }) => {
+    provide: (implementations) => sessionLogic(offering, provideMachine(machine, implementations)),
+    getInitialSnapshot: (scope, { transport, surroundings, ...options }) => {
       const actor = scope.self as SessionActorRef;
-      const { definition, offer, opened } = source;
-      const made = makeSession(definition, offer(), transport, options, actor, opened);
-      madeSessions.set(actor, made);
-      return heardMachine(made, provided).getInitialSnapshot(scope, made.input);
+      const around = surroundings ?? surroundingsOf(actor);
+      const session = new ServedSession(offering, actor, options, around);
+      sessions.set(actor, session);
+      const server = connect(session, offering, transport);
+      const { limits } = session;
+      return machine.getInitialSnapshot(scope, { scope: session, server, limits });
     },
     start: (snapshot, { self }) => {
-      const made = madeSessions.get(self);
-      if (!made) {
+      const session = sessions.get(self);
+      if (!session) {
         throw new Error(
           'A session cannot be restored from a snapshot: its connection is gone. Start a new one',
         );
       }
-      made.begin();
-      machineOf(snapshot).start(snapshot);
+      session.begin();
+      machine.start(snapshot);
     },
-    transition: (snapshot, event, scope) => machineOf(snapshot).transition(snapshot, event, scope),
+    transition: machine.transition,
     getPersistedSnapshot: ({ status, output, error }) =>
       ({ status, output, error }) as Snapshot<unknown>,
     restoreSnapshot: (snapshot) => snapshot as SessionSnapshot,
   };
 }
 
-/** One session's machine with the host's implementations in it. */
-function heardMachine(
-  { logic, transitions }: MadeSession,
-  provided: readonly SessionImplementations[],
-): typeof sessionMachine {
-  const machine = provided.reduce(
-    (given, more) => given.provide(heardImplementations(more, transitions)),
-    logic,
-  );
-  return transitions.hear('session', machine);
-}
-
-/** The same, where the host's own machines stand in the places of others copies of them: they may be in many sessions. */
-function heardImplementations(
-  { actors, ...others }: SessionImplementations,
-  transitions: MadeSession['transitions'],
-): SessionImplementations {
-  if (!actors) return others;
-  const { roots, keepalive } = actors;
-  return {
-    ...others,
-    actors: {
-      ...actors,
-      ...(isMachine(roots) ? { roots: transitions.heardCopy('roots', roots) } : {}),
-      ...(isMachine(keepalive) ? { keepalive: transitions.heardCopy('keepalive', keepalive) } : {}),
+/** Gives a session what its edge makes of the server and of the transport. Gives what `initialize` is answered with. */
+function connect(session: ServedSession, offering: Offering, transport: Transport) {
+  const { edge, limits, report } = session;
+  const server = edge.begin({
+    get server() {
+      return offering.server;
     },
-  };
+    get outset() {
+      return offering.outset(session);
+    },
+    get transitions() {
+      return session.transitions;
+    },
+    timeOfDay: () => session.wallTime(),
+    notify: (...notification) => session.send(...notification),
+  });
+  session.handlers = offering.handlers(edge);
+  // Of the snapshots of other logic nothing is asked but the input that they were given.
+  session.ends = edge.transport(transport)({ limits, report }) as typeof session.ends;
+  return server;
 }
 
-/** The machine that one session's snapshot belongs to: each session has its own. */
-function machineOf(snapshot: SessionSnapshot): typeof sessionMachine {
-  return snapshot.machine as unknown as typeof sessionMachine;
+/** In a host's system there is one time, which nobody holds: the system's clock, if it tells the time. XState's default has timers alone, and they keep a process alive. */
+function surroundingsOf(actor: object): SessionSurroundings {
+  const { clock: given } = actor as { readonly clock?: Partial<Clock> };
+  const clock = given && typeof given.now === 'function' ? (given as Clock) : systemClock;
+  return { edge: plainEdge, clock, hostClock: clock };
 }

@@ -1,6 +1,6 @@
 /**
- * The edge of a session: everything that comes to it from outside passes here, the bytes apart. A recorder notes what passes; a player stands in for the world.
- * A session without an edge pays nothing for it.
+ * The edge of a session: everything that comes to it from outside passes here, the bytes apart. It always stands there. The plain one hands on what it is
+ * given; a recorder notes what passes; a player stands in for the world.
  */
 import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../actors/call.ts';
@@ -14,7 +14,7 @@ import type { Limits } from './limits.ts';
 import type { Transitions } from './transitions.ts';
 import type { Transport } from './transport.ts';
 
-/** What a session's core is made of, as its edge gets to know it before the session starts. */
+/** What a session's core is made of. */
 export interface SessionOutset {
   readonly server: ServerDescription;
   readonly limits: Limits;
@@ -31,33 +31,61 @@ export interface SessionOutset {
 /** Sends a notification that belongs to no call. */
 export type Notify = (method: string, params?: JsonObject) => void;
 
-/** Stands between one session and everything outside of it. Each method gives the same thing, heard or replaced. */
+/** A session that is about to start, as its edge gets to know it. */
+export interface BeginningSession {
+  readonly server: ServerDescription;
+  readonly outset: SessionOutset;
+  /** What its machines do, from the first event on. */
+  readonly transitions: Pick<Transitions, 'listen'>;
+  /** The time of day, ISO 8601. */
+  timeOfDay(): string;
+  /** Notifies the client past the edge. */
+  readonly notify: Notify;
+}
+
+/** Stands between one session and everything outside of it. Each method does or gives the same thing, heard or replaced. */
 export interface SessionEdge {
-  /** The time of the session's core: its machines, its requests, its tasks. */
-  clock(clock: Clock): Clock;
-  /** The time of day in tasks, ISO 8601. */
-  timeOfDay(timeOfDay: () => string): () => string;
-  /** Random ids of tasks and of the session's requests. */
-  randomId(of: 'request' | 'task', make: () => string): string;
-  transport(transport: Transport): Transport;
-  /**
-   * Called once, before the session starts; what it gives is what `initialize` is answered with.
-   * @param transitions what the session's machines do, from the first event on
-   */
-  begin(outset: SessionOutset, transitions: Pick<Transitions, 'listen'>): ServerDescription;
+  /** The time of the session's own actors: its machines, its requests, its tasks. Asked for first. */
+  clock(hostClock: Clock): Clock;
+  /** Called once, before the session starts; what it gives is what `initialize` is answered with. */
+  begin(session: BeginningSession): ServerDescription;
   /** The handlers that run code of the author's, by method; called once, after `begin`. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
+  /** Called once, after `begin`. */
+  transport(transport: Transport): Transport;
+  /** The time of day in a task, ISO 8601. */
+  timeOfDay(timeOfDay: () => string): string;
+  /** A random id of a task or of the session's requests. */
+  randomId(of: 'request' | 'task', make: () => string): string;
+  /** Called for each query of the client's roots. */
   resolveRoots(resolve: ResolveRoots | undefined): ResolveRoots | undefined;
-  /** How the author's code and the host notify the client on no call's behalf. */
-  notify(notify: Notify): Notify;
-  shutdown(shutdown: (reason: string) => void): (reason: string) => void;
-  /** How the host asks whether the client is there. */
+  /** The author's code or the host notifies the client on no call's behalf. */
+  notify(notify: Notify, method: string, params?: JsonObject): void;
+  /** The host ends the session. */
+  shutdown(reason: string, shutdown: (reason: string) => void): void;
+  /** The host asks whether the client is there. */
   ping<T>(
     timeoutMs: number,
     signal: AbortSignal | undefined,
     send: (signal: AbortSignal | undefined) => Promise<T>,
   ): Promise<T>;
-  /** Code of the host's that hears of something. */
+  /** Code of the host's hears of something. */
   listener(name: string, call: () => void): void;
   closed(cause: CloseCause): void;
 }
+
+/** The edge of a session that nobody records and that is no replay: one for all of them. */
+export const plainEdge: SessionEdge = {
+  clock: (hostClock) => hostClock,
+  begin: ({ server }) => server,
+  handlers: (handlers) => handlers,
+  transport: (transport) => transport,
+  timeOfDay: (timeOfDay) => timeOfDay(),
+  randomId: (_, make) => make(),
+  resolveRoots: (resolve) => resolve,
+  notify: (notify, method, params) => notify(method, params),
+  shutdown: (reason, shutdown) => shutdown(reason),
+  ping: (_, signal, send) => send(signal),
+  listener: (_, call) => call(),
+  closed: () => {},
+};

@@ -1,6 +1,6 @@
 /**
  * What a session's machines do, for whoever looks: the live page, the official inspector, a recorder. Each machine is heard at its
- * `transition`, not by XState's inspection, which makes every event of every actor dearer; while nobody listens it costs a check per event of a machine.
+ * `transition`, not by XState's inspection, which makes every event of every actor dearer.
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { actorStopped } from '../machines/xstate-events.ts';
@@ -27,6 +27,39 @@ export interface MachineTransition {
  */
 export type TransitionListener = (transition: MachineTransition) => void;
 
+/** Whose machine it is that is heard. */
+interface Hearer {
+  /** Those who listen, if anybody ever has. */
+  readonly heardTransitions: Transitions | undefined;
+}
+
+/**
+ * A machine with the same behaviour whose transitions are told to whom its actor belongs to. The given one stays as it is, and each may serve
+ * many sessions: one to which nobody listens costs a look per event of a machine.
+ *
+ * @param hearerOf tells whom, by the actor's input
+ */
+export function heardMachine<T extends AnyStateMachine>(
+  name: MachineName,
+  machine: T,
+  hearerOf: (input: object) => Hearer,
+): T {
+  const hearers = new WeakMap<AnyActorRef, Hearer>();
+  const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
+    hearers.set(scope.self, hearerOf(input));
+    return machine.getInitialSnapshot(scope, input);
+  };
+  const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {
+    const after = machine.transition(before, event, scope);
+    const heard = hearers.get(scope.self)?.heardTransitions;
+    if (heard && event.type !== actorStopped) {
+      heard.tell({ machine: name, actor: scope.self, event, before, after });
+    }
+    return after;
+  };
+  return Object.assign(Object.create(machine) as T, { getInitialSnapshot, transition });
+}
+
 /** True for a state machine of whatever copy of XState, among actor logic of all kinds. */
 export function isMachine(logic: object | undefined): logic is AnyStateMachine {
   return logic !== undefined && 'implementations' in logic && 'transition' in logic;
@@ -48,26 +81,8 @@ export class Transitions {
     };
   }
 
-  /** Has a machine heard that is this session's alone, and not started yet. Gives the same. */
-  hear<T extends AnyStateMachine>(name: MachineName, machine: T): T {
-    // In place: a copy of each machine would be made at the start of every session.
-    const { transition } = machine;
-    machine.transition = (before, event: EventObject, scope) => {
-      const after = transition(before, event, scope);
-      if (this.#listeners.size > 0 && event.type !== actorStopped) {
-        this.#tell({ machine: name, actor: scope.self, event, before, after });
-      }
-      return after;
-    };
-    return machine;
-  }
-
-  /** A copy that is heard, of a machine that others have too. */
-  heardCopy<T extends AnyStateMachine>(name: MachineName, machine: T): T {
-    return this.hear(name, machine.provide({}) as T);
-  }
-
-  #tell(transition: MachineTransition): void {
+  /** Tells them. */
+  tell(transition: MachineTransition): void {
     for (const listener of this.#listeners) {
       try {
         listener(transition);

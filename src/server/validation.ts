@@ -17,6 +17,10 @@ export class SchemaCompiler {
 
   #loading: Promise<void> | undefined;
 
+  get isLoading(): boolean {
+    return this.#loading !== undefined;
+  }
+
   /** Loads ajv, once however often it is called. What fails here is what {@link compile} throws. */
   load(): Promise<void> {
     return (this.#loading ??= this.#load());
@@ -42,6 +46,9 @@ export class SchemaCompiler {
   }
 }
 
+/** How many schemas one ajv compiles. */
+const schemasOfOne = 256;
+
 async function loadAjv(): Promise<Compile> {
   // Its default is the one export that Node and every bundler give of a CommonJS module.
   const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
@@ -56,12 +63,15 @@ async function loadAjv(): Promise<Compile> {
       // Its logger is the console, and stdout is for frames.
       logger: false,
     });
-  const shared = { input: create(true), output: create(false) };
+  let shared = { input: create(true), output: create(false) };
+  let compiled = 0;
   const places = { input: 'the arguments', output: 'the result' };
   return (schema, side) => {
     // Two tools may give their schemas the same "$id"; an ajv takes each but once.
     const ajv = '$id' in schema ? create(side === 'input') : shared[side];
     const validate = ajv.compile(schema);
+    // An ajv keeps what it has compiled for good, be it of a tool that is long gone.
+    if (++compiled % schemasOfOne === 0) shared = { input: create(true), output: create(false) };
     return (value) => {
       if (validate(value)) return undefined;
       const errors = (validate.errors ?? []).slice(0, 8);

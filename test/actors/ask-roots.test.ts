@@ -9,9 +9,12 @@ import { settled } from './stand-ins.ts';
 function startAsking(resolve?: ResolveRoots) {
   const all = startCorrelation();
   all.open();
-  const asking = createActor(askRootsActor(resolve), {
-    input: { correlation: all.ref, timeoutMs: 5000 },
-  });
+  const asking = createActor(
+    askRootsActor(() => resolve),
+    {
+      input: { correlation: all.ref, timeoutMs: 5000 },
+    },
+  );
   const errors: unknown[] = [];
   asking.subscribe({ error: (error) => errors.push(error) });
   asking.start();

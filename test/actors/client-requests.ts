@@ -37,11 +37,20 @@ export function clientRequest(changes: Partial<ClientRequest> = {}) {
   };
 }
 
-export function startCorrelation(options: Partial<CorrelationOptions> = {}) {
+export function startCorrelation({
+  maxPending = 1024,
+  ...options
+}: Partial<CorrelationOptions> & { readonly maxPending?: number } = {}) {
   const clock = new CountingClock();
   const writer = listener<WriterEvent>();
   const { heard, report } = facts();
-  const logic = correlationActor({ maxPending: 1024, clock, report, ...options });
+  const logic = correlationActor(() => ({
+    limits: { maxPending },
+    clock,
+    report,
+    randomId: () => crypto.randomUUID(),
+    ...options,
+  }));
   const { actor, ref, errors, view } = startPort(logic, { writer: writer.ref });
   const frames = (): readonly OutboundFrame[] =>
     writer.events.flatMap((event) => (event.type === 'frames.send' ? event.frames : []));

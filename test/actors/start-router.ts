@@ -24,14 +24,13 @@ export function startRouter(
   const { heard, report } = facts();
   const clock = new SimulatedClock();
   const handlerOf = (method: string) => handlers[method];
-  const logic = routerActor({
+  const logic = routerActor(() => ({
     handlerOf,
-    maxRunning: 4,
-    maxWaiting: 4,
+    limits: { maxRunning: 4, maxWaiting: 4 },
     hearing: { lastHeardAt: 0 },
     clock,
     report,
-  });
+  }));
   const { actor, errors } = startPort(logic, {
     session: session.ref,
     writer: writer.ref,

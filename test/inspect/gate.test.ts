@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import { watchTransitions } from '../../src/inspect/gate.ts';
 import type { Transition } from '../../src/inspect/gate.ts';
-import { Transitions } from '../../src/server/transitions.ts';
+import { Transitions, heardMachine } from '../../src/server/transitions.ts';
 
 const door = createMachine({
   id: 'door',
@@ -17,7 +17,9 @@ const door = createMachine({
 describe('the gate', () => {
   const start = () => {
     const transitions = new Transitions(() => {});
-    const actor = createActor(transitions.heardCopy('roots', door)).start();
+    const actor = createActor(
+      heardMachine('roots', door, () => ({ heardTransitions: transitions })),
+    ).start();
     const told: Transition[] = [];
     const stop = watchTransitions(transitions, (transition) => told.push(transition));
     return { actor, told, stop };

@@ -17,8 +17,7 @@ import type {
 } from '../../machines/session-ports.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Notify, SessionEdge, SessionOutset } from '../../server/session-edge.ts';
-import type { Transitions } from '../../server/transitions.ts';
+import type { BeginningSession, Notify, SessionEdge } from '../../server/session-edge.ts';
 import type { Transport } from '../../server/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
@@ -86,11 +85,9 @@ class SessionRecorder implements Recorder {
     };
   }
 
-  timeOfDay(timeOfDay: () => string): () => string {
-    this.#startedAt = timeOfDay();
-    const passage = this.#through();
+  timeOfDay(): string {
     const start = { at: this.#startedNow, startedAt: this.#startedAt };
-    return () => timeOfDayAt(start, passage.now);
+    return timeOfDayAt(start, this.#through().now);
   }
 
   randomId(of: 'request' | 'task', make: () => string): string {
@@ -100,8 +97,10 @@ class SessionRecorder implements Recorder {
     return random;
   }
 
-  begin({ report, server, ...outset }: SessionOutset, transitions: Pick<Transitions, 'listen'>) {
+  begin({ outset: made, transitions, timeOfDay }: BeginningSession) {
     const passage = this.#through();
+    const { report, server, ...outset } = made;
+    this.#startedAt = timeOfDay();
     this.#book.reportTo(report);
     this.#book.put({
       recording: recordingVersion,
@@ -151,15 +150,14 @@ class SessionRecorder implements Recorder {
     };
   }
 
-  notify(notify: Notify): Notify {
-    return (method: string, params?: JsonObject) =>
-      this.#through().input({ notify: method, ...(params ? written(params) : {}) }, () =>
-        notify(method, params),
-      );
+  notify(notify: Notify, method: string, params?: JsonObject): void {
+    this.#through().input({ notify: method, ...(params ? written(params) : {}) }, () =>
+      notify(method, params),
+    );
   }
 
-  shutdown(shutdown: (reason: string) => void): (reason: string) => void {
-    return (reason) => this.#through().input({ shutdown: reason }, () => shutdown(reason));
+  shutdown(reason: string, shutdown: (reason: string) => void): void {
+    this.#through().input({ shutdown: reason }, () => shutdown(reason));
   }
 
   ping<T>(
@@ -194,8 +192,9 @@ class SessionRecorder implements Recorder {
     const passage = this.#through();
     return {
       ...port,
-      getInitialSnapshot: (scope, { router, session }) =>
+      getInitialSnapshot: (scope, { router, session, ...input }) =>
         port.getInitialSnapshot(scope, {
+          ...input,
           router: {
             send: (event: RouterEvent) => {
               if (event.type !== 'frames.received') return router.send(event);
@@ -214,8 +213,9 @@ class SessionRecorder implements Recorder {
     const passage = this.#through();
     return {
       ...port,
-      getInitialSnapshot: (scope, { session }) =>
+      getInitialSnapshot: (scope, { session, ...input }) =>
         port.getInitialSnapshot(scope, {
+          ...input,
           session: heardRef(session, (event, pass) => {
             const line = flowLine(event);
             if (line) passage.input(line, pass);

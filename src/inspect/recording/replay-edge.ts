@@ -2,7 +2,8 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Transport } from '../../server/transport.ts';
-import type { Notify, SessionEdge } from '../../server/session-edge.ts';
+import { plainEdge } from '../../server/session-edge.ts';
+import type { SessionEdge } from '../../server/session-edge.ts';
 import type { OutputOfSession, RecordingHeader } from './format.ts';
 import { machineLines } from './machine-lines.ts';
 import { timeOfDayAt } from './time-of-day.ts';
@@ -22,19 +23,15 @@ export function replayEdge(options: {
 }): SessionEdge {
   const { header, clock, transport, random, output, server, afterwards } = options;
   return {
+    ...plainEdge,
     clock: () => clock,
-    timeOfDay: () => () => timeOfDayAt(header, clock.now()),
+    timeOfDay: () => timeOfDayAt(header, clock.now()),
     randomId: (of, make) => random(of) ?? make(),
     transport: () => transport,
-    begin: ({ server: live }, transitions) => {
+    begin: ({ server: live, transitions }) => {
       transitions.listen(machineLines(output));
       return server(live);
     },
-    handlers: (handlers) => handlers,
-    resolveRoots: (resolve) => resolve,
-    notify: (notify: Notify) => notify,
-    shutdown: (shutdown) => shutdown,
-    ping: (_, signal, send) => send(signal),
     listener: (_, call) => {
       call();
       afterwards();

@@ -117,16 +117,21 @@ class Player {
   #edge(): SessionEdge {
     const { header, script } = { header: this.#header, script: this.#script };
     let resolutions = 0;
+    const edge = replayEdge({
+      header,
+      clock: this.#clock,
+      transport: this.#ends.transport,
+      random: (of) => script.random(of),
+      output: (line) => script.output(line),
+      server: () => header.server,
+      afterwards: () => this.#giveNested(),
+    });
     return {
-      ...replayEdge({
-        header,
-        clock: this.#clock,
-        transport: this.#ends.transport,
-        random: (of) => script.random(of),
-        output: (line) => script.output(line),
-        server: () => header.server,
-        afterwards: () => this.#giveNested(),
-      }),
+      ...edge,
+      begin: (session) => {
+        this.#notify = session.notify;
+        return edge.begin(session);
+      },
       handlers: () =>
         new Map(
           header.methods.map((method) => [
@@ -145,10 +150,7 @@ class Player {
           });
       },
       // What the author's code says on no call's behalf is in the recording.
-      notify: (notify) => {
-        this.#notify = notify;
-        return () => {};
-      },
+      notify: () => {},
     };
   }
 

@@ -3,12 +3,15 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { checkOf, isStandardSchema } from '../schema.ts';
 import type { Schema, SchemaCheck } from '../schema.ts';
-import { SchemaCompiler } from '../validation.ts';
+import type { SchemaCompiler } from '../validation.ts';
 
 export class ResultChecks {
-  readonly #compiler = new SchemaCompiler();
+  readonly #compiler: SchemaCompiler;
   readonly #checks = new WeakMap<Schema, SchemaCheck>();
-  #loading: Promise<void> | undefined;
+
+  constructor(compiler: SchemaCompiler) {
+    this.#compiler = compiler;
+  }
 
   /**
    * The check of a schema, compiled: before anything is sent, so that a wrong schema sends nothing.
@@ -16,7 +19,7 @@ export class ResultChecks {
    * @throws {TypeError} a schema that cannot be compiled
    */
   async of(schema: Schema): Promise<SchemaCheck> {
-    if (!isStandardSchema(schema)) await (this.#loading ??= this.#compiler.load());
+    if (!isStandardSchema(schema)) await this.#compiler.load();
     const known = this.#checks.get(schema);
     if (known) return known;
     const check = checkOf(schema, 'output', 'The schema of a result', this.#compiler);

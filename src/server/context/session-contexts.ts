@@ -1,19 +1,16 @@
-/** What the handlers of one session share: its log, what they have asked people to open, the session as they see it. */
-import type { Call } from '../../actors/call.ts';
-import type { Clock } from '../../actors/clock.ts';
-import type { Report } from '../../protocol/facts.ts';
-import type { JsonObject } from '../../protocol/frames.ts';
+/** What the handlers of a server get: a context for each call, and behind it what a session's handlers share: its log, what they have asked people to open. */
 import { Method } from '../../protocol/methods.ts';
 import { CallContext } from '../call-context.ts';
-import { loggingFeature } from '../features/logging.ts';
-import type { Feature } from '../features/feature.ts';
+import type { ContextScope } from '../call-context.ts';
+import type { ContextOf } from '../features/feature.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { Limits } from '../limits.ts';
+import { PerSession, sessionOf } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
+import type { SchemaCompiler } from '../validation.ts';
 import { OpenElicitations } from './open-elicitations.ts';
 import { ResultChecks } from './result-checks.ts';
 import { SessionLog, undeclaredLog } from './session-log.ts';
 import type { LogLevel } from './session-log.ts';
-import type { SessionHandle, SessionState } from './session-view.ts';
 
 /** What a server says of its log messages; see `ServerDefinition.logging`. */
 export interface LoggingOptions {
@@ -22,56 +19,49 @@ export interface LoggingOptions {
 }
 
 export interface SessionContexts {
-  contextOf(call: Call): HandlerContext;
-  readonly session: SessionHandle;
-  /** Where the server has declared logging. */
-  readonly logging: Feature | undefined;
+  readonly contextOf: ContextOf;
+  /** From now on a session's messages below this level are not sent. */
+  setLogLevel(session: SessionScope, level: LogLevel): void;
+  /** See `SessionHandle`. */
+  elicitationCompleted(session: SessionScope, elicitationId: string): boolean;
 }
 
-/** The contexts of one session's handlers. */
-export function sessionContexts(options: {
-  state(): SessionState;
-  readonly logging: LoggingOptions | undefined;
-  resourceUpdated(uri: string): void;
-  notify(method: string, params?: JsonObject): void;
-  readonly limits: Limits;
-  readonly clock: Clock;
-  readonly report: Report;
-}): SessionContexts {
-  const { state, logging, resourceUpdated, notify, limits, clock, report } = options;
-  const { maxLogsPerSecond } = limits;
-  const log =
-    logging && new SessionLog({ level: 'info', ...logging, maxLogsPerSecond, clock, report });
-  const elicitations = new OpenElicitations();
-  let id: string | undefined = undefined;
-  const session: SessionHandle = {
-    // Made when first read: Node loads its crypto for it, which would delay the first answer.
-    get id() {
-      return (id ??= crypto.randomUUID());
-    },
-    get state() {
-      return state();
-    },
-    resourceUpdated,
-    elicitationCompleted: (elicitationId) => {
-      if (state() !== 'initialized' && state() !== 'rootsKnown') return false;
-      if (!elicitations.close(elicitationId)) return false;
-      notify(Method.elicitationComplete, { elicitationId });
-      return true;
-    },
-  };
-  const scope = {
-    limits,
-    clock,
-    log: log ?? undeclaredLog(report),
+/**
+ * The contexts of a server's handlers.
+ *
+ * @param logging undefined: the server has not declared it
+ */
+export function sessionContexts(
+  logging: LoggingOptions | undefined,
+  compiler: SchemaCompiler,
+): SessionContexts {
+  const logs = new PerSession((session) => {
+    const { limits, hostClock: clock, report } = session;
+    const { maxLogsPerSecond } = limits;
+    const log = new SessionLog({ level: 'info', ...logging, maxLogsPerSecond, clock, report });
+    session.atEnd(() => log.stop());
+    return log;
+  });
+  const elicitations = new PerSession(() => new OpenElicitations());
+  const results = new ResultChecks(compiler);
+  const scopes = new PerSession((session): ContextScope => ({
+    limits: session.limits,
+    clock: session.hostClock,
+    log: logging ? logs.of(session) : undeclaredLog(session.report),
     session,
-    elicitations,
-    results: new ResultChecks(),
-  };
+    elicitations: elicitations.of(session),
+    results,
+  }));
   return {
     // One context a call: middleware and handler report one progress.
-    contextOf: (call) => (call.context ??= new CallContext(call, scope)) as HandlerContext,
-    session,
-    logging: log && loggingFeature(log),
+    contextOf: (call) =>
+      (call.context ??= new CallContext(call, scopes.of(sessionOf(call)))) as HandlerContext,
+    setLogLevel: (session, level) => logs.of(session).setLevel(level),
+    elicitationCompleted: (session, elicitationId) => {
+      if (!session.isOperating) return false;
+      if (!elicitations.known(session)?.close(elicitationId)) return false;
+      session.notify(Method.elicitationComplete, { elicitationId });
+      return true;
+    },
   };
 }

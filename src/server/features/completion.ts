@@ -9,7 +9,7 @@ import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Offer } from '../offer.ts';
 import type { Complete, Filled } from '../resource.ts';
-import type { Feature, FeatureScope } from './feature.ts';
+import type { ContextOf, Feature } from './feature.ts';
 import { someOf, stringParam } from './invalid-params.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
 
@@ -26,8 +26,8 @@ export function completesSomething({ prompts, resourceTemplates }: Offer): boole
   );
 }
 
-/** Completion, for one session. */
-export function completionFeature(offer: Offer, scope: FeatureScope): Feature {
+/** Completion. */
+export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
   return {
     capabilities: { completions: {} },
     handlers: {
@@ -38,7 +38,7 @@ export function completionFeature(offer: Offer, scope: FeatureScope): Feature {
         const complete = completerOf(offer, objectParam(params, 'ref'), name);
         const { dialect } = call.scope.client;
         const filled = readFilled(dialect.completionContext(params));
-        const values: unknown = complete ? complete(value, filled, scope.contextOf(call)) : [];
+        const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
         if (!isThenable(values)) return resultOf(name, values);
         return Promise.resolve(values).then((late) => resultOf(name, late));
       },

@@ -3,47 +3,47 @@
  *
  * @see MCP 2025-11-25, server/tools, "List Changed Notification"
  */
-import {
-  Observable,
-  Subscription,
-  exhaustMap,
-  merge,
-  race,
-  startWith,
-  switchMap,
-  take,
-} from 'rxjs';
+import { Observable, Subject, exhaustMap, race, startWith, switchMap, take } from 'rxjs';
 import type { Clock } from '../../actors/clock.ts';
+import { PerSession } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
 
 /** Anything that calls back when it changes, such as a registry. */
 export interface Changing {
   onChange(listener: () => void): () => void;
 }
 
-export interface Telling {
-  readonly clock: Clock;
-  /** How long nothing must change before it is told, milliseconds. */
-  readonly quietMs: number;
-  /** Calls back once the client may be told, at once where it may already. */
-  whenOperating(listener: () => void): () => void;
-  tell(): void;
-}
-
 /** A list that never stops changing is told of nevertheless, each so many quiet times. */
 const longestQuietTimes = 20;
 
 /**
- * Calls `tell` once the sources have not changed for a while, and not before the session is in operation.
- * @returns what stops it
+ * Tells the clients of all sessions that a list has changed, once it has not changed for a while and not before the session is in operation.
+ *
+ * @param sessions those that are open
+ * @param changed the notification that tells
  */
 export function tellChanges(
   sources: readonly Changing[],
-  { clock, quietMs, whenOperating, tell }: Telling,
-): () => void {
-  const changes$ = merge(
-    ...sources.map((source) => callbacks((listener) => source.onChange(listener))),
-  );
-  const operating$ = callbacks((listener) => whenOperating(listener)).pipe(take(1));
+  sessions: Iterable<SessionScope>,
+  changed: string,
+): void {
+  // Most lists never change: what waits for quiet is put together at the first change.
+  const changes = new PerSession((session) => changesFor(session, changed));
+  for (const source of sources) {
+    source.onChange(() => {
+      for (const session of sessions) changes.of(session).next();
+    });
+  }
+}
+
+/** Takes the changes of a list for one session, until its end. */
+function changesFor(session: SessionScope, changed: string): Subject<void> {
+  const { hostClock: clock, limits } = session;
+  const quietMs = limits.listChangedQuietMs;
+  const changes$ = new Subject<void>();
+  const operating$ = new Observable<void>((subscriber) =>
+    session.whenOperating(() => subscriber.next()),
+  ).pipe(take(1));
   const quiet$ = changes$.pipe(
     startWith(undefined),
     switchMap(() => after(quietMs, clock)),
@@ -52,28 +52,9 @@ export function tellChanges(
     switchMap(() => race(quiet$, after(quietMs * longestQuietTimes, clock))),
     take(1),
   );
-  const told = new Subscription();
-  // Most lists never change: what waits for quiet is put together at the first change.
-  const first = sources.map((source) => source.onChange(() => begin()));
-  const begin = () => {
-    for (const forget of first.splice(0)) forget();
-    told.add(
-      changes$
-        .pipe(
-          startWith(undefined),
-          exhaustMap(() => settled$),
-        )
-        .subscribe(tell),
-    );
-  };
-  told.add(() => {
-    for (const forget of first) forget();
-  });
-  return () => told.unsubscribe();
-}
-
-function callbacks(listen: (listener: () => void) => () => void): Observable<void> {
-  return new Observable((subscriber) => listen(() => subscriber.next()));
+  const told = changes$.pipe(exhaustMap(() => settled$)).subscribe(() => session.notify(changed));
+  session.atEnd(() => told.unsubscribe());
+  return changes$;
 }
 
 /** RxJS's own timer would not know the session's clock. */

@@ -6,25 +6,28 @@
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
 import { logLevels } from '../context/session-log.ts';
-import type { SessionLog } from '../context/session-log.ts';
+import type { LogLevel } from '../context/session-log.ts';
+import { sessionOf } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
 import type { Feature } from './feature.ts';
 
 /** The client's say in what it hears of a session's log. */
-export function loggingFeature(log: SessionLog): Feature {
+export function loggingFeature(
+  setLevel: (session: SessionScope, level: LogLevel) => void,
+): Feature {
   return {
     capabilities: { logging: {} },
     handlers: {
-      'logging/setLevel': (params) => {
+      'logging/setLevel': (params, call) => {
         const given = params?.['level'];
         const level = logLevels.find((each) => each === given);
         if (level === undefined) {
           const message = `Invalid params: "level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`;
           throw new ProtocolError(ErrorCode.invalidParams, message);
         }
-        log.setLevel(level);
+        setLevel(sessionOf(call), level);
         return {};
       },
     },
-    stop: () => log.stop(),
   };
 }

@@ -10,20 +10,21 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import type { Prompt } from '../prompt.ts';
 import type { Registry } from '../registry.ts';
-import type { Feature, FeatureScope } from './feature.ts';
+import { sessionOf } from '../session-scope.ts';
+import type { ContextOf, Feature } from './feature.ts';
 import { someOf, stringParam } from './invalid-params.ts';
-import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './prompt-output.ts';
 
-/** The prompts of a server, for one session. */
-export function promptsFeature(prompts: Registry<Prompt>, scope: FeatureScope): Feature {
+/** The prompts of a server. */
+export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf): Feature {
   return {
     capabilities: { prompts: { listChanged: true } },
     handlers: {
-      'prompts/list': (params, { scope: { client } }) => {
-        const page = pageOf('prompts/list', prompts.list(), params, scope.limits.pageSize);
-        const { items, ...next } = page;
+      'prompts/list': (params, call) => {
+        const { client } = call.scope;
+        const { pageSize } = sessionOf(call).limits;
+        const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
         return { prompts: items.map((item) => client.dialect.prompt(item)), ...next };
       },
       'prompts/get': (params, call) => {
@@ -31,18 +32,12 @@ export function promptsFeature(prompts: Registry<Prompt>, scope: FeatureScope): 
         const values = readArguments(prompt, params?.['arguments'] ?? {});
         const { dialect } = call.scope.client;
         // The prompt gets only arguments that it has declared.
-        const output: unknown = prompt.get(values as never, scope.contextOf(call));
+        const output: unknown = prompt.get(values as never, contextOf(call));
         if (!isThenable(output)) return resultOf(prompt, output, dialect);
         return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
       },
     },
-    start: () =>
-      tellChanges([prompts], {
-        clock: scope.clock,
-        quietMs: scope.limits.listChangedQuietMs,
-        whenOperating: scope.whenOperating,
-        tell: () => scope.notify('notifications/prompts/list_changed'),
-      }),
+    list: { sources: [prompts], changed: 'notifications/prompts/list_changed' },
   };
 }
 

@@ -12,16 +12,17 @@ import { Method } from '../../protocol/methods.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import type { Offer } from '../offer.ts';
 import { isUri } from '../uri.ts';
-import type { Feature, FeatureScope } from './feature.ts';
+import { PerSession, sessionOf } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
+import type { ContextOf, Feature } from './feature.ts';
 import { stringParam } from './invalid-params.ts';
-import { tellChanges } from './list-changed.observable.ts';
 import { pageOf } from './pagination.ts';
 import { resourcePage } from './resource-list.ts';
 import { readContents } from './resource-output.ts';
 
 export interface ResourcesFeature extends Feature {
-  /** Tells the client that a resource has changed, if it has subscribed to it. */
-  updated(uri: string): void;
+  /** Tells a session's client that a resource has changed, if it has subscribed to it. */
+  updated(session: SessionScope, uri: string): void;
 }
 
 /** A resource that is there, fixed or by a template. */
@@ -31,17 +32,17 @@ interface Target {
   read(call: Call): unknown;
 }
 
-/** The resources of a server, for one session. */
-export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFeature {
+/** The resources of a server. */
+export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesFeature {
   const { resources, resourceTemplates } = offer;
-  const { pageSize, maxSubscriptions, listChangedQuietMs } = scope.limits;
-  const subscribed = new Set<string>();
+  /** What clients have subscribed to. */
+  const subscriptions = new PerSession(() => new Set<string>());
 
   const find = (uri: string, dialect: Dialect): Target => {
     const resource = resources.get(uri);
     if (resource) {
       const { mimeType } = resource;
-      return { uri, mimeType, read: (call) => resource.read(scope.contextOf(call)) };
+      return { uri, mimeType, read: (call) => resource.read(contextOf(call)) };
     }
     if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
     for (const { item } of resourceTemplates.list()) {
@@ -52,7 +53,7 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
         uri,
         mimeType,
         // The template's own variables, as their type says.
-        read: (call) => item.read(uri, variables as never, scope.contextOf(call)),
+        read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
     }
     throw dialect.resourceNotFound(uri);
@@ -63,11 +64,14 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
     handlers: {
       'resources/list': async (params, call) => {
         const { dialect } = call.scope.client;
-        const page = await resourcePage(offer, params, pageSize, scope.contextOf(call));
+        const { pageSize } = sessionOf(call).limits;
+        const page = await resourcePage(offer, params, pageSize, contextOf(call));
         const { items, ...next } = page;
         return { resources: items.map((item) => dialect.resource(item)), ...next };
       },
-      'resources/templates/list': (params, { scope: { client } }) => {
+      'resources/templates/list': (params, call) => {
+        const { client } = call.scope;
+        const { pageSize } = sessionOf(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
         const described = items.map((item) => client.dialect.template(item));
@@ -79,31 +83,32 @@ export function resourcesFeature(offer: Offer, scope: FeatureScope): ResourcesFe
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
-      'resources/subscribe': (params, { scope: { client } }) => {
-        const { uri } = find(stringParam(params, 'uri'), client.dialect);
+      'resources/subscribe': (params, call) => {
+        const { uri } = find(stringParam(params, 'uri'), call.scope.client.dialect);
+        const session = sessionOf(call);
+        const subscribed = subscriptions.of(session);
+        const { maxSubscriptions } = session.limits;
         if (!subscribed.has(uri) && subscribed.size >= maxSubscriptions) {
           throw tooManySubscriptions(maxSubscriptions);
         }
         subscribed.add(uri);
         return {};
       },
-      'resources/unsubscribe': (params, { scope: { client } }) => {
+      'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
         // One that was subscribed to may be gone by now.
-        if (!subscribed.delete(uri)) find(uri, client.dialect);
+        const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
+        if (!isSubscribed) find(uri, call.scope.client.dialect);
         return {};
       },
     },
-    updated: (uri) => {
-      if (subscribed.has(uri)) scope.notify(Method.resourceUpdated, { uri });
+    list: {
+      sources: [resources, resourceTemplates],
+      changed: 'notifications/resources/list_changed',
     },
-    start: () =>
-      tellChanges([resources, resourceTemplates], {
-        clock: scope.clock,
-        quietMs: listChangedQuietMs,
-        whenOperating: scope.whenOperating,
-        tell: () => scope.notify('notifications/resources/list_changed'),
-      }),
+    updated: (session, uri) => {
+      if (subscriptions.known(session)?.has(uri)) session.notify(Method.resourceUpdated, { uri });
+    },
   };
 }
 

@@ -15,19 +15,21 @@ import {
 } from '../../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../protocol/frames.ts';
 import type { Task } from '../../protocol/tasks.ts';
-import type { FeatureScope } from './feature.ts';
+import { sessionIn } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
+import { heardMachine } from '../transitions.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 
+const machine = heardMachine('task', taskMachine, sessionIn);
+
 export class TaskBook {
-  readonly #scope: FeatureScope;
+  readonly #session: SessionScope;
   /** Oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
-  /** Made at the first task. */
-  #machine: typeof taskMachine | undefined;
 
-  constructor(scope: FeatureScope) {
-    this.#scope = scope;
+  constructor(session: SessionScope) {
+    this.#session = session;
   }
 
   /**
@@ -37,17 +39,23 @@ export class TaskBook {
    */
   create(call: Call, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom();
-    const { limits, clock, inspect, report, timeOfDay, transitions } = this.#scope;
+    const session = this.#session;
+    const { limits, clock, inspect, report } = session;
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
     // 122 random bits of the platform's secure source: to know the id is what lets a client see the task.
-    const taskId = this.#scope.randomId('task');
-    this.#machine ??= transitions.heardCopy('task', taskMachine);
+    const taskId = this.#session.randomId('task');
     // A system of its own: what one task's timers cost does not grow with the session's others.
-    const actor = createActor(this.#machine, {
+    const actor = createActor(machine, {
       id: taskId,
-      input: { taskId, ttlMs, pollIntervalMs, timeOfDay },
+      input: {
+        scope: session,
+        taskId,
+        ttlMs,
+        pollIntervalMs,
+        timeOfDay: () => session.timeOfDay(),
+      },
       clock,
       logger: (...words: unknown[]) =>
         report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
@@ -100,7 +108,7 @@ export class TaskBook {
   }
 
   #makeRoom(): void {
-    const { maxTasks, maxKeptTasks } = this.#scope.limits;
+    const { maxTasks, maxKeptTasks } = this.#session.limits;
     const running = this.list().filter((task) => !task.hasEnded).length;
     if (running >= maxTasks) {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
@@ -115,7 +123,7 @@ export class TaskBook {
   }
 
   #tooMany(message: string): ProtocolError {
-    this.#scope.report({ level: 'warning', name: 'request.refused', message });
+    this.#session.report({ level: 'warning', name: 'request.refused', message });
     const data = { reason: 'too-many-tasks', retryable: true };
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
@@ -127,7 +135,7 @@ export class TaskBook {
       if ('error' in response || isJsonObject(copy['result'])) return copy as never;
       throw new TypeError(`as JSON it is ${describe(copy['result'])}`);
     } catch (error) {
-      this.#scope.report({
+      this.#session.report({
         level: 'error',
         name: 'response.unserializable',
         message: `A task's result cannot be written as JSON: ${textOfError(error)}`,
@@ -138,7 +146,7 @@ export class TaskBook {
   }
 
   #changed(task: KeptTask, now: Task): void {
-    this.#scope.notify('notifications/tasks/status', { ...now });
+    this.#session.send('notifications/tasks/status', { ...now });
     if (!hasEnded(now)) return;
     this.#tell('task.ended', task, now.status);
     task.settleWaiters();
@@ -151,7 +159,7 @@ export class TaskBook {
 
   /** A bug of the machine's, or a time of day that is none: the task is lost, the session is not. */
   #failed(task: KeptTask, error: unknown): void {
-    this.#scope.report({
+    this.#session.report({
       level: 'error',
       name: 'handler.failed',
       message: `The task ${task.taskId} failed: ${textOfError(error)}`,
@@ -167,6 +175,6 @@ export class TaskBook {
 
   #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
     const message = `The task ${taskId}: ${what}`;
-    this.#scope.report({ level: 'debug', name, message, details: { taskId } });
+    this.#session.report({ level: 'debug', name, message, details: { taskId } });
   }
 }

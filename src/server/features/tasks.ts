@@ -4,14 +4,16 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { methodNotOffered, tooManyWait } from '../../actors/refusals.ts';
-import type { RequestHandler } from '../../actors/call.ts';
+import type { Call, RequestHandler } from '../../actors/call.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { Registry } from '../registry.ts';
 import type { Tool } from '../tool.ts';
-import type { Feature, FeatureScope } from './feature.ts';
+import { PerSession, sessionOf } from '../session-scope.ts';
+import type { SessionScope } from '../session-scope.ts';
+import type { Feature } from './feature.ts';
 import type { KeptTask } from './kept-task.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
@@ -22,8 +24,8 @@ export interface TasksFeature extends Feature {
    * It stands around everything else that is around the handler, so that middleware sees the run and its outcome, not the making of the task.
    */
   augment(handler: RequestHandler): RequestHandler;
-  /** Every task that is kept, oldest first. */
-  kept(): readonly KeptTask[];
+  /** Every task that is kept of a session's, oldest first. */
+  kept(session: SessionScope): readonly KeptTask[];
 }
 
 /** True where some tool may be called as a task: then the session declares tasks. */
@@ -33,9 +35,14 @@ export function offersTasks(tools: Registry<Tool>): boolean {
     .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
 }
 
-/** The tasks of one session. */
-export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksFeature {
-  const book = new TaskBook(scope);
+/** Tasks. */
+export function tasksFeature(tools: Registry<Tool>): TasksFeature {
+  const books = new PerSession((session) => {
+    const book = new TaskBook(session);
+    session.atEnd(() => book.stop());
+    return book;
+  });
+  const bookOf = (call: Call) => books.of(sessionOf(call));
 
   const callTool = (handler: RequestHandler): RequestHandler => {
     return (params, call) => {
@@ -43,7 +50,7 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
       const wanted = tool && call.scope.client.dialect.taskRequest(tool, params);
       if (!wanted) return handler(params, call);
-      const task = book.create(call, handler, wanted.requestedTtlMs);
+      const task = bookOf(call).create(call, handler, wanted.requestedTtlMs);
       return withMeta({ task }, relatedTask(task.taskId));
     };
   };
@@ -51,24 +58,24 @@ export function tasksFeature(tools: Registry<Tool>, scope: FeatureScope): TasksF
   return {
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
-      'tasks/get': ifOffered((params) => ({ ...book.find(params).item })),
-      'tasks/list': ifOffered((params) => {
-        const page = pageOf('tasks/list', book.list(), params, scope.limits.pageSize);
-        const { items, ...next } = page;
+      'tasks/get': ifOffered((params, call) => ({ ...bookOf(call).find(params).item })),
+      'tasks/list': ifOffered((params, call) => {
+        const { pageSize } = sessionOf(call).limits;
+        const { items, ...next } = pageOf('tasks/list', bookOf(call).list(), params, pageSize);
         return { tasks: items, ...next };
       }),
       'tasks/result': ifOffered((params, call) => {
+        const book = bookOf(call);
         const task = book.find(params);
         const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
-        const { maxWaiting } = scope.limits;
+        const { maxWaiting } = sessionOf(call).limits;
         if (!task.hasEnded && waiting >= maxWaiting) throw protocolError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
-      'tasks/cancel': ifOffered((params) => ({ ...book.find(params).cancel() })),
+      'tasks/cancel': ifOffered((params, call) => ({ ...bookOf(call).find(params).cancel() })),
     },
     augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
-    kept: () => book.list(),
-    stop: () => book.stop(),
+    kept: (session) => books.known(session)?.list() ?? [],
   };
 }
 

@@ -15,31 +15,36 @@ import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { Checked, SchemaCheck } from '../schema.ts';
 import { schemaOf } from '../tool.ts';
 import type { Tool } from '../tool.ts';
-import { SchemaCompiler } from '../validation.ts';
-import type { Feature, FeatureScope } from './feature.ts';
-import { tellChanges } from './list-changed.observable.ts';
+import type { SchemaCompiler } from '../validation.ts';
+import { PerSession, sessionOf } from '../session-scope.ts';
+import type { ContextOf, Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readToolOutput } from './tool-output.ts';
 import type { CheckedOutput } from './tool-output.ts';
 
-/** The tools of a server, for one session. */
-export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Feature {
-  const compiler = new SchemaCompiler();
+/** The tools of a server. */
+export function toolsFeature(
+  tools: Registry<Tool>,
+  compiler: SchemaCompiler,
+  contextOf: ContextOf,
+): Feature {
   /** By the tool itself: one that is replaced has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
   const callableOf = (tool: Tool): CallableTool => {
     const known = callables.get(tool);
     if (known) return known;
-    const callable = new CallableTool(tool, compiler, scope);
+    const callable = new CallableTool(tool, compiler, contextOf);
     callables.set(tool, callable);
     return callable;
   };
 
   // A client that lists tools will call one. It gets its list first, and is not told of what fails here: the call will be.
-  let loading: unknown = undefined;
-  const loadSoon = () => {
-    loading ??= scope.clock.setTimeout(() => void compiler.load(), 0);
-  };
+  const loadings = new PerSession((session) => {
+    const { hostClock } = session;
+    const timer = hostClock.setTimeout(() => void compiler.load(), 0);
+    session.atEnd(() => hostClock.clearTimeout(timer));
+    return timer;
+  });
 
   const callTool: RequestHandler = (params, call) => {
     const name = params?.['name'];
@@ -61,10 +66,12 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
   return {
     capabilities: { tools: { listChanged: true } },
     handlers: {
-      'tools/list': (params, { scope: { client } }) => {
-        const page = pageOf('tools/list', tools.list(), params, scope.limits.pageSize);
+      'tools/list': (params, call) => {
+        const session = sessionOf(call);
+        const { client } = call.scope;
+        const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
-        if (items.some(needsCompiler)) loadSoon();
+        if (!compiler.isLoading && items.some(needsCompiler)) loadings.of(session);
         return { tools: items.map((tool) => client.dialect.tool(listed(tool))), ...next };
       },
       'tools/call': Object.assign(callTool, {
@@ -72,14 +79,7 @@ export function toolsFeature(tools: Registry<Tool>, scope: FeatureScope): Featur
         recover: toolFailure,
       }),
     },
-    start: () =>
-      tellChanges([tools], {
-        clock: scope.clock,
-        quietMs: scope.limits.listChangedQuietMs,
-        whenOperating: scope.whenOperating,
-        tell: () => scope.notify('notifications/tools/list_changed'),
-      }),
-    stop: () => scope.clock.clearTimeout(loading),
+    list: { sources: [tools], changed: 'notifications/tools/list_changed' },
   };
 }
 
@@ -107,13 +107,13 @@ type Result = JsonObject | Promise<JsonObject>;
 class CallableTool {
   readonly #tool: Tool;
   readonly #compiler: SchemaCompiler;
-  readonly #scope: FeatureScope;
+  readonly #contextOf: ContextOf;
   #checks: Checks | undefined;
 
-  constructor(tool: Tool, compiler: SchemaCompiler, scope: FeatureScope) {
+  constructor(tool: Tool, compiler: SchemaCompiler, contextOf: ContextOf) {
     this.#tool = tool;
     this.#compiler = compiler;
-    this.#scope = scope;
+    this.#contextOf = contextOf;
   }
 
   call(args: JsonObject, call: Call): Result {
@@ -131,7 +131,7 @@ class CallableTool {
     }
     try {
       // The handler gets only what its own input schema has let through.
-      const output = this.#tool.handler(args.value as never, this.#scope.contextOf(call));
+      const output = this.#tool.handler(args.value as never, this.#contextOf(call));
       if (!isThenable(output)) return this.#result(output, dialect);
       // A promise of whatever kind becomes one of ours, so that a broken one fails here.
       return Promise.resolve(output).then((late) => this.#result(late, dialect), toolFailure);

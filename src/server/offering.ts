@@ -1,0 +1,193 @@
+/**
+ * What a server serves its sessions with, made once: the features, the handlers with the middleware around them, the compiled schemas, the description for
+ * `initialize`. It knows the open sessions, and needs none.
+ */
+import type { RequestHandler } from '../actors/call.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import { sessionContexts } from './context/session-contexts.ts';
+import type { SessionContexts } from './context/session-contexts.ts';
+import type { ServerDefinition } from './definition.ts';
+import { completesSomething, completionFeature } from './features/completion.ts';
+import type { Feature } from './features/feature.ts';
+import type { KeptTask } from './features/kept-task.ts';
+import { tellChanges } from './features/list-changed.observable.ts';
+import { loggingFeature } from './features/logging.ts';
+import { promptsFeature } from './features/prompts.ts';
+import { resourcesFeature } from './features/resources.ts';
+import type { ResourcesFeature } from './features/resources.ts';
+import { offersTasks, tasksFeature } from './features/tasks.ts';
+import type { TasksFeature } from './features/tasks.ts';
+import { toolsFeature } from './features/tools.ts';
+import { withMiddleware } from './middleware.ts';
+import type { Middleware } from './middleware.ts';
+import { offerOf } from './offer.ts';
+import type { Offer } from './offer.ts';
+import type { SessionEdge, SessionOutset } from './session-edge.ts';
+import type { SessionScope } from './session-scope.ts';
+import { SchemaCompiler } from './validation.ts';
+
+type Handlers = ReadonlyMap<string, RequestHandler>;
+
+/** What sessions that begin now are served with; another one once something has changed that a session keeps for good. */
+interface Service {
+  readonly server: ServerDescription;
+  /** Those that run code of the author's. */
+  readonly authored: Handlers;
+  /** All of them. */
+  readonly handlers: Handlers;
+  readonly tasks: TasksFeature | undefined;
+}
+
+export class Offering {
+  readonly definition: ServerDefinition;
+  readonly offer: Offer;
+  /** The sessions that are open. */
+  readonly sessions = new Set<SessionScope>();
+  readonly #middleware: Middleware[] = [];
+  readonly #contexts: SessionContexts;
+  readonly #features: readonly Feature[];
+  readonly #resources: ResourcesFeature | undefined;
+  readonly #completion: Feature;
+  readonly #tasks: TasksFeature;
+  /** Made anew when the server is changed. */
+  #service: Service | undefined;
+
+  constructor(definition: ServerDefinition) {
+    const { logging } = definition;
+    const offer = offerOf(definition);
+    const compiler = new SchemaCompiler();
+    this.definition = definition;
+    this.offer = offer;
+    this.#contexts = sessionContexts(logging, compiler);
+    const { contextOf, setLogLevel } = this.#contexts;
+    this.#resources = offersResources(definition) ? resourcesFeature(offer, contextOf) : undefined;
+    this.#features = [
+      ...(logging ? [loggingFeature(setLogLevel)] : []),
+      ...(definition.tools ? [toolsFeature(offer.tools, compiler, contextOf)] : []),
+      ...(this.#resources ? [this.#resources] : []),
+      ...(definition.prompts ? [promptsFeature(offer.prompts, contextOf)] : []),
+    ];
+    this.#completion = completionFeature(offer, contextOf);
+    this.#tasks = tasksFeature(offer.tools);
+    for (const { list } of this.#features) {
+      if (list) tellChanges(list.sources, this.sessions, list.changed);
+    }
+    for (const changing of [offer.tools, offer.prompts, offer.resourceTemplates]) {
+      changing.onChange(() => this.#change());
+    }
+  }
+
+  /** Puts code around every handler, for sessions that begin from now on. */
+  use(middleware: Middleware): void {
+    this.#middleware.push(middleware);
+    this.#change();
+  }
+
+  /** What a session is made of that begins now. */
+  outset({ limits, report }: SessionScope): SessionOutset {
+    const { server, authored } = this.#now();
+    const taskTools = this.offer.tools
+      .list()
+      .flatMap(({ item: { name, taskSupport } }) => (taskSupport ? [[name, taskSupport]] : []));
+    return {
+      server,
+      limits,
+      methods: [...authored.keys()],
+      prepared: [...authored].flatMap(([method, { prepare }]) => (prepare ? [method] : [])),
+      taskTools: Object.fromEntries(taskTools) as SessionOutset['taskTools'],
+      resolvesRoots: this.definition.resolveRoots !== undefined,
+      report,
+    };
+  }
+
+  /** How the server presents itself to a client that comes now. */
+  get server(): ServerDescription {
+    return this.#now().server;
+  }
+
+  /** The handlers of a session that begins now, those of the author as the session's edge has them. */
+  handlers(edge: SessionEdge): Handlers {
+    const { authored, handlers, tasks } = this.#now();
+    const heard = edge.handlers(authored);
+    return heard === authored ? handlers : this.#withTasks(heard, tasks);
+  }
+
+  /** A session's tasks that are kept, oldest first. */
+  tasksOf(session: SessionScope): readonly KeptTask[] {
+    return this.#tasks.kept(session);
+  }
+
+  resourceUpdated(session: SessionScope, uri: string): void {
+    this.#resources?.updated(session, uri);
+  }
+
+  elicitationCompleted(session: SessionScope, elicitationId: string): boolean {
+    return this.#contexts.elicitationCompleted(session, elicitationId);
+  }
+
+  #change(): void {
+    this.#service = undefined;
+  }
+
+  #now(): Service {
+    return (this.#service ??= this.#serve());
+  }
+
+  #serve(): Service {
+    const { offer, definition } = this;
+    const completes = definition.completions ?? completesSomething(offer);
+    const features = completes ? [...this.#features, this.#completion] : this.#features;
+    const tasks = offersTasks(offer.tools) ? this.#tasks : undefined;
+    const authored = this.#handlersOf(features);
+    return {
+      server: describeServer(definition, tasks ? [...features, tasks] : features),
+      authored,
+      handlers: this.#withTasks(authored, tasks),
+      tasks,
+    };
+  }
+
+  #withTasks(authored: Handlers, tasks: TasksFeature | undefined): Handlers {
+    if (!tasks) return authored;
+    const callTool = authored.get('tools/call');
+    return new Map([
+      ...authored,
+      ...(callTool ? [['tools/call', tasks.augment(callTool)] as const] : []),
+      ...this.#handlersOf([tasks]),
+    ]);
+  }
+
+  #handlersOf(features: readonly Feature[]): Handlers {
+    const middleware = [...this.#middleware];
+    const handlers = features.flatMap((feature) => Object.entries(feature.handlers));
+    return new Map(
+      handlers.map(([method, handler]) => [
+        method,
+        withMiddleware(handler, middleware, this.#contexts.contextOf),
+      ]),
+    );
+  }
+}
+
+function offersResources({ resources, resourceTemplates }: ServerDefinition): boolean {
+  return resources !== undefined || resourceTemplates !== undefined;
+}
+
+function describeServer(
+  definition: ServerDefinition,
+  features: readonly Feature[],
+): ServerDescription {
+  const { name, version, title, icons, websiteUrl, instructions } = definition;
+  const capabilities = features.flatMap((feature) => Object.entries(feature.capabilities));
+  return {
+    serverInfo: {
+      name,
+      version,
+      ...(title === undefined ? {} : { title }),
+      ...(icons ? { icons } : {}),
+      ...(websiteUrl === undefined ? {} : { websiteUrl }),
+    },
+    capabilities: Object.fromEntries(capabilities),
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
