@@ -1,15 +1,12 @@
 /** Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter behind it. */
-import { ToolError } from '../protocol/errors.ts';
-import { compileGlob } from './glob.ts';
-import type { PathMatcher } from './glob.ts';
+import { compileGlobs, readGlobs } from './glob.ts';
+import type { PathMatcher } from './path-automaton.ts';
 
 export interface FileSelection {
   readonly args: readonly string[];
   /** The rest of the decision, on paths relative to the root. */
   readonly accepts: PathMatcher;
 }
-
-const maxGlobs = 64;
 
 /**
  * Translates globs. Those that begin with `!` exclude.
@@ -20,15 +17,11 @@ const maxGlobs = 64;
  * @throws {ToolError} INVALID_GLOB
  */
 export function selectFiles(globs: readonly string[], hidden: boolean): FileSelection {
-  if (globs.length > maxGlobs) {
-    throw new ToolError(`At most ${maxGlobs} globs; these are ${globs.length}`, {
-      code: 'INVALID_GLOB',
-    });
-  }
   const included = globs.filter((glob) => !glob.startsWith('!'));
   const excluded = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
-  const includers = included.map(compileGlob);
-  const excluders = excluded.map(compileGlob);
+  const read = readGlobs([...included, ...excluded]);
+  const includes = compileGlobs(read.slice(0, included.length));
+  const excludes = compileGlobs(read.slice(included.length));
   const types = includedTypes(included);
   const args = [
     ...(hidden ? ['--hidden', '--glob=!.git'] : []),
@@ -39,8 +32,8 @@ export function selectFiles(globs: readonly string[], hidden: boolean): FileSele
   return {
     args,
     accepts: (path) =>
-      (includers.length === 0 || includers.some((matches) => matches(path))) &&
-      !excluders.some((matches) => matches(path)) &&
+      (included.length === 0 || includes(path)) &&
+      !excludes(path) &&
       // A chosen type shows hidden files too.
       (hidden || types.length === 0 || !(path.split('/').at(-1) ?? '').startsWith('.')),
   };

@@ -1,182 +1,189 @@
 /**
- * Globs over paths relative to a root. A matcher of our own, because ripgrep's `--glob` overrides `.gitignore`: asked for `*.log`, it
- * gives the ignored ones. Time is bounded by pattern × path, whatever the pattern: no regular expression, no backtracking tree.
+ * Globs over paths relative to a root, in the language of `.gitignore`: `*` and `?` within a segment, `**` over segments, `[a-z]`,
+ * `[!a]`, `{a,b}`, `\` escapes. A glob without a slash matches at any depth; a name without wildcards also matches what is below it.
  *
- * The language is that of `.gitignore`: `*` and `?` within a segment, `**` over segments, `[a-z]`, `[!a]`, `{a,b}`, `\` escapes.
- * A glob without a slash matches at any depth; a name without wildcards also matches what is below it.
+ * Matching a path costs its length times the length of the globs, whatever they are (docs/decisions/0021).
  */
 import { ToolError } from '../protocol/errors.ts';
 import { shown } from './directory-check.ts';
+import { matchAny } from './path-automaton.ts';
+import type { CharacterClass, NameToken, PathMatcher, PathPattern } from './path-automaton.ts';
 
-/** Tells whether a path (relative, with `/`) matches. */
-export type PathMatcher = (path: string) => boolean;
-
-type Token =
-  | { readonly kind: 'star' }
-  | { readonly kind: 'one'; readonly accepts: (character: string) => boolean };
-
-/** A segment's tokens, or `**`. */
-type Segment = readonly Token[] | 'globstar';
-
+const maxGlobs = 64;
+const maxGlobCharacters = 1000;
+/** How many globs without braces a glob may stand for. */
 const maxAlternatives = 256;
+/** How long the globs of one call may be together, written out without braces and one per line, characters: matching costs so much. */
+const maxWrittenOut = 8192;
+
+/** Text and groups of alternatives, one after the other. */
+type Sequence = readonly (string | readonly Sequence[])[];
+
+/** A glob as it was read: what it stands for is not written out yet. */
+export interface Glob {
+  readonly text: string;
+  readonly sequence: Sequence;
+}
 
 /**
- * Compiles a glob.
+ * Reads the globs of one call, and refuses what would cost too much before it costs anything.
  *
- * @throws {ToolError} INVALID_GLOB, saying where
+ * @throws {ToolError} INVALID_GLOB, saying what is wrong
  */
-export function compileGlob(glob: string): PathMatcher {
-  if (glob === '' || glob.includes('\0') || glob.length > 1000) {
-    throw invalid(glob, 'it must have 1 to 1000 characters and no NUL');
+export function readGlobs(texts: readonly string[]): readonly Glob[] {
+  if (texts.length > maxGlobs) {
+    throw new ToolError(`At most ${maxGlobs} globs; these are ${texts.length}`, {
+      code: 'INVALID_GLOB',
+    });
   }
-  const alternatives = expandBraces(glob, glob).map((alternative) =>
-    compileSegments(alternative, glob),
+  const globs = texts.map(readGlob);
+  let total = 0;
+  for (const { text, sequence } of globs) {
+    const { alternatives, characters } = sizeOf(sequence);
+    if (alternatives > maxAlternatives) {
+      throw invalid(
+        text,
+        `its braces give ${alternatives} alternatives, at most ${maxAlternatives} are allowed`,
+      );
+    }
+    // Each alternative takes a line.
+    total += characters + alternatives;
+  }
+  if (total <= maxWrittenOut) return globs;
+  throw new ToolError(
+    `These globs are too long together: written out without braces, one per line, they have ${total} characters, and at most ${maxWrittenOut} are allowed. Use fewer or simpler globs.`,
+    { code: 'INVALID_GLOB' },
   );
-  return (path) => {
-    const names = path.split('/');
-    return alternatives.some((segments) => matchSegments(segments, names));
-  };
+}
+
+/**
+ * Compiles globs that have been read: a path matches if it matches any of them.
+ *
+ * @throws {ToolError} INVALID_GLOB, saying what is wrong
+ */
+export function compileGlobs(globs: readonly Glob[]): PathMatcher {
+  const patterns = globs.flatMap(({ text, sequence }) =>
+    writeOut(sequence).map((alternative) => readPattern(alternative, text)),
+  );
+  return matchAny(patterns);
 }
 
 function invalid(glob: string, why: string): ToolError {
   return new ToolError(`${shown(glob)} is no glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
-/** `a{b,c}` → `ab`, `ac`; nested braces too. */
-function expandBraces(pattern: string, glob: string): string[] {
-  const open = indexOfUnescaped(pattern, '{', 0);
-  if (open === -1) return [pattern];
-  const parts: string[] = [];
-  let depth = 1;
-  let start = open + 1;
-  let end = start;
-  for (; depth > 0; end += 1) {
-    const character = pattern[end];
-    if (character === undefined)
-      throw invalid(glob, 'a "{" is not closed; write "\\{" for the character');
-    if (character === '\\') end += 1;
-    else if (character === '{') depth += 1;
-    else if (character === '}') depth -= 1;
-    if (depth === 0 || (depth === 1 && character === ',')) {
-      parts.push(pattern.slice(start, end));
-      start = end + 1;
-    }
+function readGlob(text: string): Glob {
+  if (text === '' || text.includes('\0') || text.length > maxGlobCharacters) {
+    throw invalid(text, `it must have 1 to ${maxGlobCharacters} characters and no NUL`);
   }
-  const [before, after] = [pattern.slice(0, open), pattern.slice(end)];
-  const expanded: string[] = [];
-  for (const part of parts) {
-    expanded.push(...expandBraces(before + part + after, glob));
-    if (expanded.length > maxAlternatives) {
-      throw invalid(glob, `its braces give more than ${maxAlternatives} alternatives`);
+  let at = 0;
+  const readSequence = (isNested: boolean): Sequence => {
+    const sequence: (string | readonly Sequence[])[] = [];
+    let start = at;
+    const endText = () => {
+      if (at > start) sequence.push(text.slice(start, at));
+    };
+    for (; at < text.length; at += 1) {
+      const character = text[at];
+      if (character === '\\') at += 1;
+      else if (isNested && (character === ',' || character === '}')) break;
+      else if (character === '{') {
+        endText();
+        sequence.push(readAlternatives());
+        start = at + 1;
+      }
     }
-  }
-  return expanded;
+    at = Math.min(at, text.length);
+    endText();
+    return sequence;
+  };
+  /** From a `{` to its `}`. */
+  const readAlternatives = (): readonly Sequence[] => {
+    const alternatives: Sequence[] = [];
+    do {
+      at += 1;
+      alternatives.push(readSequence(true));
+    } while (text[at] === ',');
+    if (text[at] === '}') return alternatives;
+    throw invalid(text, 'a "{" is not closed; write "\\{" for the character');
+  };
+  return { text, sequence: readSequence(false) };
 }
 
-function indexOfUnescaped(text: string, wanted: string, from: number): number {
-  for (let index = from; index < text.length; index += 1) {
-    if (text[index] === '\\') index += 1;
-    else if (text[index] === wanted) return index;
+/** How many texts a sequence stands for, and how long they are together. */
+function sizeOf(sequence: Sequence): { alternatives: number; characters: number } {
+  let [alternatives, characters] = [1, 0];
+  for (const part of sequence) {
+    const sizes =
+      typeof part === 'string' ? [{ alternatives: 1, characters: part.length }] : part.map(sizeOf);
+    const choices = sizes.reduce((sum, size) => sum + size.alternatives, 0);
+    const chosen = sizes.reduce((sum, size) => sum + size.characters, 0);
+    characters = characters * choices + chosen * alternatives;
+    alternatives *= choices;
   }
-  return -1;
+  return { alternatives, characters };
 }
 
-function compileSegments(pattern: string, glob: string): readonly Segment[] {
-  const relative = pattern.replace(/^(?:\.?\/)+/, '');
-  const anchored = /^\.?\//.test(pattern) || /\/./.test(relative);
+/** `a{b,c}` → `ab`, `ac`; each once. */
+function writeOut(sequence: Sequence): readonly string[] {
+  let texts = [''];
+  for (const part of sequence) {
+    const choices = typeof part === 'string' ? [part] : part.flatMap(writeOut);
+    texts = texts.flatMap((text) => choices.map((choice) => text + choice));
+  }
+  return [...new Set(texts)];
+}
+
+function readPattern(alternative: string, glob: string): PathPattern {
+  const relative = alternative.replace(/^(?:\.?\/)+/, '');
+  const anchored = /^\.?\//.test(alternative) || /\/./.test(relative);
   const names = relative.split('/').filter((name) => name !== '');
   if (names.length === 0) return ['globstar'];
-  const segments = names.map((name) => (name === '**' ? 'globstar' : compileName(name, glob)));
-  const last = names.at(-1) ?? '';
-  const isPlainName = !/[*?[]/.test(last);
-  const withBelow: Segment[] =
-    isPlainName || relative.endsWith('/') ? [...segments, 'globstar'] : segments;
-  return anchored ? withBelow : ['globstar', ...withBelow];
+  const segments = names.map((name) => (name === '**' ? 'globstar' : readName(name, glob)));
+  const isPlainName = !/[*?[]/.test(names.at(-1) ?? '');
+  return [
+    ...(anchored ? [] : (['globstar'] as const)),
+    ...segments,
+    ...(isPlainName || relative.endsWith('/') ? (['globstar'] as const) : []),
+  ];
 }
 
-function compileName(name: string, glob: string): readonly Token[] {
-  const tokens: Token[] = [];
+function readName(name: string, glob: string): readonly NameToken[] {
+  const tokens: NameToken[] = [];
   const characters = [...name];
   for (let index = 0; index < characters.length; index += 1) {
     const character = characters[index] ?? '';
     if (character === '*') {
-      if (tokens.at(-1)?.kind !== 'star') tokens.push({ kind: 'star' });
+      tokens.push({ kind: 'star' });
     } else if (character === '?') {
-      tokens.push({ kind: 'one', accepts: () => true });
+      tokens.push({ kind: 'any' });
     } else if (character === '[') {
-      const close = characters.indexOf(
-        ']',
-        index + (/[!^]/.test(characters[index + 1] ?? '') ? 3 : 2),
-      );
+      const first = index + (/[!^]/.test(characters[index + 1] ?? '') ? 3 : 2);
+      const close = characters.indexOf(']', first);
       if (close === -1) throw invalid(glob, 'a "[" is not closed; write "\\[" for the character');
-      tokens.push({ kind: 'one', accepts: compileClass(characters.slice(index + 1, close)) });
+      tokens.push(readClass(characters.slice(index + 1, close)));
       index = close;
     } else {
       if (character === '\\') index += 1;
-      const literal = characters[index] ?? '\\';
-      tokens.push({ kind: 'one', accepts: (candidate) => candidate === literal });
+      tokens.push({ kind: 'literal', code: codeOf(characters[index] ?? '\\') });
     }
   }
   return tokens;
 }
 
-function compileClass(members: readonly string[]): (character: string) => boolean {
+function readClass(members: readonly string[]): CharacterClass {
   const negated = members[0] === '!' || members[0] === '^';
   const rest = negated ? members.slice(1) : members;
-  const ranges: [string, string][] = [];
+  const ranges: [number, number][] = [];
   for (let index = 0; index < rest.length; index += 1) {
     const from = rest[index] ?? '';
     const isRange = rest[index + 1] === '-' && index + 2 < rest.length;
-    ranges.push([from, isRange ? (rest[index + 2] ?? from) : from]);
+    ranges.push([codeOf(from), codeOf(isRange ? (rest[index + 2] ?? from) : from)]);
     if (isRange) index += 2;
   }
-  return (character) =>
-    ranges.some(([from, to]) => from <= character && character <= to) !== negated;
+  return { kind: 'class', ranges, negated };
 }
 
-/** Matches a sequence with wildcards that take any number of items: only the last such wildcard is ever reconsidered. */
-function matchSequence<TPattern, TItem>(
-  pattern: readonly TPattern[],
-  items: readonly TItem[],
-  isWildcard: (part: TPattern) => boolean,
-  accepts: (part: TPattern, item: TItem) => boolean,
-): boolean {
-  let at = 0;
-  let item = 0;
-  let wildcard = -1;
-  let resumeAt = 0;
-  while (item < items.length) {
-    const part = pattern[at];
-    if (part !== undefined && isWildcard(part)) {
-      wildcard = at;
-      resumeAt = item;
-      at += 1;
-    } else if (part !== undefined && accepts(part, items[item] as TItem)) {
-      at += 1;
-      item += 1;
-    } else if (wildcard >= 0) {
-      resumeAt += 1;
-      item = resumeAt;
-      at = wildcard + 1;
-    } else {
-      return false;
-    }
-  }
-  return pattern.slice(at).every(isWildcard);
-}
-
-function matchSegments(segments: readonly Segment[], names: readonly string[]): boolean {
-  return matchSequence(
-    segments,
-    names,
-    (segment) => segment === 'globstar',
-    (segment, name) =>
-      segment !== 'globstar' &&
-      matchSequence(
-        segment,
-        [...name],
-        (token) => token.kind === 'star',
-        (token, character) => token.kind === 'one' && token.accepts(character),
-      ),
-  );
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
 }

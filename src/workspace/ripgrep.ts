@@ -6,6 +6,7 @@ import { ToolError } from '../protocol/errors.ts';
 import { systemCode } from './fs-fault.ts';
 import { openRoot } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
+import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface RipgrepRun {
   /** Options and the paths to search; see {@link ripgrepArguments}. */
@@ -61,6 +62,8 @@ export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, v
   try {
     if (signal.aborted) kill();
     for await (const record of splitRecords(child.stdout, run.separator)) {
+      // What is done with the records counts, too: they come faster than a busy loop turns.
+      if (isSliceOver()) await nextSlice(signal);
       signal.throwIfAborted();
       count += 1;
       yield record;

@@ -1,6 +1,6 @@
 /** Gathering the lines that a search finds, within its limits. */
 import { comparePaths } from './path-order.ts';
-import type { PathMatcher } from './glob.ts';
+import type { PathMatcher } from './path-automaton.ts';
 import { ripgrep } from './ripgrep.ts';
 import type { RootDirectory } from './root-directory.ts';
 import { readSearchRecord } from './search-record.ts';

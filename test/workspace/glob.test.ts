@@ -3,9 +3,11 @@ import { rgPath } from '@vscode/ripgrep';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolError } from '../../src/protocol/errors.ts';
-import { compileGlob } from '../../src/workspace/glob.ts';
+import { compileGlobs, readGlobs } from '../../src/workspace/glob.ts';
 import { comparePaths } from '../../src/workspace/path-order.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
+
+const compileGlob = (...globs: string[]) => compileGlobs(readGlobs(globs));
 
 test.each([
   ['*.ts', 'a.ts', true],
@@ -57,6 +59,66 @@ test('a glob full of wildcards costs no more than its length times the path', ()
   expect(matches(path)).toBe(false);
   expect(deep(path)).toBe(false);
 });
+
+test('globs at the budget cost no more than their length times the path', () => {
+  const matches = compileGlob(...Array<string>(60).fill(`*${'a'.repeat(130)}b`));
+  const path = Array<string>(16).fill('a'.repeat(255)).join('/');
+  for (let times = 0; times < 200; times += 1) expect(matches(path)).toBe(false);
+  expect(matches(`${path}b`)).toBe(true);
+}, 10_000);
+
+test('a glob that stands for too many others is refused before they are written out', () => {
+  const error = refusal('{a,b}'.repeat(199));
+  expect(error.code).toBe('INVALID_GLOB');
+  expect(error.message).toContain(`${2 ** 199} alternatives, at most 256`);
+});
+
+test('all globs of a call have one budget', () => {
+  const written = 256 * 'abababab\n'.length;
+  expect(compileGlob(...Array<string>(3).fill('{a,b}'.repeat(8)))('abbaabba')).toBe(true);
+  const error = refusal(...Array<string>(64).fill('{a,b}'.repeat(8)));
+  expect(error.code).toBe('INVALID_GLOB');
+  expect(error.message).toContain(`${64 * written} characters, and at most 8192`);
+  expect(refusal(...Array<string>(65).fill('a')).message).toContain('At most 64 globs');
+});
+
+test('globs together match what any of them matches', () => {
+  const part = fc.constantFrom('*', '?', 'a', 'b', '**', '/', '[ab]', '[!a]', '{a,b/*}', 'é');
+  const glob = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
+  const name = fc.string({
+    unit: fc.constantFrom('a', 'b', 'é', '😀'),
+    minLength: 1,
+    maxLength: 3,
+  });
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+  fc.assert(
+    // Enough of them that their states take several words.
+    fc.property(fc.array(glob, { minLength: 1, maxLength: 24 }), path, (globs, asked) => {
+      const any = globs.some((one) => compileGlob(one)(asked));
+      expect(compileGlob(...globs)(asked)).toBe(any);
+    }),
+  );
+});
+
+test('more characters than are remembered match as the first ones do', () => {
+  const matches = compileGlob('?', '[!一-三]x');
+  for (const code of [...Array(2000).keys()].map((index) => 0x4e00 + index)) {
+    const character = String.fromCodePoint(code);
+    expect(matches(character)).toBe(true);
+    expect(matches(`${character}x`)).toBe(code > '三'.charCodeAt(0));
+  }
+  expect(matches('一')).toBe(true);
+});
+
+function refusal(...globs: string[]): ToolError {
+  try {
+    compileGlob(...globs);
+  } catch (error) {
+    if (error instanceof ToolError) return error;
+    throw error;
+  }
+  throw new Error(`Expected a ToolError for ${globs.join(' ')}`);
+}
 
 describe('compared with ripgrep', () => {
   test('globs with wildcards select the same files', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
 import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/ripgrep.ts';
+import { countTurns, workFor } from './busy-loop.ts';
 import { toolError } from './fake-context.ts';
 import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -73,6 +74,17 @@ test('an aborted signal ends the process, and the loop with its reason', async (
   })();
   await expect(reading).rejects.toBe(reason);
   expect(children()).toEqual([]);
+});
+
+test('whatever is done with the records, the event loop turns', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(100) });
+  const turns = countTurns();
+  const recordsOfTurn = new Map<number, number>();
+  for await (const { bytes } of ripgrep(searching(cwd, 'needle'))) {
+    if (bytes.length > 0) workFor(1);
+    recordsOfTurn.set(turns.now(), (recordsOfTurn.get(turns.now()) ?? 0) + 1);
+  }
+  expect(Math.max(...recordsOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
 test('an error in the loop ends the process', async () => {
