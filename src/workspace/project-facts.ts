@@ -7,6 +7,7 @@ import type { DeclaredScript, ScriptFile } from './declared-scripts.ts';
 import { readGitHead } from './git-head.ts';
 import type { GitHead } from './git-head.ts';
 import { openInside } from './open-inside.ts';
+import { readWhole } from './read-text.ts';
 
 export interface ScriptSource {
   readonly file: string;
@@ -37,7 +38,7 @@ const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 /** Reads a project's facts. A broken file is reported in its place; nothing about a file's content makes it reject. */
 export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts> {
   const [git, read] = await Promise.all([
-    readGitHead(boundary.base.path),
+    readGitHead(boundary),
     Promise.all(scriptFiles.map((kind) => readScripts(boundary, kind))),
   ]);
   const byFile = new Map<string, ScriptSource>();
@@ -93,7 +94,7 @@ async function readScripts(
 async function readText(boundary: Boundary, file: string): Promise<string | undefined> {
   const { handle, stats } = await openInside(boundary, file);
   try {
-    return stats.size > maxFileBytes ? undefined : await handle.readFile('utf8');
+    return stats.size > maxFileBytes ? undefined : await readWhole(handle, maxFileBytes);
   } finally {
     await handle.close();
   }

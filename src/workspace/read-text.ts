@@ -42,6 +42,25 @@ export async function readText(
   return { text: true, encoding: content.encoding, lines: taker.finish() };
 }
 
+/**
+ * Reads a small file to its end.
+ *
+ * @returns undefined if it has more than `maxBytes`, also if it has grown since somebody looked at its size
+ * @throws the system's error
+ */
+export async function readWhole(handle: FileHandle, maxBytes: number): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  for (let size = 0; ;) {
+    // One byte more than may be there tells a file that is too large from one that is not.
+    const buffer = Buffer.allocUnsafe(Math.min(sampleBytes, maxBytes + 1 - size));
+    const piece = await readPiece(handle, buffer, size);
+    pieces.push(piece);
+    size += piece.length;
+    if (size > maxBytes) return undefined;
+    if (piece.length === 0) return Buffer.concat(pieces).toString('utf8');
+  }
+}
+
 async function readPiece(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
   return buffer.subarray(0, bytesRead);

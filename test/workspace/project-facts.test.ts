@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { readGitHead } from '../../src/workspace/git-head.ts';
 import { readProjectFacts } from '../../src/workspace/project-facts.ts';
 import { makeNamedPipe } from './named-pipe.ts';
-import { boundaryAt } from './root-at.ts';
+import { boundaryAt, rootDirectory } from './root-at.ts';
 import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 import type { Files } from './temporary-directory.ts';
 
@@ -26,49 +26,128 @@ async function repository(): Promise<string> {
   return main;
 }
 
+const headAt = (path: string) => readGitHead(boundaryAt(path));
+
 describe('git', () => {
-  test('the branch is read, from a directory below too', async () => {
+  test('the branch is read, also from a directory above that is inside the roots', async () => {
     const main = await repository();
     const expected = { kind: 'branch', branch: 'feature/one', repository: main };
-    expect(await readGitHead(main)).toEqual(expected);
-    expect(await readGitHead(join(main, 'a/b'))).toEqual(expected);
+    expect(await headAt(main)).toEqual(expected);
+    const directories = [rootDirectory(join(main, 'a/b')), rootDirectory(main)] as const;
+    expect(await readGitHead({ directories, base: directories[0] })).toEqual(expected);
+    expect(await headAt(join(main, 'a/b'))).toBeUndefined();
   });
 
   test('a detached head gives its commit', async () => {
     const main = await repository();
     git(main, 'checkout', '--detach');
     const commit = git(main, 'rev-parse', 'HEAD');
-    expect(await readGitHead(main)).toEqual({ kind: 'detached', commit, repository: main });
+    expect(await headAt(main)).toEqual({ kind: 'detached', commit, repository: main });
   });
 
-  test('a worktree has its own branch', async () => {
+  test.each([[[]], [['-c', 'worktree.useRelativePaths=true']]])(
+    'a worktree has its own branch, with its git directory outside the roots (%j)',
+    async (options) => {
+      const main = await repository();
+      const tree = join(main, '../tree');
+      git(main, ...options, 'worktree', 'add', '-b', 'second', tree);
+      expect(await headAt(tree)).toMatchObject({ kind: 'branch', branch: 'second' });
+    },
+  );
+
+  test('a submodule has its own branch, with its git directory outside the roots', async () => {
     const main = await repository();
-    const tree = join(main, '../tree');
-    git(main, 'worktree', 'add', '-b', 'second', tree);
-    expect(await readGitHead(tree)).toMatchObject({ kind: 'branch', branch: 'second' });
+    const sub = join(main, '../other/sub');
+    const other = await repository();
+    execFileSync('mkdir', [join(main, '../other')]);
+    git(join(main, '../other'), 'init', '--initial-branch=outer');
+    const local = ['-c', 'protocol.file.allow=always'];
+    git(join(main, '../other'), ...local, 'submodule', 'add', '-b', 'feature/one', other, 'sub');
+    expect(await headAt(sub)).toMatchObject({ kind: 'branch', branch: 'feature/one' });
   });
 
   test('no repository is no fact', async () => {
-    expect(await readGitHead(await temporaryDirectory())).toBeUndefined();
+    expect(await headAt(await temporaryDirectory())).toBeUndefined();
   });
 
   test.each<[string, Files]>([
     ['no HEAD', { '.git/': '' }],
     ['a HEAD of another form', { '.git/HEAD': 'root:x:0:0:root' }],
     ['a link to nowhere', { '.git': 'gitdir: /nowhere/at/all' }],
-    ['a file without a link', { '.git': 'nonsense' }],
+    ['a file without a link', { '.git': 'nonsense root:x' }],
+    ['a link with a NUL', { '.git': 'gitdir: /root:x\0y' }],
     ['a HEAD that is too large', { '.git/HEAD': `ref: refs/heads/${'x'.repeat(5000)}` }],
     ['reftable', { '.git/HEAD': 'ref: refs/heads/.invalid' }],
+    ['a branch of two lines', { '.git/HEAD': 'ref: refs/heads/a\nroot:x' }],
+    ['a branch with control characters', { '.git/HEAD': 'ref: refs/heads/a\u001b[2Jroot:x' }],
+    ['a branch that climbs', { '.git/HEAD': 'ref: refs/heads/../root:x' }],
   ])('a repository with %s is reported, without its content', async (_, files) => {
-    const head = await readGitHead(await temporaryDirectory(files));
+    const head = await headAt(await temporaryDirectory(files));
     expect(head).toMatchObject({ kind: 'unreadable', problem: expect.any(String) });
     expect(JSON.stringify(head)).not.toContain('root:x');
   });
 
-  test('a .git that is a pipe is not waited for', async () => {
-    const directory = await temporaryDirectory();
-    makeNamedPipe(join(directory, '.git'));
-    expect(await readGitHead(directory)).toMatchObject({ kind: 'unreadable' });
+  test.each(['.git', '.git/HEAD'])('%s that is a pipe is not waited for', async (path) => {
+    const directory = await temporaryDirectory(path === '.git' ? {} : { '.git/': '' });
+    makeNamedPipe(join(directory, path));
+    expect(await headAt(directory)).toMatchObject({
+      kind: 'unreadable',
+      problem: '.git holds no HEAD that is a regular file',
+    });
+  });
+});
+
+describe('a secret that has the form of a commit', () => {
+  const secret = '0123456789abcdef0123456789abcdef01234567';
+  const unreadable = { kind: 'unreadable', problem: expect.stringContaining('out of the roots') };
+
+  /** A directory with a secret, and a project beside it. */
+  async function beside(files: Files = {}) {
+    const base = await temporaryDirectory({ 'secrets/HEAD': secret, 'project/': '', ...files });
+    return { secrets: join(base, 'secrets'), project: join(base, 'project') };
+  }
+
+  async function expectKept(project: string): Promise<void> {
+    const head = await headAt(project);
+    expect(head).toMatchObject(unreadable);
+    expect(JSON.stringify(head)).not.toContain(secret);
+  }
+
+  test.each(['gitdir: ../secrets', 'gitdir: SECRETS'])('is not read through %j', async (link) => {
+    const { secrets, project } = await beside();
+    await writeFiles(project, { '.git': link.replace('SECRETS', secrets) });
+    await expectKept(project);
+  });
+
+  test.each(['.git', '.git/HEAD'])('is not read through a symbolic link at %s', async (path) => {
+    const { secrets, project } = await beside(path === '.git' ? {} : { 'project/.git/': '' });
+    const target = path === '.git' ? secrets : join(secrets, 'HEAD');
+    await symlink(target, join(project, path));
+    await expectKept(project);
+  });
+
+  test.each<[string, Files]>([
+    ['another worktree', { 'secrets/gitdir': '/elsewhere/.git' }],
+    ['another file of this worktree', { 'secrets/gitdir': '../project/.other' }],
+    ['another worktree in its config', { 'secrets/config': '[core]\n worktree = ../secrets\n' }],
+    ['this one in another section', { 'secrets/config': '[x]\n worktree = ../project\n' }],
+  ])('is not read from a directory that names %s as its own', async (_, files) => {
+    const { project } = await beside({ ...files, 'project/.git': 'gitdir: ../secrets' });
+    await expectKept(project);
+  });
+
+  test('is not read through a link in a directory that names this worktree', async () => {
+    const { secrets, project } = await beside({
+      'git/gitdir': '../project/.git',
+      'project/.git': 'gitdir: ../git',
+    });
+    await symlink(join(secrets, 'HEAD'), join(secrets, '../git/HEAD'));
+    await expectKept(project);
+  });
+
+  test('what is outside and absent is told in the same words', async () => {
+    const { project } = await beside({ 'project/.git': 'gitdir: ../nowhere' });
+    await expectKept(project);
   });
 });
 
