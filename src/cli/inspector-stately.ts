@@ -18,7 +18,10 @@ export async function openStately(port: number) {
 
 async function inspectionOn(url: string): Promise<StatelyInspection> {
   try {
-    return await inspectStately({ url });
+    return await inspectStately({
+      url,
+      warn: (message) => process.stderr.write(`mcp-actors: ${message}\n`),
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UsageError(`--inspect=stately: ${(error as Error).message}`, { cause: error });

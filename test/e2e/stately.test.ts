@@ -1,8 +1,9 @@
 /** `--inspect=stately`, with the official inspector's own server and receiver. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { inspectStately } from 'mcp-actors/inspect';
@@ -164,6 +165,47 @@ describe('a task', () => {
     expect(events.all.find(({ sessionId }) => sessionId === announced.sessionId)).toBe(announced);
     expect(JSON.stringify(events.all)).not.toContain('hunter2');
     await client.close();
+  });
+});
+
+describe('a receiver of another user', () => {
+  // Takes the handshake of a WebSocket, and says on stdout what comes after it.
+  const receiver = `
+    const { createHash } = require('node:crypto');
+    const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+    const server = require('node:http').createServer().listen(0, '127.0.0.1', () =>
+      console.log(server.address().port));
+    server.on('upgrade', ({ headers }, socket) => {
+      const accept = createHash('sha1').update(headers['sec-websocket-key'] + guid).digest('base64');
+      socket.write('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\n' +
+        'Connection: Upgrade\\r\\nSec-WebSocket-Accept: ' + accept + '\\r\\n\\r\\n');
+      let bytes = 0;
+      socket.on('data', (chunk) => { bytes += chunk.length; });
+      socket.on('error', () => {});
+      socket.on('end', () => { console.log('closed after', bytes); socket.destroy(); });
+    });`;
+  const nobody = 65_534;
+  const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
+
+  test.skipIf(!isRoot)('is sent nothing, and it is said once', async () => {
+    const child = spawn(process.execPath, ['-e', receiver], { uid: nobody, cwd: '/' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const { value: port } = (await lines.next()) as { readonly value: string };
+    const url = `ws://127.0.0.1:${port}`;
+    const warnings: string[] = [];
+    await using stately = await inspectStately({ url, warn: (text) => warnings.push(text) });
+    const server = createMcpServer({ name: 'embedded', version: '1' });
+    const session = server.listen(memory().transport, { watchers: [stately.watcher] });
+    // Tried again, refused again.
+    for (let tries = 0; tries < 2; tries++) {
+      expect((await lines.next()).value).toBe('closed after 0');
+    }
+    expect(warnings).toEqual([
+      `Nothing is sent to the inspector at ${url}: another user of this machine (uid ${nobody}) listens there`,
+    ]);
+    session.shutdown('done');
+    await session.closed;
   });
 });
 

@@ -88,3 +88,22 @@ test.each(['connecting', 'waiting'] as const)('closing while %s is immediate', (
   expect(at()).toBe('closed');
   expect(clock.liveTimers).toBe(0);
 });
+
+test('another user’s receiver is sent nothing, and tried again', () => {
+  const { actor, at, clock, commands, emitted, socket } = start();
+  socket({ type: 'socket.refused', uid: 1001 });
+  expect(at()).toBe('waiting');
+  actor.send(hello);
+  expect(commands).toEqual(['gone']);
+  expect(emitted).toEqual(['receiver.refused']);
+  clock.increment(1000);
+  expect(at()).toEqual({ linked: 'connecting' });
+});
+
+test('a receiver of which nobody can tell whose it is is sent to, and warned of first', () => {
+  const { actor, commands, emitted, socket } = start();
+  socket({ type: 'socket.openedUnproven' });
+  actor.send(hello);
+  expect(commands).toEqual([hello]);
+  expect(emitted).toEqual(['receiver.unproven', 'receiver.opened']);
+});

@@ -10,6 +10,8 @@ import { tellStately } from './stately-session.ts';
 export interface InspectStatelyOptions {
   /** Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's own server does. */
   readonly url?: string;
+  /** Hears that a receiver is refused because it is another user's, or that nobody can tell whose it is; by default `process.emitWarning`. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Sessions that are sent. */
@@ -24,13 +26,15 @@ export interface StatelyInspection extends AsyncDisposable {
 /**
  * Sends the sessions that it watches to a receiver of the official inspector: their machines, each change of state, what caused it. Secrets are
  * redacted; of the traffic only what tasks are answered with is shown. The receiver may be absent, come later or go away: it is looked for once a
- * second, told of the present when it is there, and while there is none nothing is listened to.
+ * second, told of the present when it is there, and while there is none nothing is listened to. It has to be this user's own: any user of the machine may
+ * listen on a port. Linux tells whose it is, and nothing is sent to another user's; elsewhere there is a warning.
  *
  * @throws {TypeError} a URL that leads to another machine
  * @throws {Error} `code` ERR_MODULE_NOT_FOUND where the package `@statelyai/inspect` is not installed
  */
 export async function inspectStately({
   url = 'ws://127.0.0.1:8080',
+  warn = (message) => process.emitWarning(message),
 }: InspectStatelyOptions = {}): Promise<StatelyInspection> {
   checkLoopback(url);
   const { createInspector, WebSocket } = await loadStatelyPackage();
@@ -53,6 +57,23 @@ export async function inspectStately({
       sessions.set(session, undefined);
     }
   });
+  let warned = '';
+  /** It is tried again each second; what is the same is said once. */
+  const warnOnce = (message: string) => {
+    if (message === warned) return;
+    warned = message;
+    warn(message);
+  };
+  receiver.on('receiver.refused', ({ uid }) =>
+    warnOnce(
+      `Nothing is sent to the inspector at ${url}: another user of this machine (uid ${uid}) listens there`,
+    ),
+  );
+  receiver.on('receiver.unproven', () =>
+    warnOnce(
+      `The session is sent to the inspector at ${url}, and nothing proves that it is yours: any user of this machine may listen there`,
+    ),
+  );
   const closed = new Promise<void>((resolve) => {
     receiver.subscribe({ complete: resolve, error: () => resolve() });
   });

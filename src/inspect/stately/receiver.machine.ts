@@ -1,13 +1,18 @@
 /**
  * The way to a receiver that may be absent, come later and go away: it is tried again and again, and nothing is kept for it meanwhile, because
- * whoever comes is told of the present first.
+ * whoever comes is told of the present first. Another user's receiver is sent nothing.
  */
 import { emit, fromCallback, sendTo, setup } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';
 
 /** What the machine takes. */
 export type ReceiverEvent =
+  /** The receiver is this user's own. */
   | { readonly type: 'socket.opened' }
+  /** It is open, and the system does not tell whose the receiver is. */
+  | { readonly type: 'socket.openedUnproven' }
+  /** The receiver is another user's. */
+  | { readonly type: 'socket.refused'; readonly uid: number }
   /** It could not be opened, or is open no more. */
   | { readonly type: 'socket.lost' }
   /** For the receiver; dropped while there is none. */
@@ -27,6 +32,10 @@ export type SocketCommand =
 
 export type ReceiverEmitted =
   | { readonly type: 'receiver.opened' }
+  /** Nobody can tell whose it is. What is sent is sent all the same. */
+  | { readonly type: 'receiver.unproven' }
+  /** It is another user's: nothing is sent to it. */
+  | { readonly type: 'receiver.refused'; readonly uid: number }
   | { readonly type: 'receiver.lost' };
 
 const unprovided: CallbackActorLogic<SocketCommand> = fromCallback(() => {
@@ -50,7 +59,20 @@ export const receiverMachine = setup({
       on: { 'socket.lost': 'waiting' },
       initial: 'connecting',
       states: {
-        connecting: { on: { 'socket.opened': 'open', 'receiver.close': '#receiver.closed' } },
+        connecting: {
+          on: {
+            'socket.opened': 'open',
+            'socket.openedUnproven': {
+              target: 'open',
+              actions: emit({ type: 'receiver.unproven' }),
+            },
+            'socket.refused': {
+              target: '#receiver.waiting',
+              actions: emit(({ event }) => ({ type: 'receiver.refused', uid: event.uid })),
+            },
+            'receiver.close': '#receiver.closed',
+          },
+        },
         open: {
           entry: emit({ type: 'receiver.opened' }),
           exit: emit({ type: 'receiver.lost' }),

@@ -1,6 +1,8 @@
 /** One WebSocket to the receiver. */
 import { fromCallback } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';
+import { ownerOfPeer } from './peer-owner.ts';
+import type { PeerOwner, Ports } from './peer-owner.ts';
 import type { ReceiverEvent, SocketCommand } from './receiver.machine.ts';
 
 /** What is used of the `ws` package. */
@@ -18,15 +20,15 @@ export interface WebSocketClass {
 interface WebSocketClient {
   /** What was sent and is not with the operating system yet, bytes. */
   readonly bufferedAmount: number;
-  on(event: 'upgrade', listener: (response: { readonly socket: Holding }) => void): unknown;
+  on(event: 'upgrade', listener: (response: { readonly socket: Stream }) => void): unknown;
   on(event: 'open' | 'close' | 'error', listener: () => void): unknown;
   send(text: string): void;
   close(): void;
   terminate(): void;
 }
 
-/** May hold the process open. */
-interface Holding {
+/** Knows its ports, and may hold the process open. */
+interface Stream extends Ports {
   ref(): unknown;
   unref(): unknown;
 }
@@ -43,7 +45,7 @@ export function socketActor(
 ): CallbackActorLogic<SocketCommand> {
   return fromCallback<SocketCommand>(({ sendBack, receive }) => {
     const tell = (event: ReceiverEvent) => sendBack(event);
-    let stream: Holding | undefined = undefined;
+    let stream: Stream | undefined = undefined;
     const socket = new Socket(url, {
       handshakeTimeout: handshakeTimeoutMs,
       maxPayload,
@@ -54,7 +56,9 @@ export function socketActor(
       // Whoever only looks keeps no process alive.
       stream.unref();
     });
-    socket.on('open', () => tell({ type: 'socket.opened' }));
+    socket.on('open', () => {
+      void ownerOfPeer(stream ?? {}).then((owner) => tell(openedBy(owner)));
+    });
     // Followed by `close` each time; an absent receiver is no failure.
     socket.on('error', () => {});
     socket.on('close', () => tell({ type: 'socket.lost' }));
@@ -72,4 +76,16 @@ export function socketActor(
     });
     return () => socket.terminate();
   });
+}
+
+/** Once the connection is open, it depends on the receiver's owner what it is good for. */
+function openedBy(owner: PeerOwner): ReceiverEvent {
+  switch (owner.kind) {
+    case 'same-user':
+      return { type: 'socket.opened' };
+    case 'unknown':
+      return { type: 'socket.openedUnproven' };
+    case 'other-user':
+      return { type: 'socket.refused', uid: owner.uid };
+  }
 }
