@@ -1,9 +1,12 @@
 /** Running ripgrep: records as they come, the process gone when nobody wants more. */
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { ToolError } from '../protocol/errors.ts';
 import { systemCode } from './fs-fault.ts';
+import { findBinary } from './ripgrep-binary.ts';
+import { readMessages } from './ripgrep-messages.ts';
 import { openRoot } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
@@ -15,9 +18,15 @@ export interface RipgrepRun {
   readonly root: RootDirectory;
   /** Kills the process; the iteration then throws the signal's reason. */
   readonly signal: AbortSignal;
-  /** What ends a record: `\n` for `--json`, NUL for `--files --null`. */
+  /** Kills the process; the iteration then ends, and its reason is among the problems. */
+  readonly deadline?: AbortSignal;
+  /** What ends a record: `\n` for `--json`, NUL for `--null`. */
   readonly separator: '\n' | '\0';
-  /** Told once, when ripgrep has ended by itself. */
+  /** What the process reads from its stdin; nothing by default. An error of it ends the iteration. */
+  readonly input?: AsyncIterable<Buffer>;
+  /** Told, with `--debug` and `--max-filesize`, which files are larger and were left out. */
+  readonly onTooLarge?: (path: string) => void;
+  /** Told once, when ripgrep has ended by itself or at the deadline. */
   readonly onEnd?: (end: RipgrepEnd) => void;
 }
 
@@ -28,39 +37,49 @@ export interface RipgrepEnd {
 
 export interface RipgrepRecord {
   readonly bytes: Buffer;
-  /** True where the record was longer than a MiB and `bytes` is only its beginning. */
+  /** True if the record was longer than 4 MiB and `bytes` is only its beginning. */
   readonly cut: boolean;
 }
 
-const maxRecordBytes = 1024 * 1024;
-const maxStderrBytes = 64 * 1024;
+const maxRecordBytes = 4 * 1024 * 1024;
 
-/** Options of every run: nobody's configuration file, no links followed, the same paths on every system. */
+/**
+ * Options of every run: nobody's configuration file, no links followed, the same paths on every system. The sizes bound what a
+ * pattern costs; by default ripgrep allows it a hundred times as much.
+ */
 export const ripgrepArguments: readonly string[] = [
   '--no-config',
   '--no-follow',
   '--no-require-git',
   '--color=never',
   '--path-separator=/',
+  '--no-mmap',
+  '--threads=4',
+  '--regex-size-limit=10M',
+  '--dfa-size-limit=4M',
 ];
 
 /**
  * Runs ripgrep and gives its records as they come. Leaving the loop early kills the process; it reads on only as fast as the records
- * are taken. The child has no stdin and never our stdout.
+ * are taken. The child never has our stdin or stdout.
+ *
+ * The child does not outlive this process: it is killed at our exit. If this process is killed itself, the child ends when it next
+ * writes, or at once if it reads `input`.
  *
  * @throws {ToolError} SEARCH_FAILED with ripgrep's own words where it could not begin (a broken pattern, for one), SEARCH_UNAVAILABLE
  *   where there is no binary for this platform, ROOT_UNAVAILABLE; the signal's reason
  */
 export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, void, void> {
-  const { signal } = run;
+  const { signal, deadline } = run;
   signal.throwIfAborted();
-  const { child, ended } = await start(await binaryPath(), run);
+  const { child, ended, messages } = await start(await findBinary(), run);
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
-  const stderr = keepTail(child);
+  deadline?.addEventListener('abort', kill, { once: true });
+  const assertInput = feed(child, run.input);
   let count = 0;
   try {
-    if (signal.aborted) kill();
+    if (signal.aborted || deadline?.aborted === true) kill();
     for await (const record of splitRecords(child.stdout, run.separator)) {
       // What is done with the records counts, too: they come faster than a busy loop turns.
       if (isSliceOver()) await nextSlice(signal);
@@ -70,16 +89,27 @@ export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, v
     }
     const code = await ended;
     signal.throwIfAborted();
+    if (deadline?.aborted === true) {
+      const { message } = deadline.reason as Error;
+      run.onEnd?.({ problems: [message, ...linesOf(messages())] });
+      return;
+    }
+    assertInput();
     // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written anything.
     const usable = code === 0 || code === 1 || (code === 2 && count > 0);
-    if (!usable) throw failed(stderr(), code);
-    run.onEnd?.({ problems: code === 2 ? stderr().split('\n').filter(Boolean) : [] });
+    if (!usable) throw failed(messages(), code);
+    run.onEnd?.({ problems: code === 2 ? linesOf(messages()) : [] });
   } finally {
     signal.removeEventListener('abort', kill);
+    deadline?.removeEventListener('abort', kill);
     kill();
     // The process has gone before the caller goes on: no orphan, no zombie.
     await ended;
   }
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter(Boolean);
 }
 
 function failed(stderr: string, code: number | null): ToolError {
@@ -89,29 +119,40 @@ function failed(stderr: string, code: number | null): ToolError {
   });
 }
 
-/** Where the package keeps the binary; loaded at the first search, because a session's first messages need none. */
-async function binaryPath(): Promise<string> {
-  try {
-    const { rgPath } = await import('@vscode/ripgrep');
-    return rgPath;
-  } catch (error) {
-    const message = `Searching needs ripgrep, and there is no binary for ${process.platform} ${process.arch}: install the optional dependencies of mcp-actors`;
-    throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE', cause: error });
-  }
+/** Writes the input to the child; gives a function that throws what was wrong with the input so far. */
+function feed(child: RipgrepProcess, input: AsyncIterable<Buffer> = nothing()): () => void {
+  let assertInput = (): void => {};
+  const guarded = async function* (): AsyncGenerator<Buffer, void, void> {
+    try {
+      yield* input;
+    } catch (error) {
+      assertInput = () => {
+        throw error;
+      };
+      child.kill('SIGKILL');
+    }
+  };
+  // What fails then is the pipe of a child that has gone: its exit code says why.
+  pipeline(guarded, child.stdin).catch(() => {});
+  return () => assertInput();
 }
 
-type RipgrepProcess = ChildProcessByStdio<null, Readable, Readable>;
+async function* nothing(): AsyncGenerator<Buffer, void, void> {}
+
+type RipgrepProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 interface Started {
   readonly child: RipgrepProcess;
   /** Its exit code, once it has gone and its output has been read; null if it was killed. */
   readonly ended: Promise<number | null>;
+  /** The problems that it has written of so far. */
+  readonly messages: () => string;
 }
 
-async function start(binary: string, { args, root }: RipgrepRun): Promise<Started> {
-  const { cwd, confirm, close } = await openRoot(root);
+async function start(binary: string, run: RipgrepRun): Promise<Started> {
+  const { cwd, confirm, close } = await openRoot(run.root);
   try {
-    const started = await launch(binary, args, cwd);
+    const started = await launch(binary, run, cwd);
     try {
       await confirm();
     } catch (error) {
@@ -125,33 +166,29 @@ async function start(binary: string, { args, root }: RipgrepRun): Promise<Starte
   }
 }
 
-async function launch(binary: string, args: readonly string[], cwd: string): Promise<Started> {
+async function launch(
+  binary: string,
+  { args, onTooLarge }: RipgrepRun,
+  cwd: string,
+): Promise<Started> {
   try {
     // Loaded with the first search, as its binary is.
     const { spawn } = await import('node:child_process');
-    const child = spawn(binary, args, {
-      cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      windowsHide: true,
-    });
+    const child = spawn(binary, args, { cwd, stdio: 'pipe', windowsHide: true });
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    void ended.then(() => process.off('exit', kill));
     // Only then are its streams sure to be there.
     await once(child, 'spawn');
-    return { child, ended };
+    // Node throws away what nobody listens for when the child exits.
+    child.stdout.on('readable', () => {});
+    return { child, ended, messages: readMessages(child.stderr, onTooLarge) };
   } catch (error) {
     const why = systemCode(error) ?? String(error);
     const message = `ripgrep could not be started (${why})`;
     throw new ToolError(message, { code: 'SEARCH_FAILED', cause: error });
   }
-}
-
-function keepTail({ stderr }: RipgrepProcess): () => string {
-  let kept = '';
-  stderr.setEncoding('utf8');
-  stderr.on('data', (chunk: string) => {
-    kept = (kept + chunk).slice(-maxStderrBytes);
-  });
-  return () => kept;
 }
 
 async function* splitRecords(

@@ -7,10 +7,8 @@ import { isJsonObject } from '../protocol/classify.ts';
 import type { RipgrepRecord } from './ripgrep.ts';
 import { cutText } from './text-cut.ts';
 
-/** One line of a file: a match, or what stands around one. */
+/** One line of what was searched: a match, or what stands around one. */
 export interface SearchLine {
-  /** Relative to the root. */
-  readonly path: string;
   /** From 1. */
   readonly line: number;
   /** Without its line end. */
@@ -21,31 +19,23 @@ export interface SearchLine {
   readonly omitted: number;
 }
 
-export type SearchReading =
-  | { readonly kind: 'line'; readonly line: SearchLine }
-  /** A match in a line too long to read. */
-  | { readonly kind: 'overlong'; readonly path: string }
-  /** A file's beginning or end, the summary. */
-  | { readonly kind: 'other' };
-
 /** Longer lines are cut around the match. */
 export const maxLineCharacters = 500;
 
-/** Reads one record. */
-export function readSearchRecord({ bytes, cut }: RipgrepRecord): SearchReading {
-  if (cut) return { kind: 'overlong', path: pathOfCut(bytes) };
-  const record: unknown = JSON.parse(bytes.toString('utf8'));
-  if (!isJsonObject(record) || !isJsonObject(record['data'])) return { kind: 'other' };
-  const { type, data } = record;
-  const { path, lines, line_number: line, submatches } = data as Record<string, unknown>;
-  if ((type !== 'match' && type !== 'context') || typeof line !== 'number')
-    return { kind: 'other' };
-  const content = bytesOf(lines);
-  const start = type === 'match' ? firstStart(submatches) : undefined;
-  return {
-    kind: 'line',
-    line: { path: withoutDot(bytesOf(path).toString('utf8')), line, ...cutAround(content, start) },
-  };
+const submatchesKey = '"submatches":[';
+const startKey = '"start":';
+
+/** Reads one record; undefined for one that is no line: the beginning or end of a file, the summary. */
+export function readSearchRecord({ bytes }: RipgrepRecord): SearchLine | undefined {
+  // A quote in a text is escaped, so these can only be the keys. A line may have a hundred thousand matches: only the first is read.
+  const submatches = bytes.indexOf(submatchesKey);
+  if (submatches === -1) return undefined;
+  const record: unknown = JSON.parse(`${bytes.toString('utf8', 0, submatches)}${submatchesKey}]}}`);
+  if (!isJsonObject(record) || !isJsonObject(record['data'])) return undefined;
+  const { lines, line_number: line } = record['data'];
+  if (typeof line !== 'number') return undefined;
+  const start = record['type'] === 'match' ? firstStart(bytes, submatches) : undefined;
+  return { line, ...cutAround(bytesOf(lines), start) };
 }
 
 /** Text that is no UTF-8 comes as base64. */
@@ -57,9 +47,11 @@ function bytesOf(value: unknown): Buffer {
     : Buffer.alloc(0);
 }
 
-function firstStart(submatches: unknown): number {
-  const first: unknown = Array.isArray(submatches) ? submatches[0] : undefined;
-  return isJsonObject(first) && typeof first['start'] === 'number' ? first['start'] : 0;
+function firstStart(bytes: Buffer, submatches: number): number {
+  const at = bytes.indexOf(startKey, submatches);
+  if (at === -1) return 0;
+  const digits = bytes.toString('latin1', at + startKey.length, at + startKey.length + 16);
+  return Number.parseInt(digits, 10);
 }
 
 function cutAround(content: Buffer, startByte: number | undefined) {
@@ -81,10 +73,4 @@ function cutAround(content: Buffer, startByte: number | undefined) {
 /** A path as ripgrep prints it, below the `./` that it was given. */
 export function withoutDot(path: string): string {
   return path.replace(/^\.\//, '');
-}
-
-function pathOfCut(bytes: Buffer): string {
-  const head = bytes.subarray(0, 16_384).toString('utf8');
-  const text = /"path":\{"text":("(?:[^"\\]|\\.)*")/.exec(head)?.[1];
-  return text === undefined ? 'a file' : withoutDot(JSON.parse(text) as string);
 }

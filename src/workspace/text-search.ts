@@ -1,9 +1,12 @@
 /** Gathering the lines that a search finds, within its limits. */
-import { comparePaths } from './path-order.ts';
+import { isUtf8 } from 'node:buffer';
+import type { Boundary } from './boundary.ts';
+import { shown } from './directory-check.ts';
 import type { PathMatcher } from './path-automaton.ts';
-import { ripgrep } from './ripgrep.ts';
-import type { RootDirectory } from './root-directory.ts';
-import { readSearchRecord } from './search-record.ts';
+import { comparePaths } from './path-order.ts';
+import { ripgrep, ripgrepArguments } from './ripgrep.ts';
+import { SearchInput } from './search-input.ts';
+import { readSearchRecord, withoutDot } from './search-record.ts';
 import type { SearchLine } from './search-record.ts';
 
 export interface FoundLine {
@@ -23,65 +26,154 @@ export interface TextSearch {
   /** Sorted by path. */
   readonly files: readonly FoundFile[];
   readonly matchingLines: number;
-  readonly truncated?: 'limit' | 'size';
+  readonly truncated?: 'limit' | 'size' | 'time';
   readonly problems: readonly string[];
 }
 
 export interface TextSearchRun {
-  readonly args: readonly string[];
-  readonly root: RootDirectory;
+  /** Whose base is searched. */
+  readonly boundary: Boundary;
+  /** Which lines match: ripgrep's options for the pattern, and the pattern. */
+  readonly patternArgs: readonly string[];
+  /** Which files are looked at: ripgrep's options, and a filter behind them. */
+  readonly fileArgs: readonly string[];
   readonly accepts: PathMatcher;
+  readonly contextLines: number;
   /** Matching lines. */
   readonly limit: number;
+  /** Ends the search with its reason. */
   readonly signal: AbortSignal;
+  /** Ends the search with what it has found. */
+  readonly deadline: AbortSignal;
   readonly onMatch: (count: number, path: string) => void;
 }
 
 /** What a result may hold, characters of text. */
 const maxCharacters = 200_000;
 const maxProblems = 20;
+/** Larger files are not for ripgrep's threads: each of them holds a whole file if it is one line. */
+const maxFileBytes = 4 * 1024 * 1024;
+const maxLargeFiles = 10_000;
 
 /**
- * Runs the search and stops it as soon as a limit is passed. Files come in any order (ripgrep uses all cores), and are sorted in the
- * end.
+ * Searches in two steps, so that memory is bounded whatever a file holds. One ripgrep, on several threads, finds the files that have
+ * a match, and names those that are too large for it. Another one finds the lines, in a stream of these files with bounded lines.
+ * Files come in any order, and are sorted in the end.
  *
  * @throws what `ripgrep` throws
  */
 export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
+  const { boundary, contextLines, deadline, limit } = run;
   const byPath = new Map<string, FoundLine[]>();
-  const problems: string[] = [];
+  const problems = new Set<string>();
   let matchingLines = 0;
   let characters = 0;
   let truncated: TextSearch['truncated'];
-  const onEnd = (end: { readonly problems: readonly string[] }) => problems.push(...end.problems);
-  for await (const record of ripgrep({ ...run, separator: '\n', onEnd })) {
-    const reading = readSearchRecord(record);
-    if (reading.kind === 'overlong' && run.accepts(reading.path)) {
-      problems.push(`${reading.path} has a match in a line longer than a MiB, which is not shown`);
+  const addProblem = (problem: string) => {
+    if (problems.size < maxProblems) problems.add(problem);
+  };
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  const paths = findFiles({ ...run, signal }, addProblem);
+  const input = new SearchInput(boundary, contextLines, addProblem);
+  const reading = ripgrep({
+    args: [
+      ...ripgrepArguments,
+      '--json',
+      '--line-buffered',
+      '--text',
+      '--encoding=none',
+      `--context=${contextLines}`,
+      ...run.patternArgs,
+      '--',
+      '-',
+    ],
+    root: boundary.base,
+    signal: run.signal,
+    deadline,
+    separator: '\n',
+    input: input.read(paths),
+    onEnd: (end) => end.problems.forEach(addProblem),
+  });
+  try {
+    for await (const record of reading) {
+      const found = readSearchRecord(record);
+      const place = found === undefined ? undefined : input.place(found.line);
+      if (found === undefined || place === undefined) continue;
+      const isMatch = found.column !== undefined;
+      if (isMatch && matchingLines === limit) truncated = 'limit';
+      if (characters + found.text.length > maxCharacters) truncated = 'size';
+      if (truncated !== undefined) break;
+      matchingLines += isMatch ? 1 : 0;
+      characters += found.text.length;
+      const lines = byPath.get(place.path) ?? [];
+      byPath.set(place.path, lines);
+      lines.push(toFoundLine(found, place.line));
+      if (isMatch) run.onMatch(matchingLines, place.path);
     }
-    if (reading.kind !== 'line' || !run.accepts(reading.line.path)) continue;
-    const { path, text, column } = reading.line;
-    const isMatch = column !== undefined;
-    if (isMatch && matchingLines === run.limit) truncated = 'limit';
-    if (characters + text.length > maxCharacters) truncated = 'size';
-    if (truncated !== undefined) break;
-    matchingLines += isMatch ? 1 : 0;
-    characters += text.length;
-    const lines = byPath.get(path) ?? [];
-    byPath.set(path, lines);
-    lines.push(toFoundLine(reading.line));
-    if (isMatch) run.onMatch(matchingLines, path);
+    if (deadline.aborted) truncated ??= 'time';
+  } finally {
+    stop.abort();
+    // Its process has gone when we go on; a read that hangs in the file system is left behind.
+    await paths.return();
   }
   const files = [...byPath]
     .map(([path, lines]) => ({ path, lines }))
     // A limit may fall between a match and the context before it.
     .filter(({ lines }) => lines.some(({ match }) => match))
     .toSorted((left, right) => comparePaths(left.path, right.path));
-  const found = { files, matchingLines, problems: problems.slice(0, maxProblems) };
+  const found = { files, matchingLines, problems: [...problems] };
   return truncated === undefined ? found : { ...found, truncated };
 }
 
-function toFoundLine({ line, text, column, omitted }: SearchLine): FoundLine {
+/** The accepted files that have a match, then those that are too large to tell. */
+async function* findFiles(
+  run: TextSearchRun,
+  onProblem: (problem: string) => void,
+): AsyncGenerator<string, void, void> {
+  const large: string[] = [];
+  let more = 0;
+  const records = ripgrep({
+    args: [
+      ...ripgrepArguments,
+      // Files without a match are printed too: if this process is killed, ripgrep ends at the next file instead of the last.
+      '--count',
+      '--include-zero',
+      '--null',
+      '--debug',
+      `--max-filesize=${maxFileBytes}`,
+      ...run.fileArgs,
+      ...run.patternArgs,
+      '--',
+      './',
+    ],
+    root: run.boundary.base,
+    signal: run.signal,
+    deadline: run.deadline,
+    separator: '\0',
+    onTooLarge: (path) => {
+      if (large.length < maxLargeFiles) large.push(withoutDot(path));
+      else more += 1;
+    },
+    onEnd: (end) => end.problems.forEach(onProblem),
+  });
+  const accepted = (bytes: Buffer): string[] => {
+    const path = withoutDot(bytes.toString('utf8'));
+    if (!isUtf8(bytes)) onProblem(`${shown(path)}: its name is no UTF-8`);
+    return isUtf8(bytes) && run.accepts(path) ? [path] : [];
+  };
+  // Each record but the first begins with the count of the file before.
+  let before: Buffer | undefined;
+  for await (const { bytes } of records) {
+    const end = before === undefined ? -1 : bytes.indexOf('\n');
+    if (before !== undefined && bytes.toString('latin1', 0, end) !== '0') yield* accepted(before);
+    before = bytes.subarray(end + 1);
+  }
+  if (more > 0) onProblem(`${more} more files over ${maxFileBytes} bytes`);
+  if (!run.deadline.aborted) yield* large.filter(run.accepts);
+}
+
+function toFoundLine({ text, column, omitted }: SearchLine, line: number): FoundLine {
   return {
     line,
     text,

@@ -11,6 +11,7 @@ import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, whyNoProject } from './project-notes.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import { selectRoot } from './root-selection.ts';
+import { turns } from './search-turns.ts';
 
 export interface WorkspaceSources {
   /** Absolute directories of the command line: a ceiling within which the client's roots choose. */
@@ -22,6 +23,8 @@ export interface WorkspaceSources {
   readonly cwd: string;
   /** The user's home directory: never used unless it is named explicitly. */
   readonly home: string;
+  /** How long a search may take, milliseconds, with its wait for others; then it answers with what it has. 20 s by default. */
+  readonly searchTimeoutMs?: number;
   /** Called with the chosen project after each roots update. */
   readonly chdir?: (directory: string) => void;
 }
@@ -47,18 +50,23 @@ export interface Workspace {
    */
   enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
   /**
-   * Runs a search whose signal fires when the client cancels it or when its root is not usable any more.
+   * Runs a search, of which few run at once. Its signal fires when the client cancels it or when its root is not usable any more;
+   * its deadline when it shall answer with what it has.
    *
-   * @throws {ToolError} ROOT_REMOVED in the second case
+   * @throws {ToolError} ROOT_REMOVED if its root has gone, SEARCH_TIMED_OUT if it has waited for others until its deadline
    */
   search<T>(
     entered: Entered,
     context: HandlerContext,
-    run: (signal: AbortSignal) => Promise<T>,
+    run: (signal: AbortSignal, deadline: AbortSignal) => Promise<T>,
   ): Promise<T>;
   /** Takes a roots update: ends the searches in roots that are gone, follows the project with `chdir`. */
   rootsUpdated(report: RootsReport): void;
 }
+
+const defaultSearchTimeoutMs = 20_000;
+/** Of all sessions of this process. */
+const searches = turns(4);
 
 /** Makes the workspace of one session. */
 export function createWorkspace(sources: WorkspaceSources): Workspace {
@@ -114,12 +122,20 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       running.add(entry);
       // An update that came between choosing the root and this line has not seen the search.
       if (newest !== undefined && newest.generation > generation) void applyUpdate(newest);
+      const ending = AbortSignal.any([context.signal, signal]);
+      const { deadline, clear } = deadlineIn(sources.searchTimeoutMs ?? defaultSearchTimeoutMs);
       try {
-        return await run(AbortSignal.any([context.signal, signal]));
+        const endTurn = await searches.take(AbortSignal.any([ending, deadline]));
+        try {
+          return await run(ending, deadline);
+        } finally {
+          endTurn();
+        }
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         throw error;
       } finally {
+        clear();
         running.delete(entry);
       }
     },
@@ -130,6 +146,16 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     },
   };
   return workspace;
+}
+
+function deadlineIn(ms: number): { readonly deadline: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const message = `The search took more than ${ms} ms: what it has not reached is missing. Narrow the globs, or try again`;
+  const timer = setTimeout(
+    () => controller.abort(new ToolError(message, { code: 'SEARCH_TIMED_OUT' })),
+    ms,
+  );
+  return { deadline: controller.signal, clear: () => clearTimeout(timer) };
 }
 
 async function readSources(sources: WorkspaceSources, readDirectory: DirectoryReader) {

@@ -126,11 +126,11 @@ describe('failures', () => {
   });
 });
 
-test('a record longer than a MiB is cut, and the next ones are whole', async () => {
-  const line = `needle ${'x'.repeat(3 * 1024 * 1024)}`;
+test('a record longer than 4 MiB is cut, and the next ones are whole', async () => {
+  const line = `needle ${'x'.repeat(5 * 1024 * 1024)}`;
   const cwd = await temporaryDirectory({ 'a.txt': `${line}\nneedle\n` });
   const { texts, cut } = await all(searching(cwd, 'needle'));
   expect(cut).toEqual([false, true, false, false, false]);
-  expect(texts[1]).toHaveLength(1024 * 1024);
+  expect(texts[1]).toHaveLength(4 * 1024 * 1024);
   expect(JSON.parse(texts[2] ?? '')).toMatchObject({ type: 'match', data: { line_number: 2 } });
 });

@@ -76,7 +76,7 @@ export function findFilesTool(workspace: Workspace): Tool {
       let problems: readonly string[] = [];
       let seen = 0;
       let more = false;
-      await workspace.search(entered, context, async (signal) => {
+      await workspace.search(entered, context, async (signal, deadline) => {
         const run = {
           args: [
             ...ripgrepArguments,
@@ -89,6 +89,7 @@ export function findFilesTool(workspace: Workspace): Tool {
           ],
           root: entered.root,
           signal,
+          deadline,
           separator: '\0',
           onEnd: (end: { readonly problems: readonly string[] }) => ({ problems } = end),
         } as const;

@@ -3,7 +3,7 @@ import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
 import { selectFiles } from '../file-selection.ts';
-import { ripgrepArguments } from '../ripgrep.ts';
+import { maxLineBytes } from '../search-input.ts';
 import { maxLineCharacters } from '../search-record.ts';
 import { collectMatches } from '../text-search.ts';
 import type { FoundFile, TextSearch } from '../text-search.ts';
@@ -25,7 +25,7 @@ export function searchTextTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'search_text',
     title: 'Search text',
-    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references). Ignored, hidden and binary files and symbolic links are left out. At most "limit" matching lines a call: narrow the pattern or the globs where "truncated" is set. Lines over ${maxLineCharacters} characters are cut around the match.`,
+    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references). Ignored, hidden and binary files and symbolic links are left out. At most "limit" matching lines a call: narrow the pattern or the globs where "truncated" is set. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
@@ -113,9 +113,9 @@ export function searchTextTool(workspace: Workspace): Tool {
         matchingLines: { type: 'integer', description: 'How many matching lines are listed.' },
         truncated: {
           type: 'string',
-          enum: ['limit', 'size'],
+          enum: ['limit', 'size', 'time'],
           description:
-            'Present where there are or may be more: the limit, or the size of a result, was reached.',
+            'Present if there are or may be more: the limit, the size of a result or the time of a search was reached.',
         },
         problems: {
           type: 'array',
@@ -131,24 +131,21 @@ export function searchTextTool(workspace: Workspace): Tool {
       assertPattern(pattern);
       const selection = selectFiles(globs, hidden);
       const entered = await workspace.enter(context, args.root);
-      const found = await workspace.search(entered, context, (signal) =>
+      const found = await workspace.search(entered, context, (signal, deadline) =>
         collectMatches({
-          args: [
-            ...ripgrepArguments,
-            '--json',
+          boundary: entered.boundary,
+          patternArgs: [
             caseArguments[args.case ?? 'smart'],
             ...(regex ? [] : ['--fixed-strings']),
-            `--context=${clamp(contextLines, 0, maxContextLines)}`,
-            ...selection.args,
             // One argument, so that a pattern can never be read as an option.
             `--regexp=${pattern}`,
-            '--',
-            './',
           ],
-          root: entered.root,
+          fileArgs: selection.args,
           accepts: selection.accepts,
+          contextLines: clamp(contextLines, 0, maxContextLines),
           limit: clamp(args.limit ?? defaultLimit, 1, maxLimit),
           signal,
+          deadline,
           onMatch: (count, path) =>
             context.progress(count, { message: `${count} matching lines, now in ${path}` }),
         }),
