@@ -1,0 +1,258 @@
+/** What a search takes at most, whatever files and patterns it is given. */
+import { rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { SearchInput } from '../../src/workspace/search-input.ts';
+import { searchTextTool } from '../../src/workspace/tools/search-text.ts';
+import { collectMatches } from '../../src/workspace/text-search.ts';
+import type { TextSearch, TextSearchRun } from '../../src/workspace/text-search.ts';
+import { createWorkspace } from '../../src/workspace/workspace.ts';
+import type { WorkspaceSources } from '../../src/workspace/workspace.ts';
+import { callTool, fakeContext, toolError } from './fake-context.ts';
+import { peakOfRipgrep } from './peak-memory.ts';
+import { boundaryAt } from './root-at.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const mebibyte = 1024 * 1024;
+const mostBytes = 100 * mebibyte;
+
+function searchIn(cwd: string, sources: Partial<WorkspaceSources> = {}) {
+  const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody', ...sources }));
+  return async (args: object, signal?: AbortSignal) =>
+    (await callTool<TextSearch>(tool, args, fakeContext(undefined, signal))).structured;
+}
+
+describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
+  const minified = 'var abc=function(x){return x+1};'.repeat((8 * mebibyte) / 32);
+  const oneLine = 'x'.repeat(4_000_000);
+  const words = 'The quick brown fox jumps over the lazy dog 0123456789. '.repeat(70_000);
+
+  test.each([
+    ['a line of 20 MiB that matches everywhere', ['x'.repeat(20 * mebibyte)], 'x'],
+    ['a line of 150 MiB', ['x'.repeat(150 * mebibyte)], 'y'],
+    ['a minified line of 8 MiB', [minified], 'abc'],
+    ['many lines, each of matches alone', [`${'x'.repeat(250_000)}\n`.repeat(40)], 'x'],
+    ['many large files', Array.from({ length: 24 }, () => oneLine), 'x'],
+    ['many large files without a match', Array.from({ length: 24 }, () => oneLine), 'y'],
+    ['a heavy expression', Array.from({ length: 8 }, () => words), '[\\w\\s]{50,150}q{3}'],
+    ['another one', Array.from({ length: 8 }, () => words), '(?:\\pL{1,30}.{0,40}){1,4}\\d{12}'],
+  ])(
+    'stays below 100 MiB: %s',
+    async (_, contents, pattern) => {
+      const cwd = await temporaryDirectory(
+        Object.fromEntries(contents.map((content, index) => [`file${index}.txt`, content])),
+      );
+      const search = searchIn(cwd);
+      const peak = await peakOfRipgrep(
+        async () => await search({ pattern, regex: true, limit: 1 }),
+      );
+      expect(peak).toBeGreaterThan(mebibyte);
+      expect(peak).toBeLessThan(mostBytes);
+    },
+    60_000,
+  );
+});
+
+describe('what is left out for it', () => {
+  test('lines over 256 KiB are named, and the rest of a large file is searched', async () => {
+    const long = `needle${'x'.repeat(300_000)}\n`;
+    const line = `${'y'.repeat(99)}\n`;
+    const cwd = await temporaryDirectory({
+      'large.txt': `needle 1\n${long}${line.repeat(50_000)}needle 50003\n${long}needle`,
+    });
+    const found = await searchIn(cwd)({ pattern: 'needle', contextLines: 1 });
+    expect(found.files.map(({ path }) => path)).toEqual(['large.txt']);
+    const matches = found.files[0]?.lines.filter(({ match }) => match);
+    expect(matches?.map((match) => match.line)).toEqual([1, 50_003, 50_005]);
+    expect(found.problems).toEqual(['"large.txt": line 2 and 1 more, longer than 256 KiB']);
+  });
+
+  test('a long line says so even if it would match what stands for it', async () => {
+    const cwd = await temporaryDirectory({ 'a.txt': `x\n${'y'.repeat(300_000)}\n\n` });
+    const found = await searchIn(cwd)({ pattern: '^$', regex: true });
+    expect(found.files[0]?.lines.map(({ line }) => line)).toEqual([3]);
+    expect(found.problems).toHaveLength(1);
+  });
+
+  test('a line of just 256 KiB is searched, wherever it begins', async () => {
+    const line = `${'x'.repeat(256 * 1024 - 7)}needle\n`;
+    const cwd = await temporaryDirectory({ 'a.txt': `${'short\n'.repeat(7)}${line}${line}end\n` });
+    const found = await searchIn(cwd)({ pattern: 'needle' });
+    expect(found.files[0]?.lines.map(({ line: at }) => at)).toEqual([8, 9]);
+    expect(found.problems).toEqual([]);
+  });
+
+  test('files in other encodings are found and shown, small and large', async () => {
+    const text = `needle é\n${'other line 項\n'.repeat(400_000)}needle\n`;
+    const cwd = await temporaryDirectory({
+      'small.txt': Buffer.from('\ufeffone\nneedle é\n', 'utf16le'),
+      'large.txt': Buffer.from(`\ufeff${text}`, 'utf16le'),
+      'mark.txt': '\ufeffneedle\n',
+    });
+    const { files } = await searchIn(cwd)({ pattern: '^needle', regex: true });
+    expect(files.map(({ path, lines }) => [path, lines.map(({ line }) => line)])).toEqual([
+      ['large.txt', [1, 400_002]],
+      ['mark.txt', [1]],
+      ['small.txt', [2]],
+    ]);
+    expect(files[0]?.lines[0]?.text).toBe('needle é');
+  });
+
+  test('a large binary file is left out, and a large one with ignored neighbours is found', async () => {
+    const filler = `${'z'.repeat(100)}\n`.repeat(50_000);
+    const cwd = await temporaryDirectory({
+      '.gitignore': '*.log',
+      'large.bin': `needle\0${filler}`,
+      'large.log': `needle\n${filler}`,
+      'large.txt': `needle\n${filler}`,
+      'src/large.ts': `needle\n${filler}`,
+    });
+    const search = searchIn(cwd);
+    const pathsOf = async (args: object) =>
+      (await search({ pattern: 'needle', ...args })).files.map(({ path }) => path);
+    expect(await pathsOf({})).toEqual(['large.txt', 'src/large.ts']);
+    expect(await pathsOf({ globs: ['src/**'] })).toEqual(['src/large.ts']);
+  });
+
+  test('the context of a match does not reach into another file', async () => {
+    const cwd = await temporaryDirectory({
+      'a.txt': 'one\nneedle\n',
+      'b.txt': 'needle\ntwo',
+      'c.txt': 'three\nneedle',
+    });
+    const { files } = await searchIn(cwd)({ pattern: 'needle', contextLines: 3 });
+    expect(files.map(({ path, lines }) => [path, lines.map(({ line }) => line)])).toEqual([
+      ['a.txt', [1, 2]],
+      ['b.txt', [1, 2]],
+      ['c.txt', [1, 2]],
+    ]);
+  });
+});
+
+describe('the time of a search', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test('ends it with what it has, and it says so', async () => {
+    const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(200_000) });
+    const deadline = new AbortController();
+    const run: TextSearchRun = {
+      boundary: boundaryAt(cwd),
+      patternArgs: ['--regexp=needle'],
+      fileArgs: [],
+      accepts: () => true,
+      contextLines: 0,
+      limit: 1_000_000,
+      signal: new AbortController().signal,
+      deadline: deadline.signal,
+      onMatch: () => deadline.abort(new Error('The time is over')),
+    };
+    const found = await collectMatches(run);
+    expect(found.truncated).toBe('time');
+    expect(found.matchingLines).toBeGreaterThan(0);
+    expect(found.problems).toContain('The time is over');
+  });
+
+  test('is 20 s by default, and an option', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const cwd = await temporaryDirectory();
+    for (const [sources, ms] of [
+      [{}, 20_000],
+      [{ searchTimeoutMs: 500 }, 500],
+    ] as const) {
+      const workspace = createWorkspace({ cwd, home: '/nobody', ...sources });
+      const entered = await workspace.enter(fakeContext(), undefined);
+      const ended = workspace.search(
+        entered,
+        fakeContext(),
+        async (_, deadline) =>
+          await new Promise<Error>((resolve) => {
+            deadline.addEventListener('abort', () => resolve(deadline.reason as Error));
+            vi.advanceTimersByTime(ms - 1);
+            expect(deadline.aborted).toBe(false);
+            vi.advanceTimersByTime(1);
+          }),
+      );
+      expect((await ended).message).toContain(`${ms} ms`);
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+});
+
+describe('searches at once', () => {
+  /** Searches of two sessions that go on until they are told to end. */
+  async function held(count: number) {
+    const cwd = await temporaryDirectory();
+    const sessions = [0, 1].map(() => createWorkspace({ cwd, home: '/nobody' }));
+    const ends: (() => void)[] = [];
+    const signals = Array.from({ length: count }, () => new AbortController());
+    const searches = signals.map(async ({ signal }, index) => {
+      const context = fakeContext(undefined, signal);
+      const workspace = sessions[index % 2] ?? sessions[0];
+      const entered = await workspace?.enter(context, undefined);
+      if (entered === undefined) return;
+      await workspace?.search(
+        entered,
+        context,
+        async () => await new Promise<void>((resolve) => void ends.push(resolve)),
+      );
+    });
+    await vi.waitFor(() => expect(ends.length).toBe(Math.min(count, 4)));
+    return { ends, signals, searches };
+  }
+
+  test('are four in all sessions; the next one begins when one has ended', async () => {
+    const { ends, searches } = await held(6);
+    expect(ends).toHaveLength(4);
+    ends[0]?.();
+    await Promise.race(searches);
+    await vi.waitFor(() => expect(ends).toHaveLength(5));
+    ends[1]?.();
+    await vi.waitFor(() => expect(ends).toHaveLength(6));
+    for (const end of ends) end();
+    await Promise.all(searches);
+  });
+
+  test('one that waits and is cancelled leaves the others their turns', async () => {
+    const { ends, signals, searches } = await held(6);
+    const settled = Promise.allSettled(searches);
+    const reason = new Error('cancelled');
+    for (const { signal } of signals) expect(signal.aborted).toBe(false);
+    // Which of them wait is not known from outside: those that run ignore their signals.
+    for (const controller of signals) controller.abort(reason);
+    await vi.waitFor(() => expect(ends).toHaveLength(4));
+    for (const end of ends) end();
+    const results = await settled;
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+    const again = await held(4);
+    for (const end of again.ends) end();
+    await Promise.all(again.searches);
+  });
+
+  test('one that has waited until its time is over says so', async () => {
+    const { ends, searches } = await held(4);
+    const search = searchIn(await temporaryDirectory(), { searchTimeoutMs: 1 });
+    expect((await toolError(search({ pattern: 'x' }))).code).toBe('SEARCH_TIMED_OUT');
+    for (const end of ends) end();
+    await Promise.all(searches);
+  });
+});
+
+test('a directory that became a link out after a match was found in it is not read', async () => {
+  const cwd = await temporaryDirectory({ 'sub/a.txt': 'needle inside\n', 'b.txt': 'needle\n' });
+  const outside = await temporaryDirectory({ 'a.txt': 'needle outside\n' });
+  const problems: string[] = [];
+  const input = new SearchInput(boundaryAt(cwd), 0, (problem) => problems.push(problem));
+  const found = async function* () {
+    await rename(join(cwd, 'sub'), join(cwd, 'moved'));
+    await symlink(outside, join(cwd, 'sub'));
+    yield 'sub/a.txt';
+    yield 'b.txt';
+  };
+  const read: string[] = [];
+  for await (const chunk of input.read(found())) read.push(chunk.toString());
+  expect(read).toEqual(['needle\n']);
+  expect(problems).toEqual([expect.stringContaining('"sub/a.txt" is outside the roots boundary')]);
+});
