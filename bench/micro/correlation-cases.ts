@@ -2,6 +2,7 @@
 import { createActor } from 'xstate';
 import { systemClock } from '../../src/actors/clock.ts';
 import { correlationActor } from '../../src/actors/correlation.actor.ts';
+import { RequestIds } from '../../src/actors/request-ids.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { WriterEvent } from '../../src/machines/session-ports.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
@@ -30,7 +31,7 @@ function caseOf(pending: number): MicroCase {
       limits: { maxPending: pending + 1 },
       clock: systemClock,
       report: () => {},
-      randomId: () => crypto.randomUUID(),
+      requestIds: new RequestIds(),
     })),
     { input: { writer } },
   ).start();

@@ -32,8 +32,8 @@ export interface CorrelationOptions {
   };
   readonly clock: Clock;
   readonly report: Report;
-  /** The part of an id that nobody can guess. */
-  randomId(of: 'request'): string;
+  /** Gives the requests their ids. */
+  readonly requestIds: RequestIds;
 }
 
 /** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
@@ -105,7 +105,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
-    this.#ids = new RequestIds(() => options.randomId('request'));
+    this.#ids = options.requestIds;
     this.#writer = writer;
     this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }
@@ -218,6 +218,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     if (outcome.ok) return pending.request.settle(outcome);
     if ('malformed' in outcome) {
       const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
+      this.#options.report({ level: 'warning', name: 'response.malformed', message });
       return fail(pending, new RuntimeError('INVALID_RESPONSE', message));
     }
     const { code, message } = outcome.error;

@@ -36,11 +36,14 @@ import type { HoldReason } from './call-queue.ts';
 import type { Clock } from './clock.ts';
 import { afterThis } from './microtask.ts';
 import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
+import type { RequestIds } from './request-ids.ts';
 
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
   handlerOf(method: string): RequestHandler | undefined;
   readonly clock: Clock;
+  /** Knows the ids of our requests to the client. */
+  readonly requestIds: Pick<RequestIds, 'read'>;
 }
 
 /** What the router's snapshot shows as its `view`. */
@@ -105,7 +108,7 @@ class Router implements Behaviour<RouterEvent> {
     switch (event.type) {
       case 'frames.received':
         this.#options.hearing.lastHeardAt = this.#options.clock.now();
-        this.#route(event.frames);
+        this.#route(event.frames, event.from ?? 0);
         break;
       case 'gate.opened':
         this.#open(event.client);
@@ -129,8 +132,8 @@ class Router implements Behaviour<RouterEvent> {
     this.#endTurn();
   }
 
-  #route(frames: readonly InboundFrame[]): void {
-    for (let at = 0; at < frames.length; at++) {
+  #route(frames: readonly InboundFrame[], from: number): void {
+    for (let at = from; at < frames.length; at++) {
       const frame = frames[at] as InboundFrame;
       if (frame.kind === 'response') {
         at = this.#answers(frames, at);
@@ -142,8 +145,9 @@ class Router implements Behaviour<RouterEvent> {
       }
       // The session's reaction to it is an event to this actor. The rest of the chunk goes into the mailbox behind it.
       this.#sendLifecycle(frame);
-      const rest = frames.slice(at + 1);
-      if (rest.length > 0) this.#self.send({ type: 'frames.received', frames: rest });
+      // It is not copied: a chunk may hold nothing but lifecycle messages.
+      const next = at + 1;
+      if (next < frames.length) this.#self.send({ type: 'frames.received', frames, from: next });
       return;
     }
   }
@@ -279,6 +283,13 @@ class Router implements Behaviour<RouterEvent> {
   }
 
   #invalid({ id, error }: InvalidFrame, replies: Replies): void {
+    if (id !== undefined && this.#options.requestIds.read(id) !== undefined) {
+      // Nobody else can know such an id: this was meant as the answer to a request of ours.
+      const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
+      const responses = [{ kind: 'response', id, outcome }] as const;
+      this.#input.correlation.send({ type: 'responses.received', responses });
+      return replies.drop();
+    }
     this.#options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
     replies.add(errorResponse(id, error));
   }

@@ -12,7 +12,7 @@
  */
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
-import { textOfError } from '../protocol/errors.ts';
+import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { Root } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
@@ -154,6 +154,11 @@ export const rootsMachine = setup({
     isDeclared: ({ event }) => event.type === 'roots.start' && event.declared,
     isStale: stateIn({ querying: 'stale' }),
     mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
+    isFirst: stateIn({ querying: 'fresh' }),
+    isGarbled: ({ event }) => {
+      const { error } = event as { readonly error?: unknown };
+      return error instanceof RuntimeError && error.code === 'INVALID_RESPONSE';
+    },
     isUnsupported: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'unsupported',
   },
   delays: {
@@ -227,12 +232,22 @@ export const rootsMachine = setup({
             reenter: true,
             actions: { type: 'publish', params: overtakenFailure },
           },
+          {
+            guard: and(['isFirst', 'isGarbled']),
+            target: '#roots.querying.repeated',
+            reenter: true,
+          },
           { target: 'retrying', actions: { type: 'publish', params: settledFailure } },
         ],
       },
       initial: 'fresh',
       states: {
         fresh: { on: { 'roots.invalidate': 'stale' } },
+        repeated: {
+          description:
+            'The first answer could not be read. A second such answer counts as a failure.',
+          on: { 'roots.invalidate': 'stale' },
+        },
         stale: {
           description:
             'The list changed after the query went out: its answer is old. Ask once more.',

@@ -23,7 +23,12 @@ export type ReaderEvent = OutputFlow;
 /** What the router takes. */
 export type RouterEvent =
   /** From the reader: everything one chunk of input held, in order. */
-  | { readonly type: 'frames.received'; readonly frames: readonly InboundFrame[] }
+  | {
+      readonly type: 'frames.received';
+      readonly frames: readonly InboundFrame[];
+      /** Where to begin: what stands before has been dealt with. */
+      readonly from?: number;
+    }
   /** Requests of this client are served from now on. */
   | { readonly type: 'gate.opened'; readonly client: ClientDescription }
   /** The client's new requests are refused; those in flight may end, then `calls.drained`. */

@@ -39,19 +39,11 @@ export function classifyMessage(value: unknown): SingleFrame {
   }
   const { jsonrpc, method, id } = value;
   if (jsonrpc !== '2.0') {
-    // A broken answer is not told its id: that id is one of ours, and the client could take it for one of its own.
-    const isAnswer = method === undefined && ('result' in value || 'error' in value);
-    return invalid(
-      `"jsonrpc" must be "2.0", this is ${describe(jsonrpc)}`,
-      !isAnswer && isRequestId(id) ? id : undefined,
-    );
+    return broken(value, `"jsonrpc" must be "2.0", this is ${describe(jsonrpc)}`);
   }
   if (method === undefined) return classifyResponse(value);
   if (typeof method !== 'string') {
-    return invalid(
-      `"method" must be a string, this is ${describe(method)}`,
-      isRequestId(id) ? id : undefined,
-    );
+    return broken(value, `"method" must be a string, this is ${describe(method)}`);
   }
   const params = value['params'];
   if (id === undefined) {
@@ -70,6 +62,17 @@ export function classifyMessage(value: unknown): SingleFrame {
     return invalid(`"params" must be an object, this is ${describe(params)}`, id, code);
   }
   return { kind: 'request', id, method, params };
+}
+
+/**
+ * A message without a version or a method that counts. One with a result or an error is an answer: it must never be answered with its id,
+ * which is one of ours.
+ */
+function broken(message: JsonObject, reason: string): SingleFrame {
+  const { id, method } = message;
+  if (!isRequestId(id)) return invalid(reason);
+  const isAnswer = typeof method !== 'string' && ('result' in message || 'error' in message);
+  return isAnswer ? malformed(id, reason) : invalid(reason, id);
 }
 
 function classifyResponse(message: JsonObject): SingleFrame {

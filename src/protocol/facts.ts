@@ -23,6 +23,8 @@ export type FactName =
   | 'response.unserializable'
   /** A request was refused because too many wait. */
   | 'request.refused'
+  /** A response to a pending request of ours that cannot be read; the request fails. */
+  | 'response.malformed'
   /** A response to a request of ours that has already ended otherwise. */
   | 'response.late'
   /** A second response to the same request. */

@@ -7,6 +7,7 @@ import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
 import type { Call, RequestHandler } from '../actors/call.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Hearing } from '../actors/ping.actor.ts';
+import { RequestIds } from '../actors/request-ids.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { unprovided } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
@@ -74,6 +75,8 @@ export abstract class SessionScope implements SessionHandle {
   readonly report: Report;
   /** The router notes in it when the client was last heard, by the session's clock. */
   readonly hearing: Hearing = { lastHeardAt: -Infinity };
+  /** Of the session's requests to the client. */
+  readonly requestIds = new RequestIds(() => this.randomId('request'));
   readonly traffic: Traffic;
   /** By the host's clock. */
   readonly startedAt: number;

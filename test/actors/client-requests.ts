@@ -1,5 +1,6 @@
 /** A correlation actor on its own: a writer that listens, a clock that is driven, requests that keep their outcome. */
 import { correlationActor } from '../../src/actors/correlation.actor.ts';
+import { RequestIds } from '../../src/actors/request-ids.ts';
 import type { CorrelationOptions } from '../../src/actors/correlation.actor.ts';
 import type {
   ClientRequest,
@@ -48,7 +49,7 @@ export function startCorrelation({
     limits: { maxPending },
     clock,
     report,
-    randomId: () => crypto.randomUUID(),
+    requestIds: new RequestIds(),
     ...options,
   }));
   const { actor, ref, errors, view } = startPort(logic, { writer: writer.ref });

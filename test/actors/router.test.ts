@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { classify } from '../../src/protocol/classify.ts';
 import { request, startRouter } from './start-router.ts';
 import { settled } from './stand-ins.ts';
 
@@ -251,4 +252,19 @@ describe('the end', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true, true]);
     expect(sent()).toHaveLength(6);
   });
+});
+
+test('a chunk of nothing but lifecycle messages is read once, not once for each of them', () => {
+  const { tell, told } = startRouter();
+  const count = 5000;
+  let reads = 0;
+  const frames = new Proxy(
+    Array.from({ length: count }, () =>
+      classify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+    ),
+    { get: (target, key) => (reads++, Reflect.get(target, key) as unknown) },
+  );
+  tell({ type: 'frames.received', frames });
+  expect(told()).toHaveLength(count);
+  expect(reads).toBeLessThan(10 * count);
 });

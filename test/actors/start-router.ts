@@ -1,6 +1,7 @@
 /** A router alone: what it is told, what it sends. */
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router.actor.ts';
+import { RequestIds } from '../../src/actors/request-ids.ts';
 import type { RequestHandler } from '../../src/actors/call.ts';
 import type {
   CorrelationEvent,
@@ -23,12 +24,14 @@ export function startRouter(
   const correlation = listener<CorrelationEvent>();
   const { heard, report } = facts();
   const clock = new SimulatedClock();
+  const ids = new RequestIds();
   const handlerOf = (method: string) => handlers[method];
   const logic = routerActor(() => ({
     handlerOf,
     limits: { maxRunning: 4, maxWaiting: 4 },
     hearing: { lastHeardAt: 0 },
     clock,
+    requestIds: ids,
     report,
   }));
   const { actor, errors } = startPort(logic, {
@@ -50,7 +53,7 @@ export function startRouter(
     writer.events.flatMap((event) => (event.type === 'frames.send' ? event.frames : []));
   const told = () => session.events.map(({ type }) => type);
   const tell = (event: RouterEvent) => actor.send(event);
-  return { errors, heard, receive, sent, told, tell, correlation };
+  return { errors, heard, receive, sent, told, tell, correlation, ids };
 }
 
 export const request = (id: number, method = 'm') => ({ jsonrpc: '2.0', id, method });

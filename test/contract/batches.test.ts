@@ -9,6 +9,7 @@ import {
   turn,
 } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
+import { asking } from './asking.ts';
 import { byteCombinations, everywhere, except, only } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
@@ -53,6 +54,17 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
     expect(peer.received.some(Array.isArray)).toBe(false);
     door.release();
     expect((await peer.batch()).map(({ id }) => id)).toEqual([2, 1]);
+  });
+
+  test('may hold a malformed response to a request of ours: it fails, and takes no place among the answers [BATCH-01] [BASE-09]', async () => {
+    const { ask, errors } = asking();
+    const { peer } = await operate({ tools: [ask] });
+    const called = peer.call('ask', { method: 'custom/question' });
+    const { id } = await peer.request('custom/question');
+    peer.send([{ jsonrpc: '2.0', id, method: null }, request(2, 'ping')]);
+    expect(await peer.batch()).toEqual([{ jsonrpc: '2.0', id: 2, result: {} }]);
+    expect((await called)?.['isError']).toBe(true);
+    expect(errors).toMatchObject([{ code: 'INVALID_RESPONSE' }]);
   });
 
   test('of notifications and responses alone are not answered, but taken [BATCH-02]', async () => {

@@ -244,3 +244,44 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 });
+
+everywhere('a response that cannot be read', byteCombinations, () => {
+  /** Every shape: what stands in the message beside the id. */
+  const shapes: readonly object[] = [
+    {},
+    { result: {} },
+    { error: { code: 1, message: 'm' } },
+    { jsonrpc: '2.0' },
+    { jsonrpc: '1.0', result: {} },
+    { jsonrpc: 2, result: {} },
+    { jsonrpc: '1.0', method: 'm', params: {} },
+    { jsonrpc: '2.0', method: null, result: {} },
+    { jsonrpc: '2.0', method: 7 },
+    { jsonrpc: '2.0', method: {}, error: { code: 1, message: 'm' } },
+    { jsonrpc: '2.0', method: 'm', params: 'text' },
+    { jsonrpc: '2.0', result: null },
+    { jsonrpc: '2.0', result: [] },
+    { jsonrpc: '2.0', error: 'text' },
+    { jsonrpc: '2.0', result: {}, error: null },
+  ];
+
+  test.each(shapes)(
+    'fails its request at once, and nothing is sent that carries its id: %j [BASE-09] [CORR-02]',
+    async (shape) => {
+      const { ask, errors } = asking();
+      const { peer, facts } = await operateWarm({ tools: [ask] });
+      peer.send(question(1));
+      const { id } = await peer.request(method);
+      peer.send({ id, ...shape });
+      await peer.response(1);
+      expect(errors).toMatchObject([{ code: 'INVALID_RESPONSE' }]);
+      expect(facts.of('response.malformed')).toHaveLength(1);
+      // Once it has ended nobody waits for it, and it is ours still.
+      peer.send({ id, ...shape });
+      await peer.quiet();
+      const carrying = peer.received.filter((frame) => (frame as { id?: unknown }).id === id);
+      expect(carrying).toMatchObject([{ method }]);
+      expect(peer.received.filter((frame) => !('id' in (frame as object)))).toEqual([]);
+    },
+  );
+});

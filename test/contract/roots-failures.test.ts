@@ -10,6 +10,10 @@ const failures: readonly [what: string, answer: object, told: string][] = [
   ['an error with data', { error: { code: 7, message: 'no', data: { reason: 'x' } } }, 'error 7'],
   ['an error of the client’s own', { error: { code: 42, message: 'own' } }, 'error 42'],
   ['invalid params', { error: { code: -32602, message: 'params?' } }, 'params?'],
+];
+
+/** What cannot be read: the client is asked once more, right away. */
+const unreadable: typeof failures = [
   ['a result without roots', { result: {} }, 'roots must be an array'],
   ['roots that are null', { result: { roots: null } }, 'roots must be an array'],
   ['roots that are an object', { result: { roots: {} } }, 'roots must be an array'],
@@ -18,6 +22,9 @@ const failures: readonly [what: string, answer: object, told: string][] = [
 
 /** Those that the SDK's own transports over streams drop. */
 const malformed: typeof failures = [
+  ['neither a result nor an error', {}, 'malformed'],
+  ['a result in another version of JSON-RPC', { jsonrpc: '1.0', result: {} }, 'malformed'],
+  ['a result and a method that is null', { method: null, result: {} }, 'malformed'],
   ['a malformed error', { error: 'no' }, 'malformed'],
   ['a result that is a list', { result: [{ uri: 'file:///a' }] }, 'malformed'],
   ['a result and an error', { result: { roots: [] }, error: { code: 1, message: '' } }, 'both'],
@@ -52,9 +59,9 @@ everywhere('a roots query', eachTransport, (combination) => {
 });
 
 everywhere('a roots query', eachTransport, ({ transport }) => {
-  const known = transport === 'SDK stdio' ? failures : [...failures, ...malformed];
+  const garbled = transport === 'SDK stdio' ? unreadable : [...unreadable, ...malformed];
 
-  test.each(known)(
+  test.each(failures)(
     'answered with %s has failed, and says why [ROOTS-12] [ROOTS-13] [ROOTS-11]',
     async (_, answer, told) => {
       const roots = await operateRoots();
@@ -63,9 +70,47 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
       const report = await roots.waited();
       expect(report).toMatchObject({ status: 'failed', settled: true, roots: [] });
       expect(report.problem).toContain(told);
+      expect(roots.queries).toBe(1);
       expect(roots.peer.count('notifications/cancelled')).toBe(0);
     },
   );
+
+  test.each(garbled)(
+    'answered with %s is asked again right away; a second such answer is a failure [ROOTS-12] [ROOTS-13] [ROOTS-11]',
+    async (_, answer, told) => {
+      const roots = await operateRoots();
+      const waiting = roots.waited();
+      for (let queries = 1; queries <= 2; queries++) {
+        const { id } = await roots.query();
+        roots.peer.send({ jsonrpc: '2.0', id, ...answer });
+      }
+      const report = await waiting;
+      expect(report).toMatchObject({ status: 'failed', settled: true, roots: [], generation: 1 });
+      expect(report.problem).toContain(told);
+      expect(roots.peer.count('notifications/cancelled')).toBe(0);
+      await roots.peer.quiet();
+      expect(roots.queries).toBe(2);
+    },
+  );
+
+  test('answered unreadably at first has the roots of the second answer [ROOTS-12] [ROOTS-07]', async () => {
+    const roots = await operateRoots();
+    const waiting = roots.waited();
+    roots.peer.answer(await roots.query(), {});
+    roots.peer.answer(await roots.query(), list('a'));
+    expect(await waiting).toMatchObject({ status: 'known', settled: true, generation: 1 });
+  });
+
+  test('whose list changes after an unreadable answer gets the newest list alone [ROOTS-07]', async () => {
+    const roots = await operateRoots();
+    const waiting = roots.waited();
+    roots.peer.answer(await roots.query(), {});
+    const second = await roots.query();
+    roots.peer.send(rootsChanged);
+    roots.peer.answer(second, list('old'));
+    roots.peer.answer(await roots.query(), list('new'));
+    expect(urisOf(await waiting)).toEqual(['new']);
+  });
 
   test('that the client cancels has failed [ROOTS-12] [CANCEL-06]', async () => {
     const roots = await operateRoots();

@@ -1,6 +1,7 @@
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
+import { RuntimeError } from '../../src/protocol/errors.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
@@ -17,6 +18,10 @@ const events = {
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
   failed: { type: 'xstate.error.actor.ask', error: new Error('timed out') },
+  garbled: {
+    type: 'xstate.error.actor.ask',
+    error: new RuntimeError('INVALID_RESPONSE', 'malformed'),
+  },
   'retry timeout': { type: 'xstate.after.retryTimeout.roots.retrying' },
 } as const;
 type EventName = keyof typeof events;
@@ -37,6 +42,7 @@ const paths = {
   unasked: [],
   undeclared: ['undeclared'],
   'querying.fresh': ['declared'],
+  'querying.repeated': ['declared', 'garbled'],
   'querying.stale': ['declared', 'invalidate'],
   known: ['declared', 'answered'],
   unsupported: ['declared', 'unsupported'],
@@ -54,11 +60,20 @@ const table: { readonly [state in StateName]: Row } = {
     answered: ['known', 'publish'],
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
+    garbled: ['querying.repeated', asks],
+  },
+  'querying.repeated': {
+    invalidate: ['querying.stale'],
+    answered: ['known', 'publish'],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['retrying', 'publish', 'after 30000'],
+    garbled: ['retrying', 'publish', 'after 30000'],
   },
   'querying.stale': {
     answered: ['querying.fresh', asks],
     unsupported: ['unsupported', 'publish'],
     failed: ['querying.fresh', 'publish', asks],
+    garbled: ['querying.fresh', 'publish', asks],
   },
   known: { invalidate: ['querying.fresh', asks] },
   unsupported: {},

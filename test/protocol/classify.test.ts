@@ -109,10 +109,15 @@ describe('a malformed message', () => {
   });
 
   test.each(['"result":{}', '"error":{"code":1,"message":"m"}'])(
-    'that is an answer in another version of JSON-RPC is not told its id, which is one of ours: %s',
+    'that is an answer but for its version or its method is one, malformed: its id is one of ours: %s',
     (member) => {
-      expect(classify(parse(`{"jsonrpc":"1.0","id":1,${member}}`))).not.toHaveProperty('id');
-      expect(classify(parse(`{"id":1,${member}}`))).not.toHaveProperty('id');
+      for (const start of ['"jsonrpc":"1.0",', '', '"jsonrpc":"2.0","method":null,']) {
+        expect(classify(parse(`{${start}"id":1,${member}}`))).toMatchObject({
+          kind: 'response',
+          id: 1,
+          outcome: { ok: false, isJsonRpc: false },
+        });
+      }
     },
   );
 
