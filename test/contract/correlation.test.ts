@@ -245,7 +245,7 @@ everywhere('what the client sends that is no answer', eachByteTransport, () => {
   });
 });
 
-everywhere('a response that cannot be read', byteCombinations, () => {
+everywhere('a response that cannot be read', eachByteTransport, () => {
   /** Every shape: what stands in the message beside the id. */
   const shapes: readonly object[] = [
     {},
