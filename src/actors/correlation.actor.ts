@@ -23,7 +23,7 @@ import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Clock } from './clock.ts';
 import { DeadlineQueue, Expiring } from './deadline-queue.ts';
-import { RequestIds } from './request-ids.ts';
+import type { RequestIds } from './request-ids.ts';
 
 export interface CorrelationOptions {
   readonly limits: {
