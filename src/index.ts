@@ -91,7 +91,7 @@ export { stdio } from './server/stdio.ts';
 export type { StdioStreams } from './server/stdio.ts';
 export type { Transport, TransportActors } from './server/transport.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
-export type { AskInput, AskOutcome, RootsReport, RootsStatus } from './machines/roots.machine.ts';
+export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type {
   SessionEmitted,
@@ -101,14 +101,13 @@ export type {
 } from './machines/session.machine.ts';
 export type {
   CloseCause,
-  ProgressReport,
   ReaderEvent,
   ReaderInput,
   WriterEvent,
   WriterInput,
 } from './machines/session-ports.ts';
 export { classify } from './protocol/classify.ts';
-export type { TaskHandle } from './actors/call.ts';
+export type { TaskHandle } from './actors/exchange.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
@@ -120,8 +119,14 @@ export type {
   RequestId,
   WireError,
 } from './protocol/frames.ts';
-export type { Dialect } from './protocol/dialects/dialect.ts';
+export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { ClientDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
-export type { Root, RootProblem, RootProblemCode } from './protocol/roots.ts';
+export type {
+  Root,
+  RootProblem,
+  RootProblemCode,
+  RootsReport,
+  RootsStatus,
+} from './protocol/roots.ts';

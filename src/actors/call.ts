@@ -9,9 +9,20 @@ import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { withMeta } from '../protocol/meta.ts';
-import { AskedRequest, abortedBefore, refused, sendAsked } from './client-request.ts';
-import type { Asker, RequestSpec } from './client-request.ts';
+import type { RootsReport } from '../protocol/roots.ts';
+import { AskedRequest, abortedBefore, sendAsked } from './client-request.ts';
+import type { Asker } from './client-request.ts';
+import type { Clock } from './clock.ts';
+import { refused } from './exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from './exchange.ts';
 import { afterThis } from './microtask.ts';
+import { settledRoots } from './settled-roots.ts';
 
 /** What all calls of a session share. */
 export interface CallScope {
@@ -21,23 +32,16 @@ export interface CallScope {
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   readonly roots: RootsRef;
-  /**
-   * Runs a call that outlives its request, outside the caps and once the answers of this turn are sent. Its answer goes to its own `replies`;
-   * the end of the session waits for it as for any other.
-   * @returns what cancels it
-   */
-  readonly detach: (call: Call) => (reason: Error) => void;
+  /** Runs work that outlives the call. The end of the session waits for it as for any other. See {@link Exchange.detach}. */
+  readonly detach: (
+    call: Call,
+    handler: RequestHandler,
+    work: DetachedWork,
+  ) => (reason: Error) => void;
   /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
   readonly park: (call: Call) => void;
   /** Takes a place again for a call that has what it waited for: at once, be it one too many, because it runs on anyhow. */
   readonly resume: (call: Call) => void;
-}
-
-/** A task, as the handler sees it whose work it is. */
-export interface TaskHandle {
-  readonly taskId: string;
-  /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
-  describe(message: string): void;
 }
 
 /** Where the responses to a batch are gathered. */
@@ -47,26 +51,9 @@ export interface Replies {
   drop(): void;
 }
 
-/** Runs one request; what it gives is the response's `result`. */
-export interface RequestHandler {
-  (params: JsonObject | undefined, call: Call): unknown;
-  /** Loads what the handler needs, before its first call. */
-  readonly prepare?: () => Promise<void>;
-}
-
-/** True for a promise of any kind. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'then' in value &&
-    typeof value.then === 'function'
-  );
-}
-
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
-export class Call implements Asker {
+export class Call implements Asker, Exchange {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -76,10 +63,8 @@ export class Call implements Asker {
   state: CallState = 'waiting';
   /** When its chunk of input came, the clock's milliseconds. */
   receivedAt = 0;
-  /** The handler's context, kept here by whoever makes it: one for all that stands around a handler. */
   context: object | undefined;
-  /** Told once it has ended, whichever way: for what must not outlive it, such as a timer. */
-  ended: (() => void) | undefined;
+  #atEnd: (() => void)[] | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the client and has no answer to yet. */
@@ -106,7 +91,6 @@ export class Call implements Asker {
     this.replies = replies;
   }
 
-  /** Aborted when the call is cancelled. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -125,9 +109,20 @@ export class Call implements Asker {
     return undefined;
   }
 
-  /** The task that this call is the work of, where it is one's. */
   get task(): TaskHandle | undefined {
     return undefined;
+  }
+
+  get client(): ClientDescription {
+    return this.scope.client;
+  }
+
+  get session(): object | undefined {
+    return this.scope.session;
+  }
+
+  get hasEnded(): boolean {
+    return this.state === 'ended';
   }
 
   get correlation(): Ref<CorrelationEvent> {
@@ -135,10 +130,8 @@ export class Call implements Asker {
   }
 
   /**
-   * Asks the client on this call's behalf: when the call ends, so does the request. While it has questions open it takes no place of those that
-   * may run at once: a person may take minutes to answer, and others need not wait for that.
-   *
-   * @throws {RuntimeError} CANCELLED where the call has ended already
+   * While it has questions open it takes no place of those that may run at once: a person may take minutes to answer, and others need not wait
+   * for that.
    */
   ask(spec: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended') {
@@ -176,10 +169,6 @@ export class Call implements Asker {
     if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
   }
 
-  /**
-   * Sends a notification that belongs to this call; nothing once it has ended.
-   * @param rejected hears of one that JSON cannot hold
-   */
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     if (this.state === 'ended') return;
     // What it has asked before goes first.
@@ -193,6 +182,27 @@ export class Call implements Asker {
     });
   }
 
+  announce(method: string, params: JsonObject): void {
+    const frames = [{ jsonrpc: '2.0', method, params } as const];
+    this.scope.writer.send({ type: 'frames.send', frames });
+  }
+
+  roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
+    return settledRoots(this.scope.roots, () => ({ ...wait, signal: this.signal }));
+  }
+
+  whenEnded(callback: () => void): void {
+    (this.#atEnd ??= []).push(callback);
+  }
+
+  park(): void {
+    this.scope.park(this);
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.scope.detach(this, handler, work);
+  }
+
   /** How many requests of its own to the client have no answer yet. */
   get openQuestions(): number {
     return this.#asked?.length ?? 0;
@@ -201,17 +211,21 @@ export class Call implements Asker {
   /** The handler has ended: what it asked and did not wait for is cancelled. */
   end(): void {
     this.state = 'ended';
-    this.ended?.();
+    this.#callBack();
     this.#cancelAsked('its request has ended');
   }
 
   /** Ends the call from outside: its signal fires, what it asked is cancelled. */
   abort(reason: Error): void {
     this.state = 'ended';
-    this.ended?.();
+    this.#callBack();
     this.#endedBy = reason;
     this.#controller?.abort(reason);
     this.#cancelAsked(reason.message);
+  }
+
+  #callBack(): void {
+    if (this.#atEnd) for (const callback of this.#atEnd.splice(0)) callback();
   }
 
   #cancelAsked(reason: string): void {

@@ -3,13 +3,15 @@ import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts
 import type { Report } from '../protocol/facts.ts';
 import type { InboundRequest, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import { Call } from './call.ts';
-import type { CallScope, Replies, RequestHandler } from './call.ts';
+import type { CallScope, Replies } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason } from './call-queue.ts';
+import type { DetachedWork, RequestHandler } from './exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from './microtask.ts';
 import type { Hearing } from './ping.actor.ts';
 import { overloaded } from './refusals.ts';
+import { TaskRun } from './task-run.ts';
 
 export interface CallOptions {
   readonly limits: {
@@ -130,15 +132,16 @@ export class CallsInFlight {
     this.#added = 0;
   }
 
-  /** Takes a call that is no request in flight; it begins at the end of the turn. Gives what cancels it. */
-  detach(call: Call): (reason: Error) => void {
-    call.state = 'running';
-    this.#detached.add(call);
-    this.#starting.push(call);
+  /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
+  detach(call: Call, handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    const run = new TaskRun(call, handler, work);
+    run.state = 'running';
+    this.#detached.add(run);
+    this.#starting.push(run);
     return (reason) => {
-      if (call.state === 'ended') return;
-      this.#forget(call);
-      call.abort(reason);
+      if (run.state === 'ended') return;
+      this.#forget(run);
+      run.abort(reason);
     };
   }
 

@@ -1,25 +1,11 @@
 /** A request to the client as a promise: what handlers and the roots machine's `ask` await. */
 import type { Ref } from '../machines/port.ts';
-import type {
-  ClientRequest,
-  CorrelationEvent,
-  ProgressReport,
-  RequestOutcome,
-} from '../machines/session-ports.ts';
+import type { ClientRequest, CorrelationEvent, RequestOutcome } from '../machines/session-ports.ts';
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
-
-export interface RequestSpec {
-  readonly method: string;
-  readonly params?: JsonObject | undefined;
-  /** See {@link ClientRequest.timeoutMs}. */
-  readonly timeoutMs: number;
-  /** See {@link ClientRequest.maxTotalMs}. */
-  readonly maxTotalMs: number;
-  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Cancels the request, and tells the client. */
-  readonly signal?: AbortSignal | undefined;
-}
+import { forgettable, refused } from './exchange.ts';
+import type { RequestSpec } from './exchange.ts';
 
 /** On whose behalf something is asked. */
 export interface Asker {
@@ -152,17 +138,6 @@ export function requestClient(
 export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
   return refused(unsent('CANCELLED', method, describeReason(signal.reason)));
-}
-
-/** The promise of a request that is not sent. A caller that forgets it does not end the process. */
-export function refused(error: Error): Promise<never> {
-  return forgettable(Promise.reject(error));
-}
-
-/** A promise that may fail without anybody listening: whoever asks and does not wait has not failed. */
-export function forgettable<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
 }
 
 function unsent(code: 'CANCELLED' | 'TRANSPORT_CLOSED', method: string, why: string): RuntimeError {

@@ -12,10 +12,10 @@ import type {
   ClientRequest,
   CorrelationEvent,
   CorrelationInput,
-  ProgressReport,
   WriterEvent,
 } from '../machines/session-ports.ts';
 import { describe } from '../protocol/classify.ts';
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../protocol/frames.ts';

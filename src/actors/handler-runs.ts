@@ -3,7 +3,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import { errorResponse, internalError, textOfError, toWireError } from '../protocol/errors.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { OutboundResponse, WireError } from '../protocol/frames.ts';
-import { isThenable } from './call.ts';
+import { isThenable } from './exchange.ts';
 import type { Call } from './call.ts';
 
 export interface HandlerRunsOptions {

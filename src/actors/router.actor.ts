@@ -29,11 +29,12 @@ import { latestDialect } from '../protocol/dialects/registry.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
-import type { Call, CallScope, Replies, RequestHandler } from './call.ts';
+import type { Call, CallScope, Replies } from './call.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
 import type { CallOptions } from './calls-in-flight.ts';
 import type { HoldReason } from './call-queue.ts';
 import type { Clock } from './clock.ts';
+import type { RequestHandler } from './exchange.ts';
 import { afterThis } from './microtask.ts';
 import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
 import type { RequestIds } from './request-ids.ts';
@@ -215,7 +216,7 @@ class Router implements Behaviour<RouterEvent> {
       writer,
       correlation,
       roots,
-      detach: (call) => this.#calls.detach(call),
+      detach: (call, handler, work) => this.#calls.detach(call, handler, work),
       park: (call) => this.#calls.park(call),
       resume: (call) => this.#calls.resume(call),
     };

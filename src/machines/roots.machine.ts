@@ -13,25 +13,9 @@
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
-import type { Root } from '../protocol/roots.ts';
+import type { Root, RootsReport } from '../protocol/roots.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
-
-/** What came of asking. `failed` keeps the roots known before, if any. */
-export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
-
-/** The roots as they stand: the list and its resolution, set together. */
-export interface RootsReport {
-  readonly status: RootsStatus;
-  /** Counts publications: a later report has a higher one. */
-  readonly generation: number;
-  /** False where a newer list is known to exist and is being asked for. */
-  readonly settled: boolean;
-  /** Every entry of the client's list, in its order, unusable ones with their reason. */
-  readonly roots: readonly Root[];
-  /** Why the status is `unsupported` or `failed`; for a person. */
-  readonly problem?: string;
-}
 
 /** What `ask` resolves with. It rejects where the client did not answer, or not with roots; the error's message says why. */
 export type AskOutcome =

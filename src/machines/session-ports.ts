@@ -2,6 +2,7 @@
  * What the actors of one session say to each other. Everything that happens in a session between stdin and stdout is one
  * of these events.
  */
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RuntimeError } from '../protocol/errors.ts';
 import type {
   InboundFrame,
@@ -94,13 +95,6 @@ export interface ClientRequest {
 export type RequestOutcome =
   | { readonly ok: true; readonly result: JsonObject }
   | { readonly ok: false; readonly error: RuntimeError };
-
-/** What a progress notification says. */
-export interface ProgressReport {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
 
 /** What the keepalive machine tells the session. */
 export interface ClientUnresponsive {

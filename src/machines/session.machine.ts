@@ -16,7 +16,8 @@ import type { ClientDescription } from '../protocol/initialize.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine } from './roots.machine.ts';
-import type { RootsReport, RootsUpdated } from './roots.machine.ts';
+import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsUpdated } from './roots.machine.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
 import type {

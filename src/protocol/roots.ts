@@ -36,6 +36,22 @@ export interface Root {
   readonly problem?: RootProblem;
 }
 
+/** What came of asking. `failed` keeps the roots known before, if any. */
+export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
+
+/** The roots as they stand: the list and its resolution, set together. */
+export interface RootsReport {
+  readonly status: RootsStatus;
+  /** Counts publications: a later report has a higher one. */
+  readonly generation: number;
+  /** False where a newer list is known to exist and is being asked for. */
+  readonly settled: boolean;
+  /** Every entry of the client's list, in its order, unusable ones with their reason. */
+  readonly roots: readonly Root[];
+  /** Why the status is `unsupported` or `failed`; for a person. */
+  readonly problem?: string;
+}
+
 export type RootsReading =
   | { readonly ok: true; readonly roots: readonly Root[] }
   | { readonly ok: false; readonly fault: string };

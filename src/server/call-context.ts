@@ -1,8 +1,8 @@
-/** The handler's context, over a call of the router's. What a handler does not touch costs nothing. */
-import type { Call, TaskHandle } from '../actors/call.ts';
-import { forgettable, refused } from '../actors/client-request.ts';
+/** The handler's context, over its exchange with the client. What a handler does not touch costs nothing. */
 import type { Clock } from '../actors/clock.ts';
-import type { RootsReport } from '../machines/roots.machine.ts';
+import { forgettable, refused } from '../actors/exchange.ts';
+import type { Exchange, TaskHandle } from '../actors/exchange.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { isRequestId } from '../protocol/classify.ts';
@@ -31,8 +31,7 @@ import { Form, defineForm } from './forms/form.ts';
 import type { ContentOf, FormSource } from './forms/form.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from './limits.ts';
-import type { ParsedBy, Schema } from './schema.ts';
-import { settledRoots } from './settled-roots.ts';
+import type { Schema } from './schema.ts';
 
 /** What the contexts of a session share. */
 export interface ContextScope {
@@ -45,31 +44,31 @@ export interface ContextScope {
 }
 
 export class CallContext implements HandlerContext {
-  readonly #call: Call;
+  readonly #exchange: Exchange;
   readonly #scope: ContextScope;
   /** Null where the client did not ask for it. */
-  #progress: CallProgress | null | undefined;
+  #told: CallProgress | null | undefined;
   #log: HandlerLog | undefined;
 
-  constructor(call: Call, scope: ContextScope) {
-    this.#call = call;
+  constructor(exchange: Exchange, scope: ContextScope) {
+    this.#exchange = exchange;
     this.#scope = scope;
   }
 
   get requestId(): RequestId {
-    return this.#call.id;
+    return this.#exchange.id;
   }
 
   get signal(): AbortSignal {
-    return this.#call.signal;
+    return this.#exchange.signal;
   }
 
   get task(): TaskHandle | undefined {
-    return this.#call.task;
+    return this.#exchange.task;
   }
 
   get client(): ClientDescription {
-    return this.#call.scope.client;
+    return this.#exchange.client;
   }
 
   get session(): SessionView {
@@ -77,27 +76,61 @@ export class CallContext implements HandlerContext {
   }
 
   get log(): HandlerLog {
-    return (this.#log ??= logOf(this.#call, this.#scope.log));
+    return (this.#log ??= logOf(this.#exchange, this.#scope.log));
   }
 
-  roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
-    return settledRoots(this.#call.scope.roots, () => ({
-      timeoutMs,
-      clock: this.#scope.clock,
-      signal: this.#call.signal,
-    }));
+  // Handlers take their context apart: `({ text }, { progress, signal }) => …`. So what may be called is bound to the context when it is read, and
+  // costs nothing until then, as functions of each context's own would.
+
+  get roots(): HandlerContext['roots'] {
+    return (options) => this.#roots(options);
   }
 
-  progress(progress: number, details?: ProgressDetails) {
-    if (this.#progress === undefined) {
-      const token = progressTokenOf(this.#call.params);
-      this.#progress =
-        token === undefined ? null : new CallProgress(this.#call, this.#scope.clock, token);
+  get progress(): HandlerContext['progress'] {
+    return (progress, details) => this.#progress(progress, details);
+  }
+
+  get sample(): HandlerContext['sample'] {
+    return (request, options) => this.#sample(request, options);
+  }
+
+  get elicit(): HandlerContext['elicit'] {
+    return (request, options) => this.#elicit(request, options);
+  }
+
+  get elicitUrl(): HandlerContext['elicitUrl'] {
+    return (request, options) => this.#elicitUrl(request, options);
+  }
+
+  get urlElicitationRequired(): HandlerContext['urlElicitationRequired'] {
+    return (requests, message) => this.#urlElicitationRequired(requests, message);
+  }
+
+  get request(): HandlerContext['request'] {
+    const request = (
+      method: string,
+      params?: JsonObject,
+      schemaOrOptions?: Schema | RequestOptions,
+      options?: RequestOptions,
+    ) => this.#request(method, params, schemaOrOptions, options);
+    // One function for both forms: what it gives depends on whether there is a schema.
+    return request as HandlerContext['request'];
+  }
+
+  #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
+    return this.#exchange.roots({ timeoutMs, clock: this.#scope.clock });
+  }
+
+  #progress(progress: number, details?: ProgressDetails) {
+    if (this.#told === undefined) {
+      const token = progressTokenOf(this.#exchange.params);
+      this.#told =
+        token === undefined ? null : new CallProgress(this.#exchange, this.#scope.clock, token);
     }
-    this.#progress?.report({ ...details, progress });
+    this.#told?.report({ ...details, progress });
   }
 
-  sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
+  #sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
     const ask = async () => {
       const method = Method.createMessage;
       // First what the author wrote: the capability that is missing may be one for a part of it.
@@ -108,7 +141,7 @@ export class CallContext implements HandlerContext {
     return forgettable(ask());
   }
 
-  elicit<const TSchema extends FormSource | Form<unknown>>(
+  #elicit<const TSchema extends FormSource | Form<unknown>>(
     { message, schema }: { readonly message: string; readonly schema: TSchema },
     options: RequestOptions = {},
   ): Promise<FormAnswer<ContentOf<TSchema>>> {
@@ -123,7 +156,7 @@ export class CallContext implements HandlerContext {
     return forgettable(ask());
   }
 
-  elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
+  #elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
     const ask = async () => {
       this.#refuseMissing(Method.elicit, { mode: 'url' });
       const { elicitations } = this.#scope;
@@ -142,7 +175,7 @@ export class CallContext implements HandlerContext {
     return forgettable(ask());
   }
 
-  urlElicitationRequired(
+  #urlElicitationRequired(
     requests: readonly UrlRequest[],
     message = 'A person must open a URL before this request can be served',
   ): UrlElicitationRequired {
@@ -153,14 +186,7 @@ export class CallContext implements HandlerContext {
     return new UrlElicitationRequired(elicitations, message);
   }
 
-  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
-  request<const TSchema extends Schema>(
-    method: string,
-    params: JsonObject | undefined,
-    schema: TSchema,
-    options?: RequestOptions,
-  ): Promise<ParsedBy<TSchema>>;
-  request(
+  #request(
     method: string,
     params?: JsonObject,
     schemaOrOptions: Schema | RequestOptions = {},
@@ -201,31 +227,8 @@ export class CallContext implements HandlerContext {
     refuseDuration('timeoutMs', timeoutMs);
     refuseDuration('maxTotalMs', maxTotalMs);
     const { onProgress, signal } = options;
-    return this.#call.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
+    return this.#exchange.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
   }
-}
-
-/**
- * Handlers take their context apart: `({ text }, { progress, signal }) => …`. So a method is bound to its context when it is read; one that is not
- * read costs nothing, as it would if each context had functions of its own.
- */
-const methods = [
-  'roots',
-  'progress',
-  'sample',
-  'elicit',
-  'elicitUrl',
-  'urlElicitationRequired',
-  'request',
-] as const;
-
-for (const name of methods) {
-  const method = CallContext.prototype[name] as (...args: unknown[]) => unknown;
-  Object.defineProperty(CallContext.prototype, name, {
-    get(this: CallContext) {
-      return method.bind(this);
-    },
-  });
 }
 
 function refuseDuration(name: string, value: number): void {

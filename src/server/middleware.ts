@@ -1,5 +1,5 @@
 /** Code around handlers: authorization, tracing, rate limits. Without any, nothing stands between router and handler. */
-import type { Call, RequestHandler } from '../actors/call.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { FeatureHandler } from './features/feature.ts';
@@ -26,7 +26,7 @@ export type Middleware = (
 export function withMiddleware(
   handler: FeatureHandler,
   middleware: readonly Middleware[],
-  contextOf: (call: Call) => HandlerContext,
+  contextOf: (call: Exchange) => HandlerContext,
 ): RequestHandler {
   if (middleware.length === 0) return handler;
   const run: RequestHandler = (params, call) => {

@@ -2,7 +2,7 @@
  * What a server serves its sessions with, made once: the features, the handlers with the middleware around them, the compiled schemas, the description for
  * `initialize`. It knows the open sessions, and needs none.
  */
-import type { RequestHandler } from '../actors/call.ts';
+import type { RequestHandler } from '../actors/exchange.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { sessionContexts } from './context/session-contexts.ts';
 import type { SessionContexts } from './context/session-contexts.ts';

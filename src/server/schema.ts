@@ -4,7 +4,7 @@
  * @see https://standardschema.dev
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { isThenable } from '../actors/call.ts';
+import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';

@@ -4,7 +4,7 @@ import type { Call, CallState } from '../actors/call.ts';
 import type { PendingRequest } from '../actors/correlation.actor.ts';
 import type { RouterView } from '../actors/router.actor.ts';
 import type { SessionContext } from '../machines/session.machine.ts';
-import type { RootsStatus } from '../machines/roots.machine.ts';
+import type { RootsStatus } from '../protocol/roots.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { Root } from '../protocol/roots.ts';
 import { relatedTaskId } from '../protocol/tasks.ts';

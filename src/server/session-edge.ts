@@ -3,7 +3,7 @@
  * given; a recorder notes what passes; a player stands in for the world.
  */
 import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
-import type { RequestHandler } from '../actors/call.ts';
+import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { Report } from '../protocol/facts.ts';

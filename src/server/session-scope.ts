@@ -4,7 +4,7 @@
  */
 import type { InspectionEvent, Observer } from 'xstate';
 import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
-import type { Call, RequestHandler } from '../actors/call.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Hearing } from '../actors/ping.actor.ts';
 import { RequestIds } from '../actors/request-ids.ts';
@@ -210,7 +210,7 @@ export function sessionIn({ scope }: { readonly scope?: object | undefined }): S
 }
 
 /** The session that a call came in. */
-export function sessionOf({ scope: { session } }: Call): SessionScope {
+export function sessionOf({ session }: Exchange): SessionScope {
   return sessionIn({ scope: session });
 }
 

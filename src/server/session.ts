@@ -2,7 +2,7 @@
 import { pingClient } from '../actors/ping.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { RootsReport } from '../machines/roots.machine.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';

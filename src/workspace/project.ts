@@ -4,7 +4,7 @@
  */
 import { basename, parse } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { RootsReport } from '../machines/roots.machine.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import type { Root, RootProblem } from '../protocol/roots.ts';
 import { contains } from './containment.ts';
 import type { DirectoryCheck } from './directory-check.ts';

@@ -1,5 +1,5 @@
 /** What a session's workspace is, in full: for `workspace_info` and the `workspace://roots` resource. */
-import type { RootsReport } from '../machines/roots.machine.ts';
+import type { RootsReport } from '../protocol/roots.ts';
 import { ToolError } from '../protocol/errors.ts';
 import type { HandlerContext } from '../server/handler-context.ts';
 import type { GitHead } from './git-head.ts';

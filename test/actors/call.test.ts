@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Call, isThenable } from '../../src/actors/call.ts';
+import { Call } from '../../src/actors/call.ts';
+import { isThenable } from '../../src/actors/exchange.ts';
 import type { CallScope } from '../../src/actors/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';

@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { Call } from '../../src/actors/call.ts';
-import type { RequestHandler } from '../../src/actors/call.ts';
+import type { Call } from '../../src/actors/call.ts';
+import type { DetachedWork, RequestHandler } from '../../src/actors/exchange.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
 import { request, startRouter } from './start-router.ts';
 import { settled } from './stand-ins.ts';
+
+/** Work of which nobody hears. */
+const silent: DetachedWork = {
+  taskId: 't',
+  answered: () => {},
+  waiting: () => undefined,
+  described: () => {},
+  inputRequested: () => {},
+  inputReceived: () => {},
+};
 
 describe('a call that outlives its request', () => {
   /** Answers at once and goes on with what `work` does, in a call of its own. */
@@ -12,10 +22,11 @@ describe('a call that outlives its request', () => {
     const runs: Call[] = [];
     const cancels: ((reason: Error) => void)[] = [];
     const handler: RequestHandler = (_, call) => {
-      const replies = { add: (response: OutboundResponse) => responses.push(response), drop() {} };
-      const run = new Call(call, work, call.scope, replies);
-      runs.push(run);
-      cancels.push(call.scope.detach(run));
+      const begin: RequestHandler = (params, run) => {
+        runs.push(run as Call);
+        return work(params, run);
+      };
+      cancels.push(call.detach(begin, { ...silent, answered: (one) => void responses.push(one) }));
       return { accepted: true };
     };
     return { handler, responses, runs, cancels };
@@ -59,9 +70,7 @@ describe('a call that outlives its request', () => {
   test('that is cancelled before it begins never runs', () => {
     let ran = 0;
     const handler: RequestHandler = (_, call) => {
-      const replies = { add: () => {}, drop: () => {} };
-      const run = new Call(call, () => ({ ran: ++ran }), call.scope, replies);
-      call.scope.detach(run)(new Error('at once'));
+      call.detach(() => ({ ran: ++ran }), silent)(new Error('at once'));
       return {};
     };
     startRouter({ m: handler }).receive(request(1));

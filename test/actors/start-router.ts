@@ -2,7 +2,7 @@
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router.actor.ts';
 import { RequestIds } from '../../src/actors/request-ids.ts';
-import type { RequestHandler } from '../../src/actors/call.ts';
+import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type {
   CorrelationEvent,
   RouterEvent,

@@ -34,7 +34,14 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   const call = new Call({ id: 1, method: 'tools/call', params }, () => ({}), scope, replies);
   const responses: OutboundResponse[] = [];
   const answered = (response: OutboundResponse) => void responses.push(response);
-  const run = new TaskRun(call, () => ({}), { taskId: 't', actor, answered, waiting });
+  const run = new TaskRun(call, () => ({}), {
+    taskId: 't',
+    answered,
+    waiting,
+    described: (message) => actor.send({ type: 'task.describe', message }),
+    inputRequested: (method) => actor.send({ type: 'input.requested', method }),
+    inputReceived: () => actor.send({ type: 'input.received' }),
+  });
   run.state = 'running';
   const status = () => taskIn(actor.getSnapshot())?.status;
   const sends = () =>

@@ -36,6 +36,24 @@ describe('the layers of src/', () => {
   });
 });
 
+describe('what stands around a handler', () => {
+  const around =
+    /^server\/(?:features|context|forms)\/|^server\/(?:call-context|handler-context|middleware)\.ts$/;
+  /** The exchange alone stands between it and the wire. */
+  const known = ['exchange', 'clock', 'refusals'].map((name) => `actors/${name}.ts`);
+
+  it('knows no call, no correlation, no port and no roots machine', () => {
+    const below = importsOfSource().filter(
+      ({ from, to }) => around.test(from) && /^(?:actors|machines)\//.test(to),
+    );
+    expect(below.length).toBeGreaterThan(10);
+    const others = below.filter(({ to }) => !known.includes(to));
+    // A task is an actor of its own: the feature that keeps tasks starts their machines.
+    const isTask = ({ to }: Import) => to === 'machines/task.machine.ts';
+    expect(others.filter((each) => !isTask(each))).toEqual([]);
+  });
+});
+
 describe('the reader of imports', () => {
   it('sees values, types, re-exports, dynamic imports and those over several lines', () => {
     const source = [

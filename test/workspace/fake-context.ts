@@ -1,6 +1,6 @@
 /** What a tool sees of its session, with everything that it did to it kept. */
 import { expect } from 'vitest';
-import type { RootsReport } from '../../src/machines/roots.machine.ts';
+import type { RootsReport } from '../../src/protocol/roots.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestDialect } from '../../src/protocol/dialects/registry.ts';
 import type { Root } from '../../src/protocol/roots.ts';

@@ -1,5 +1,5 @@
 /** How a recording is played. */
-import type { RootsReport } from '../../machines/roots.machine.ts';
+import type { RootsReport } from '../../protocol/roots.ts';
 import type { Report } from '../../protocol/facts.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { Watcher } from '../../server/session.ts';

@@ -3,7 +3,7 @@
  * It stands at the session's edge; a session that is not recorded pays nothing.
  */
 import type { ResolveRoots } from '../../actors/ask-roots.actor.ts';
-import type { RequestHandler } from '../../actors/call.ts';
+import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Port, Ref } from '../../machines/port.ts';
 import type {
@@ -25,11 +25,11 @@ import { heardSignal } from './heard-signal.ts';
 import { chunkLine } from './inbound-messages.ts';
 import { machineLines } from './machine-lines.ts';
 import { Passage } from './passage.ts';
-import { RecordedHandlers, written } from './recorded-handlers.ts';
+import { RecordedHandlers } from './recorded-handlers.ts';
 import { RecordingBook } from './recording-book.ts';
 import type { RecordingOptions, RecordingSink } from './recording-book.ts';
 import { timeOfDayAt } from './time-of-day.ts';
-import { writtenFrames } from './written-frames.ts';
+import { written, writtenFrames } from './written.ts';
 
 export interface RecordOptions extends RecordingOptions {
   /** For whoever reads the recording: which version of mcp-actors and of the platform wrote it, how it was started. */

@@ -1,5 +1,5 @@
 /** Handlers that do what the recorded ones did, when they did it. */
-import type { Call, RequestHandler } from '../../actors/call.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { AskLine, CallLine, WithdrawLine } from './format.ts';
@@ -9,7 +9,7 @@ type Settlement =
   | { readonly ok: false; readonly error: unknown };
 
 interface ReplayedCall {
-  readonly call: Call;
+  readonly call: Exchange;
   readonly asked: Map<number, AbortController>;
   /** What it gave before its handler had returned. */
   settlement: Settlement | undefined;
@@ -18,7 +18,7 @@ interface ReplayedCall {
 
 /** What the handlers need of the replay. */
 export interface ReplayScope {
-  started(number: number, call: Call): void;
+  started(number: number, call: Exchange): void;
   told(call: number, ask: number): void;
   load(method: string): void;
   /** Gives the session the inputs that it got while it was calling. */
@@ -67,7 +67,7 @@ export class ReplayHandlers {
     return true;
   }
 
-  #run(call: Call): unknown {
+  #run(call: Exchange): unknown {
     const number = ++this.#count;
     const replayed: ReplayedCall = {
       call,

@@ -11,7 +11,7 @@ import type {
   ConversationItem,
   ConversationMessage,
   Dialect,
-  ProgressItem,
+  ProgressReport,
   PromptItem,
   ResourceItem,
   TemplateItem,
@@ -170,7 +170,7 @@ export class Dialect20241105 implements Dialect {
     return new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
   }
 
-  progress(progressToken: RequestId, { progress, total }: ProgressItem): JsonObject {
+  progress(progressToken: RequestId, { progress, total }: ProgressReport): JsonObject {
     return { progressToken, progress, ...(Number.isFinite(total) ? { total } : {}) };
   }
 

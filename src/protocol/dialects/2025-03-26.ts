@@ -2,7 +2,7 @@ import type { ContentBlock } from '../content.ts';
 import { ErrorCode } from '../errors.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import { Dialect20241105 } from './2024-11-05.ts';
-import type { ProgressItem, ToolItem } from './dialect.ts';
+import type { ProgressReport, ToolItem } from './dialect.ts';
 import { only } from './members.ts';
 
 /** Adds tool annotations, audio, progress messages; the one revision in which batches MUST be received. */
@@ -28,7 +28,7 @@ export class Dialect20250326 extends Dialect20241105 {
     return block.type === 'audio' ? this.plain(block) : super.block(block);
   }
 
-  override progress(token: RequestId, step: ProgressItem): JsonObject {
+  override progress(token: RequestId, step: ProgressReport): JsonObject {
     return { ...super.progress(token, step), ...only(step, 'message') };
   }
 

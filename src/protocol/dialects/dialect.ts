@@ -57,8 +57,8 @@ export interface ToolResultItem {
   readonly _meta: JsonObject | undefined;
 }
 
-/** One step of a request that takes a while. */
-export interface ProgressItem {
+/** What a progress notification says. */
+export interface ProgressReport {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
@@ -111,7 +111,7 @@ export interface Dialect {
   /** The error for a resource that is not there. */
   resourceNotFound(uri: string): ProtocolError;
   /** The params of a progress notification. */
-  progress(token: RequestId, step: ProgressItem): JsonObject;
+  progress(token: RequestId, step: ProgressReport): JsonObject;
 
   // What a client asks for beside its request.
 

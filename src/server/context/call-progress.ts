@@ -1,5 +1,5 @@
 /** The progress of one call: at most ten notifications a second, and the last step of a burst late rather than never. */
-import type { Call } from '../../actors/call.ts';
+import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { RequestId } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -18,7 +18,7 @@ interface Step extends ProgressDetails {
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Behavior Requirements" */
 export class CallProgress {
-  readonly #call: Call;
+  readonly #call: Exchange;
   readonly #clock: Clock;
   readonly #token: RequestId;
   /** The highest value so far, told or held. */
@@ -27,16 +27,17 @@ export class CallProgress {
   /** The latest step that came too soon, and the timer that it waits for. */
   #held: { step: Step; readonly timer: unknown } | undefined;
 
-  constructor(call: Call, clock: Clock, token: RequestId) {
+  constructor(call: Exchange, clock: Clock, token: RequestId) {
     this.#call = call;
     this.#clock = clock;
     this.#token = token;
+    call.whenEnded(() => this.#release());
   }
 
   /** Tells it now, or when the interval is over if the call still runs then. */
   report(step: Step): void {
     const { progress, total } = step;
-    if (this.#call.state === 'ended') return;
+    if (this.#call.hasEnded) return;
     if (!Number.isFinite(progress) || progress <= this.#reached) return;
     this.#reached = progress;
     const waitMs = this.#sentAt + intervalMs - this.#clock.now();
@@ -56,7 +57,6 @@ export class CallProgress {
       if (held) this.#send(held.step);
     }, waitMs);
     this.#held = { step, timer };
-    this.#call.ended = () => this.#release();
   }
 
   #release(): void {
@@ -67,7 +67,7 @@ export class CallProgress {
   #send(step: Step): void {
     this.#release();
     this.#sentAt = this.#clock.now();
-    const { dialect } = this.#call.scope.client;
+    const { dialect } = this.#call.client;
     this.#call.notify(Method.progress, dialect.progress(this.#token, step));
   }
 }

@@ -3,10 +3,8 @@
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
-import type { Call } from '../../actors/call.ts';
+import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
-import type { Ref } from '../../machines/port.ts';
-import type { WriterEvent } from '../../machines/session-ports.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { Report } from '../../protocol/facts.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -36,11 +34,11 @@ export type HandlerLog = { readonly [level in LogLevel]: LogMethod };
 
 /** Where the log messages of a session's handlers go. */
 export interface LogSink {
-  write(call: Call, level: LogLevel, data: unknown, logger: string | undefined): void;
+  write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void;
 }
 
 /** The log as one call's handler sees it. */
-export function logOf(call: Call, sink: LogSink): HandlerLog {
+export function logOf(call: Exchange, sink: LogSink): HandlerLog {
   const methods = logLevels.map((level): [LogLevel, LogMethod] => [
     level,
     (data, logger) => sink.write(call, level, data, logger),
@@ -55,7 +53,8 @@ const severityOf = (level: LogLevel) => logLevels.indexOf(level);
 
 /** What was left out since the limit was reached. */
 interface Omission {
-  readonly writer: Ref<WriterEvent>;
+  /** The first of them. */
+  readonly call: Exchange;
   readonly timer: unknown;
   count: number;
   /** The most severe of them. */
@@ -89,8 +88,8 @@ export class SessionLog implements LogSink {
     this.#level = level;
   }
 
-  write(call: Call, level: LogLevel, data: unknown, logger: string | undefined): void {
-    if (call.state === 'ended' || !this.#isWanted(level)) return;
+  write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void {
+    if (call.hasEnded || !this.#isWanted(level)) return;
     if (!this.#hasRoom()) return this.#omit(call, level);
     this.#sent++;
     const params = {
@@ -127,11 +126,11 @@ export class SessionLog implements LogSink {
     return this.#sent < this.#maxPerSecond;
   }
 
-  #omit({ scope: { writer } }: Call, level: LogLevel): void {
+  #omit(call: Exchange, level: LogLevel): void {
     if (!this.#omitted) {
       const leftMs = this.#windowStart + windowMs - this.#clock.now();
       const timer = this.#clock.setTimeout(() => this.#summarize(), leftMs);
-      this.#omitted = { writer, timer, count: 0, level };
+      this.#omitted = { call, timer, count: 0, level };
     }
     const omitted = this.#omitted;
     omitted.count++;
@@ -141,16 +140,13 @@ export class SessionLog implements LogSink {
   /** One message for all that were left out, as severe as the most severe of them. */
   #summarize(): void {
     if (!this.#omitted) return;
-    const { writer, count, level } = this.#omitted;
+    const { call, count, level } = this.#omitted;
     this.#omitted = undefined;
     const message = `${count} log messages were left out: ${this.#maxPerSecond} are sent within ${windowMs} ms`;
     this.#report({ level: 'warning', name: 'log.unsent', message });
     if (!this.#isWanted(level)) return;
     const params = { level, logger: 'mcp-actors', data: { message, omitted: count } };
-    writer.send({
-      type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method: Method.logMessage, params }],
-    });
+    call.announce(Method.logMessage, params);
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/utilities/completion
  */
-import { isThenable } from '../../actors/call.ts';
+import { isThenable } from '../../actors/exchange.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -36,7 +36,7 @@ export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
         const complete = completerOf(offer, objectParam(params, 'ref'), name);
-        const { dialect } = call.scope.client;
+        const { dialect } = call.client;
         const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
         if (!isThenable(values)) return resultOf(name, values);

@@ -1,5 +1,5 @@
 /** A feature of a server: the methods that it answers and the capabilities that it declares. Made once; all sessions of the server have the same. */
-import type { Call, RequestHandler } from '../../actors/call.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Changing } from './list-changed.observable.ts';
@@ -22,4 +22,4 @@ export interface Feature {
 }
 
 /** The context that the handler of a call gets: one for each call. */
-export type ContextOf = (call: Call) => HandlerContext;
+export type ContextOf = (call: Exchange) => HandlerContext;

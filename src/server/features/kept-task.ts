@@ -1,7 +1,8 @@
 /** One task of a session's: its machine's actor, the run of its handler, and the requests that wait for its result. */
-import type { Call } from '../../actors/call.ts';
-import type { TaskRef } from '../../actors/task-run.ts';
+import type { ActorRefFrom } from 'xstate';
+import type { Exchange } from '../../actors/exchange.ts';
 import { taskIn } from '../../machines/task.machine.ts';
+import type { taskMachine } from '../../machines/task.machine.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
@@ -10,6 +11,8 @@ import type { Task } from '../../protocol/tasks.ts';
 
 /** What a request for a result is answered with. */
 type Outcome = JsonObject | ProtocolError;
+
+type TaskRef = ActorRefFrom<typeof taskMachine>;
 
 /** A request for a result that is not there yet. */
 interface Waiter {
@@ -76,7 +79,7 @@ export class KeptTask {
   }
 
   /** The result, as soon as there is one; what it throws is the request's own error. */
-  result(call: Call): JsonObject | Promise<JsonObject> {
+  result(call: Exchange): JsonObject | Promise<JsonObject> {
     if (!this.hasEnded) return this.#wait(call);
     const outcome = this.#outcome();
     if (outcome instanceof ProtocolError) throw outcome;
@@ -103,8 +106,8 @@ export class KeptTask {
     for (const waiter of [...this.#waiters]) waiter.settle(answer);
   }
 
-  #wait(call: Call): Promise<JsonObject> {
-    call.scope.park(call);
+  #wait(call: Exchange): Promise<JsonObject> {
+    call.park();
     const { signal } = call;
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {

@@ -3,7 +3,7 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
-import { isThenable } from '../../actors/call.ts';
+import { isThenable } from '../../actors/exchange.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -22,7 +22,7 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
     capabilities: { prompts: { listChanged: true } },
     handlers: {
       'prompts/list': (params, call) => {
-        const { client } = call.scope;
+        const { client } = call;
         const { pageSize } = sessionOf(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
         return { prompts: items.map((item) => client.dialect.prompt(item)), ...next };
@@ -30,7 +30,7 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
       'prompts/get': (params, call) => {
         const prompt = findPrompt(prompts, stringParam(params, 'name'));
         const values = readArguments(prompt, params?.['arguments'] ?? {});
-        const { dialect } = call.scope.client;
+        const { dialect } = call.client;
         // The prompt gets only arguments that it has declared.
         const output: unknown = prompt.get(values as never, contextOf(call));
         if (!isThenable(output)) return resultOf(prompt, output, dialect);

@@ -3,8 +3,8 @@
  *
  * @see MCP 2025-11-25, server/resources
  */
-import { isThenable } from '../../actors/call.ts';
-import type { Call } from '../../actors/call.ts';
+import { isThenable } from '../../actors/exchange.ts';
+import type { Exchange } from '../../actors/exchange.ts';
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -29,7 +29,7 @@ export interface ResourcesFeature extends Feature {
 interface Target {
   readonly uri: string;
   readonly mimeType: string | undefined;
-  read(call: Call): unknown;
+  read(call: Exchange): unknown;
 }
 
 /** The resources of a server. */
@@ -63,14 +63,14 @@ export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesF
     capabilities: { resources: { subscribe: true, listChanged: true } },
     handlers: {
       'resources/list': async (params, call) => {
-        const { dialect } = call.scope.client;
+        const { dialect } = call.client;
         const { pageSize } = sessionOf(call).limits;
         const page = await resourcePage(offer, params, pageSize, contextOf(call));
         const { items, ...next } = page;
         return { resources: items.map((item) => dialect.resource(item)), ...next };
       },
       'resources/templates/list': (params, call) => {
-        const { client } = call.scope;
+        const { client } = call;
         const { pageSize } = sessionOf(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
@@ -78,13 +78,13 @@ export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesF
         return { resourceTemplates: described, ...next };
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'), call.scope.client.dialect);
+        const target = find(stringParam(params, 'uri'), call.client.dialect);
         const output = target.read(call);
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
       'resources/subscribe': (params, call) => {
-        const { uri } = find(stringParam(params, 'uri'), call.scope.client.dialect);
+        const { uri } = find(stringParam(params, 'uri'), call.client.dialect);
         const session = sessionOf(call);
         const subscribed = subscriptions.of(session);
         const { maxSubscriptions } = session.limits;
@@ -98,7 +98,7 @@ export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesF
         const uri = stringParam(params, 'uri');
         // One that was subscribed to may be gone by now.
         const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
-        if (!isSubscribed) find(uri, call.scope.client.dialect);
+        if (!isSubscribed) find(uri, call.client.dialect);
         return {};
       },
     },
@@ -112,8 +112,8 @@ export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesF
   };
 }
 
-function resultOf(target: Target, output: unknown, call: Call): JsonObject {
-  const { dialect } = call.scope.client;
+function resultOf(target: Target, output: unknown, call: Exchange): JsonObject {
+  const { dialect } = call.client;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
   return { contents: readContents(output, target, dialect) };
 }

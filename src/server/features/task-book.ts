@@ -1,7 +1,6 @@
 /** The tasks of one session: made within the limits, found by id, forgotten when their time to live is over. */
 import { createActor } from 'xstate';
-import type { Call, RequestHandler } from '../../actors/call.ts';
-import { TaskRun } from '../../actors/task-run.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { taskMachine } from '../../machines/task.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import {
@@ -37,7 +36,7 @@ export class TaskBook {
    * @param requestedTtlMs what the client asks for; it gets at most the maximum and at least one poll interval
    * @throws {ProtocolError} -32000, retryable, where too many tasks run or are kept
    */
-  create(call: Call, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
+  create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom();
     const session = this.#session;
     const { limits, clock, inspect, report } = session;
@@ -68,13 +67,15 @@ export class TaskBook {
     actor.on('task.changed', ({ task: now }) => this.#changed(task, now));
     actor.on('task.expired', () => this.#expired(task));
     const created = task.item;
-    const run = new TaskRun(call, handler, {
+    const cancel = call.detach(handler, {
       taskId,
-      actor,
       answered: (response) => actor.send({ type: 'run.answered', response: this.#kept(response) }),
       waiting: () => task.waiting,
+      described: (message) => actor.send({ type: 'task.describe', message }),
+      inputRequested: (method) => actor.send({ type: 'input.requested', method }),
+      inputReceived: () => actor.send({ type: 'input.received' }),
     });
-    task.startedRun(call.scope.detach(run));
+    task.startedRun(cancel);
     this.#tasks.set(taskId, task);
     this.#tell('task.created', task, `${call.method}, kept for ${ttlMs} ms`);
     return created;

@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { methodNotOffered, tooManyWait } from '../../actors/refusals.ts';
-import type { Call, RequestHandler } from '../../actors/call.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
@@ -42,13 +42,13 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
     session.atEnd(() => book.stop());
     return book;
   });
-  const bookOf = (call: Call) => books.of(sessionOf(call));
+  const bookOf = (call: Exchange) => books.of(sessionOf(call));
 
   const callTool = (handler: RequestHandler): RequestHandler => {
     return (params, call) => {
       const name = params?.['name'];
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
-      const wanted = tool && call.scope.client.dialect.taskRequest(tool, params);
+      const wanted = tool && call.client.dialect.taskRequest(tool, params);
       if (!wanted) return handler(params, call);
       const task = bookOf(call).create(call, handler, wanted.requestedTtlMs);
       return withMeta({ task }, relatedTask(task.taskId));
@@ -82,7 +82,7 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
 /** A handler for the clients in whose revision there is the method. */
 function ifOffered(handler: RequestHandler): RequestHandler {
   return (params, call) => {
-    if (call.scope.client.dialect.offers(call.method)) return handler(params, call);
+    if (call.client.dialect.offers(call.method)) return handler(params, call);
     throw protocolError(methodNotOffered(call.method));
   };
 }

@@ -3,8 +3,8 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
-import { isThenable } from '../../actors/call.ts';
-import type { Call, RequestHandler } from '../../actors/call.ts';
+import { isThenable } from '../../actors/exchange.ts';
+import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { textBlock } from '../../protocol/content.ts';
 import type { Dialect, ToolItem } from '../../protocol/dialects/dialect.ts';
@@ -68,7 +68,7 @@ export function toolsFeature(
     handlers: {
       'tools/list': (params, call) => {
         const session = sessionOf(call);
-        const { client } = call.scope;
+        const { client } = call;
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
         if (!compiler.isLoading && items.some(needsCompiler)) loadings.of(session);
@@ -116,14 +116,14 @@ class CallableTool {
     this.#contextOf = contextOf;
   }
 
-  call(args: JsonObject, call: Call): Result {
+  call(args: JsonObject, call: Exchange): Result {
     const checked = this.#compiled().input(args);
     if (!isThenable(checked)) return this.#run(checked, call);
     return checked.then((late) => this.#run(late, call));
   }
 
-  #run(args: Checked, call: Call): Result {
-    const { dialect } = call.scope.client;
+  #run(args: Checked, call: Exchange): Result {
+    const { dialect } = call.client;
     if (!args.ok) {
       return dialect.invalidArguments(
         `${this.#tool.name} was called with invalid arguments: ${args.fault}`,

@@ -1,9 +1,10 @@
 /** Waiting for the client's roots, for at most so long. */
 import type { SnapshotFrom } from 'xstate';
-import type { Clock } from '../actors/clock.ts';
-import type { RootsReport, rootsMachine } from '../machines/roots.machine.ts';
+import type { rootsMachine } from '../machines/roots.machine.ts';
 import type { RootsRef } from '../machines/session.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
+import type { RootsReport } from '../protocol/roots.ts';
+import type { Clock } from './clock.ts';
 
 export interface RootsWait {
   readonly timeoutMs: number;

@@ -1,0 +1,119 @@
+/**
+ * What stands between a handler and the wire: one request of the client's, and everything that may be done on its behalf. Contexts, middleware
+ * and features know this alone. Over a legacy session it is a `Call`; an era that asks its client in another way is another implementation.
+ */
+import type { ClientDescription } from '../protocol/initialize.ts';
+import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
+import type { RootsReport } from '../protocol/roots.ts';
+import type { Clock } from './clock.ts';
+
+/** A question to the client. */
+export interface RequestSpec {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
+  readonly timeoutMs: number;
+  /** The hard maximum, milliseconds, whatever progress comes. */
+  readonly maxTotalMs: number;
+  /** Asks for progress, and hears of it. */
+  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** Cancels the question, and tells the client. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A task, as the handler sees it whose work it is. */
+export interface TaskHandle {
+  readonly taskId: string;
+  /** Says for a person or a model how far it is: the client sees it when it looks at the task. */
+  describe(message: string): void;
+}
+
+/** Work that outlives the request that began it. */
+export interface DetachedWork {
+  readonly taskId: string;
+  /** Takes what the request would have been answered with. */
+  answered(response: OutboundResponse): void;
+  /** The request that waits for what comes of it, if there is one: what the work has to ask goes on that one's stream. */
+  waiting(): RequestId | undefined;
+  /** The handler says how far it is. */
+  described(message: string): void;
+  /** The handler asks the client something. Told before the question is sent. */
+  inputRequested(method: string): void;
+  /** One of its questions has an outcome. */
+  inputReceived(): void;
+}
+
+export interface Exchange {
+  /** The client's id of the request. */
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly client: ClientDescription;
+  /** What the server keeps of the session that it came in. */
+  readonly session: object | undefined;
+  /** Aborted when the request is cancelled or the session ends. Made when first read. */
+  readonly signal: AbortSignal;
+  /** The task that this is the work of, if it is one's. */
+  readonly task: TaskHandle | undefined;
+  /** True once it is answered or cancelled: nothing is asked or said on its behalf any more. */
+  readonly hasEnded: boolean;
+  /** The handler's context, kept here by what makes it: one for everything that stands around a handler. */
+  context: object | undefined;
+  /**
+   * Asks the client. What is asked in one turn goes to the client together; what has no answer when the request ends is cancelled.
+   *
+   * @throws {RuntimeError} CANCELLED if the request has ended already
+   */
+  ask(question: RequestSpec): Promise<JsonObject>;
+  /**
+   * Sends a notification that belongs to the request; nothing once it has ended.
+   * @param rejected hears of one that JSON cannot hold
+   */
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void;
+  /** Sends a notification that belongs to no request, be this one over or not. */
+  announce(method: string, params: JsonObject): void;
+  /**
+   * The client's roots, once they are settled or `timeoutMs` has passed.
+   *
+   * @throws {RuntimeError} CANCELLED, TRANSPORT_CLOSED
+   */
+  roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport>;
+  /** Calls back when it ends, whichever way: for what must not outlive it, such as a timer. */
+  whenEnded(callback: () => void): void;
+  /** Frees its place among those that may run at once: from now on its handler only waits for others. */
+  park(): void;
+  /**
+   * Runs a handler that outlives this request, outside the caps and once the answers of this turn are sent.
+   * @returns what cancels it
+   */
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void;
+}
+
+/** Runs one request; what it gives is the response's `result`. */
+export interface RequestHandler {
+  (params: JsonObject | undefined, exchange: Exchange): unknown;
+  /** Loads what the handler needs, before its first call. */
+  readonly prepare?: () => Promise<void>;
+}
+
+/** True for a promise of any kind. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  );
+}
+
+/** The promise of a question that is not asked. A caller that forgets it does not end the process. */
+export function refused(error: Error): Promise<never> {
+  return forgettable(Promise.reject(error));
+}
+
+/** A promise that may fail without anybody listening: a caller that asks and does not wait has not failed. */
+export function forgettable<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
