@@ -68,7 +68,9 @@ export const command: Command = {
       await print(process.stdout, answers.map(({ text }) => text).join('\n'));
     }
     if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
-    return complain(outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem])));
+    const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));
+    // What stands in the way of all is said once.
+    return complain([...new Set(problems)]);
   },
 };
 

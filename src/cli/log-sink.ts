@@ -2,7 +2,8 @@
  * Where log lines go. A sink that fails says so by its return value and in no other way: it knows no log, so that a failure to
  * log can never lead to another line.
  */
-import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { UsageError } from './command.ts';
 
 export interface LogSink {
@@ -47,7 +48,8 @@ interface StreamState {
 /**
  * A file, appended to; created for its owner alone, because a log tells of a person's work.
  *
- * @throws {UsageError} it cannot be opened for writing, or is our own stdout, where only messages may go
+ * @throws {UsageError} it cannot be opened for writing, is a pipe, a socket or a block device, or is our own stdout, where only messages
+ *   may go
  */
 export function fileSink(path: string): LogSink {
   const descriptor = open(path);
@@ -67,22 +69,34 @@ export function fileSink(path: string): LogSink {
 }
 
 function open(path: string): number {
+  const named = `--log-file: ${JSON.stringify(path)}`;
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+  let descriptor: number;
   try {
-    const descriptor = openSync(path, 'a', 0o600);
-    if (!isStdout(descriptor)) return descriptor;
-    closeSync(descriptor);
+    // Not blocking: opening a pipe would wait for a reader. Windows lacks this; what is undefined counts as 0 here.
+    descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (error) {
-    const reason = (error as Error).message;
-    throw new UsageError(`--log-file: ${JSON.stringify(path)} cannot be written to: ${reason}`, {
-      cause: error,
-    });
+    // A pipe that nobody reads, or a socket.
+    const isUnfit = /^(?:ENXIO|EOPNOTSUPP)$/.test((error as NodeJS.ErrnoException).code ?? '');
+    const reason = isUnfit
+      ? unfit
+      : `cannot be written to: ${(error as NodeJS.ErrnoException).message}`;
+    throw new UsageError(`${named} ${reason}`, { cause: error });
   }
-  throw new UsageError(
-    `--log-file: ${JSON.stringify(path)} is this process's stdout, which carries the protocol; name another file`,
-  );
+  const fault = faultOf(fstatSync(descriptor));
+  if (fault === undefined) return descriptor;
+  closeSync(descriptor);
+  throw new UsageError(`${named} ${fault}`);
 }
 
-function isStdout(descriptor: number): boolean {
-  const [file, stdout] = [fstatSync(descriptor), fstatSync(1)];
-  return file.dev === stdout.dev && file.ino === stdout.ino;
+const unfit = 'is neither a file nor a terminal or another character device; name a file';
+
+function faultOf(file: Stats): string | undefined {
+  // A pipe whose reader stops would stop the event loop with it.
+  if (!file.isFile() && !file.isCharacterDevice()) return unfit;
+  const stdout = fstatSync(1);
+  const isStdout = file.dev === stdout.dev && file.ino === stdout.ino;
+  return isStdout
+    ? "is this process's stdout, which carries the protocol; name another file"
+    : undefined;
 }

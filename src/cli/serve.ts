@@ -69,8 +69,8 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     },
   });
   const end = endWithProcess(session, log, limits.drainTimeoutMs);
-  const { dump } = session;
-  dumpOnSignal({ dumps: () => [dump()], stderr, log });
+  const served = session;
+  dumpOnSignal({ dumps: () => [served.dump()], stderr, log });
   if (process.stdin.isTTY) await greet(script, directories);
 
   const cause = await session.closed;

@@ -14,7 +14,7 @@ import type { SessionDump } from 'mcp-actors';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { answerSignal } from '../../src/cli/doctor/answer.ts';
 import { ask } from '../../src/cli/doctor/ask.ts';
-import { isPrivate, openExchange, socketPath } from '../../src/cli/doctor/exchange.ts';
+import { exchangeFault, openExchange, socketPath, userId } from '../../src/cli/doctor/exchange.ts';
 import { serveArguments } from '../../src/cli/doctor/node-script.ts';
 import { secondsOf } from '../../src/cli/doctor/process-table.ts';
 import { command } from '../../src/cli/doctor.ts';
@@ -51,29 +51,45 @@ function written() {
 describe('the directory where the doctor and a process meet', () => {
   test('is made for its user alone', () => {
     const directory = join(base, 'made');
-    openExchange(directory);
-    expect(isPrivate(directory)).toBe(true);
-    openExchange(directory);
+    expect(openExchange(directory)).toBeUndefined();
+    expect(exchangeFault(directory)).toBeUndefined();
+    expect(openExchange(directory)).toBeUndefined();
   });
 
-  test('is not used where others may look into it, and the doctor says so', async () => {
+  test('is not used if others may look into it, and the doctor says so', async () => {
     const directory = open('shared');
-    expect(isPrivate(directory)).toBe(false);
-    await expect(ask(process.pid, 100, directory)).rejects.toThrow(
-      /shared is not a directory that is yours alone .* SIGUSR2/,
-    );
+    expect(await ask(process.pid, 100, directory)).toEqual({
+      ok: false,
+      problem: expect.stringMatching(/shared, .* is open to other users .*kill -USR2 PID/),
+    });
     expect(existsSync(directory)).toBe(true);
   });
 
-  test('is not used where it is a link, or a file', () => {
+  test("is not used if it is another user's, and the doctor says whose it is and what to do", () => {
+    const directory = join(base, 'foreign');
+    openExchange(directory);
+    const owner = userId();
+    expect(exchangeFault(directory, owner + 1)).toMatch(
+      new RegExp(
+        `foreign, .* belongs to another user \\(id ${owner}\\) .* root can remove it\\. .*kill -USR2`,
+      ),
+    );
+  });
+
+  test('is not used if it is a link, a file, or cannot be made', async () => {
     const [link, file] = [join(base, 'link'), join(base, 'file')];
     openExchange(join(base, 'target'));
     symlinkSync(join(base, 'target'), link);
     writeFileSync(file, '');
-    for (const path of [link, file]) {
-      expect(isPrivate(path)).toBe(false);
-      expect(() => openExchange(path)).toThrow(path);
-    }
+    expect(openExchange(link)).toMatch(
+      /link, .* is a symbolic link and not a directory\. Remove it/,
+    );
+    expect(openExchange(file)).toMatch(/file, .* is a file and not a directory\. Remove it/);
+    const below = join(file, 'below');
+    expect(await ask(process.pid, 100, below)).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/below cannot be made \(ENOTDIR/),
+    });
   });
 
   test('gives a process no question where others could have put it', async () => {

@@ -1,8 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLog } from '../../src/cli/log.ts';
 import type { LoggedFact } from '../../src/cli/log.ts';
 import { humanForm, jsonForm } from '../../src/cli/log-line.ts';
@@ -10,6 +18,7 @@ import { logLevels } from '../../src/cli/log-level.ts';
 import type { LogLevel } from '../../src/cli/log-level.ts';
 import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
+import { makeNamedPipe } from '../workspace/named-pipe.ts';
 
 const fact = (changes: Partial<LoggedFact> = {}): LoggedFact => ({
   level: 'warning',
@@ -189,5 +198,17 @@ describe('a sink', () => {
     expect(open(tmpdir())).toThrow(UsageError);
     expect(open(tmpdir())).toThrow(/^--log-file: ".*" cannot be written to: EISDIR/);
     expect(open(join(tmpdir(), 'no', 'such', 'file'))).toThrow(/ENOENT/);
+  });
+
+  test('over what is no file and no character device is refused; a character device is not', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const pipe = join(directory, 'pipe');
+    makeNamedPipe(pipe);
+    const { O_RDONLY, O_NONBLOCK } = constants;
+    const reader = openSync(pipe, O_RDONLY | O_NONBLOCK);
+    expect(() => fileSink(pipe)).toThrow(/^--log-file: ".*pipe" is neither a file nor a terminal/);
+    closeSync(reader);
+    expect(fileSink('/dev/null').write('a\n')).toBe(true);
   });
 });

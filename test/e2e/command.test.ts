@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { makeNamedPipe } from '../workspace/named-pipe.ts';
 import { preload } from './preload.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 import type { Line } from './server-process.ts';
@@ -20,6 +21,7 @@ let base: string;
 beforeAll(() => {
   base = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
   writeFileSync(join(base, 'file'), '');
+  makeNamedPipe(join(base, 'pipe'));
 });
 afterAll(() => rmSync(base, { recursive: true }));
 afterEach(reapServers);
@@ -31,6 +33,8 @@ function run(args: readonly string[], env: { readonly [name: string]: string } =
     env: { ...process.env, ...env },
     encoding: 'utf8',
     input: '',
+    // Only for a command that hangs.
+    timeout: 10_000,
   });
   return { status, stdout, stderr };
 }
@@ -56,6 +60,7 @@ describe('the command', () => {
     [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
     [['--roots-timeout=soon'], {}, /^mcp-actors: --roots-timeout: "soon" is not a duration/],
     [['--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
+    [['--log-file', 'pipe'], {}, /^mcp-actors: --log-file: "pipe" is neither a file nor a/],
     [[], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
   ])('%j with %j exits with 2 and one line that says why', (args, env, message) => {
     const { status, stdout, stderr } = run(args, env);

@@ -9,7 +9,7 @@ import type { LogSink } from '../log-sink.ts';
 import { redactText, redacted } from '../../inspect/redaction.ts';
 import { isSecretKey } from '../../inspect/secrets.ts';
 import { packageVersion } from '../version.ts';
-import { exchangeDirectory, isAskedOn, isPrivate } from './exchange.ts';
+import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
 import type { Answer } from './exchange.ts';
 
 /** How long a doctor may take to read the answer. */
@@ -50,7 +50,7 @@ function withoutSecrets(dump: SessionDump): SessionDump {
 }
 
 function questions(directory: string): readonly string[] {
-  if (!isPrivate(directory)) return [];
+  if (exchangeFault(directory) !== undefined) return [];
   return readdirSync(directory)
     .filter((name) => isAskedOn(name, process.pid))
     .map((name) => join(directory, name));

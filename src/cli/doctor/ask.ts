@@ -16,11 +16,7 @@ export type Outcome =
   /** Why there is no answer, and what that tells. */
   | { readonly ok: false; readonly problem: string };
 
-/**
- * Asks a process of this user's.
- *
- * @throws {Error} the place where the answer would come is not this user's alone
- */
+/** Asks a process of this user's. */
 export async function ask(
   pid: number,
   timeoutMs: number,
@@ -28,7 +24,8 @@ export async function ask(
 ): Promise<Outcome> {
   const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
   const server = createServer();
-  await listen(server, directory, path);
+  const obstacle = await listen(server, directory, path);
+  if (obstacle !== undefined) return { ok: false, problem: obstacle };
   try {
     const answered = nextAnswer(server, pid, timeoutMs);
     // Looked at right before the signal: a pid may have become another process's.
@@ -53,12 +50,18 @@ function notListening(pid: number): string {
   return `Process ${pid} does not listen for SIGUSR2, which would end it: it is just starting (try again), or of an older version`;
 }
 
-async function listen(server: Server, directory: string, path: string): Promise<void> {
+/** Resolves to what stands in the way; undefined once the server listens. */
+async function listen(
+  server: Server,
+  directory: string,
+  path: string,
+): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
-    openExchange(directory);
+    const obstacle = openExchange(directory);
+    if (obstacle !== undefined) return obstacle;
     try {
-      return await new Promise<void>((resolve, reject) => {
-        server.once('error', reject).listen(path, resolve);
+      return await new Promise<undefined>((resolve, reject) => {
+        server.once('error', reject).listen(path, () => resolve(undefined));
       });
     } catch (error) {
       // Another doctor that has just finished has removed the empty directory.

@@ -36,30 +36,39 @@ export function exchangeDirectory(user: number = userId()): string {
 
 /**
  * Makes the directory, or checks the one that is there.
- * @throws {Error} somebody else could read or replace what is in it
+ *
+ * @returns what stands in its way, and what to do, in a sentence or two; undefined once it can be used
  */
-export function openExchange(directory: string): void {
+export function openExchange(directory: string): string | undefined {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') return `${directory} cannot be made (${message}). ${byHand}`;
   }
-  if (!isPrivate(directory)) {
-    throw new Error(
-      `${directory} is not a directory that is yours alone (mode 0700), so it is not used. Remove it; or send a process SIGUSR2 yourself: it then answers on its stderr`,
-    );
-  }
+  return exchangeFault(directory);
 }
 
-/** True for a directory, not a link to one, that this user alone may look into. False where there is none. */
-export function isPrivate(directory: string): boolean {
+const byHand =
+  'Without it, send a process SIGUSR2 yourself (kill -USR2 PID): it then answers on its stderr';
+
+/**
+ * Why a directory is not one, not a link to one, that this user alone may look into: somebody else could read or replace what is in it.
+ * Undefined if it is.
+ */
+export function exchangeFault(directory: string, user: number = userId()): string | undefined {
   const found: Stats | undefined = lstatSync(directory, { throwIfNoEntry: false });
-  return (
-    found !== undefined &&
-    found.isDirectory() &&
-    found.uid === userId() &&
-    (found.mode & 0o077) === 0
-  );
+  if (found === undefined) return `${directory} does not exist. ${byHand}`;
+  const name = `${directory}, where processes answer,`;
+  if (found.uid !== user) {
+    return `${name} belongs to another user (id ${found.uid}) and is not used: that user could read or forge what is in it. Only that user or root can remove it. ${byHand}`;
+  }
+  if (!found.isDirectory()) {
+    const kind = found.isSymbolicLink() ? 'a symbolic link' : 'a file';
+    return `${name} is ${kind} and not a directory. Remove it. ${byHand}`;
+  }
+  if ((found.mode & 0o077) === 0) return undefined;
+  return `${name} is open to other users and is not used. Remove it. ${byHand}`;
 }
 
 /** The socket of one question. */
