@@ -2,10 +2,10 @@
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
+import { shown } from '../directory-check.ts';
 import { selectFiles } from '../file-selection.ts';
-import { comparePaths } from '../path-order.ts';
+import { FilePages, walkFiles } from '../file-walk.ts';
 import { ripgrep, ripgrepArguments } from '../ripgrep.ts';
-import { withoutDot } from '../search-record.ts';
 import type { Workspace } from '../workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
@@ -13,9 +13,11 @@ const defaultLimit = 200;
 const maxLimit = 2000;
 /** How many files are looked at between two reports of progress. */
 const progressStep = 500;
+const maxProblems = 20;
 
 /** Makes `find_files` over a session's workspace. */
 export function findFilesTool(workspace: Workspace): Tool {
+  const pages = new FilePages();
   return defineTool({
     name: 'find_files',
     title: 'Find files',
@@ -59,7 +61,7 @@ export function findFilesTool(workspace: Workspace): Tool {
         problems: {
           type: 'array',
           items: { type: 'string' },
-          description: 'What could not be listed.',
+          description: 'What could not be listed, files whose names are not UTF-8 among it.',
         },
       },
       required: ['root', 'files', 'problems'],
@@ -68,68 +70,55 @@ export function findFilesTool(workspace: Workspace): Tool {
     async handler({ globs = [], hidden = false, limit = defaultLimit, cursor, root }, context) {
       const selection = selectFiles(globs, hidden);
       const entered = await workspace.enter(context, root);
-      const query = await queryKey([entered.root.path, globs, hidden]);
+      const { path, identity } = entered.root;
+      const query = await queryKey([path, identity, globs, hidden]);
       const after = cursor === undefined ? undefined : readCursor(cursor, query);
       const wanted = Math.min(Math.max(1, limit), maxLimit);
 
-      const files: string[] = [];
-      let problems: readonly string[] = [];
+      const problems: string[] = [];
       let seen = 0;
-      let more = false;
-      await workspace.search(entered, context, async (signal, deadline) => {
-        const run = {
-          args: [
-            ...ripgrepArguments,
-            '--files',
-            '--null',
-            '--sort=path',
-            ...selection.args,
-            '--',
-            './',
-          ],
+      const walk = async (signal: AbortSignal, deadline: AbortSignal) => {
+        const args = ['--files', '--null', '--sort=path', ...selection.args, '--', './'];
+        const records = ripgrep({
+          args: [...ripgrepArguments, ...args],
           root: entered.root,
           signal,
           deadline,
           separator: '\0',
-          onEnd: (end: { readonly problems: readonly string[] }) => ({ problems } = end),
-        } as const;
-        for await (const { bytes } of ripgrep(run)) {
-          const path = withoutDot(bytes.toString('utf8'));
-          seen += 1;
-          if (seen % progressStep === 0) {
-            context.progress(seen, { message: `${seen} files seen, ${files.length} found` });
-          }
-          if (after !== undefined && comparePaths(path, after) <= 0) continue;
-          if (!selection.accepts(path)) continue;
-          more = files.length === wanted;
-          if (more) break;
-          files.push(path);
-        }
-      });
+          onEnd: (end) => void problems.push(...end.problems.slice(0, maxProblems)),
+        });
+        const { accepts } = selection;
+        const onFile = (count: number, found: number) => {
+          seen = count;
+          if (seen % progressStep !== 0) return;
+          context.progress(seen, { message: `${seen} files seen, ${found} found` });
+        };
+        return await walkFiles({ records, deadline, accepts, after, limit: wanted, onFile });
+      };
+      const search = async () => await workspace.search(entered, context, walk);
+      const { files, unnamed, next } = await pages.page(query, after, wanted, search);
       if (seen > 0) context.progress(seen + 1, { message: `${files.length} files found` });
 
-      const last = files.at(-1);
-      const nextCursor = more && last !== undefined ? writeCursor(last, query) : undefined;
+      const [example] = unnamed;
+      if (example !== undefined) {
+        const name = shown(Buffer.from(example).toString());
+        problems.unshift(`${unnamed.length} files with names that are not UTF-8, such as ${name}`);
+      }
+      const nextCursor = next === undefined ? undefined : writeCursor(next, query);
+      const none = `No files match in ${path}${next === undefined ? '' : ' so far'}.`;
+      const lines = [
+        ...(files.length === 0 ? [none] : files),
+        ...(nextCursor === undefined ? [] : ['', `There are more: cursor ${nextCursor}`]),
+        ...problems.map((problem) => `Not listed: ${problem}`),
+      ];
       return {
         structured: {
           root: rootUsed(entered),
           files,
-          problems: problems.slice(0, 20),
+          problems,
           ...(nextCursor === undefined ? {} : { nextCursor }),
         },
-        content: [
-          {
-            type: 'text',
-            text: withNote(
-              [
-                files.length === 0 ? `No files match in ${entered.root.path}.` : files.join('\n'),
-                ...(nextCursor === undefined ? [] : ['', `There are more: cursor ${nextCursor}`]),
-                ...problems.slice(0, 20).map((problem) => `Not listed: ${problem}`),
-              ],
-              entered,
-            ),
-          },
-        ],
+        content: [{ type: 'text', text: withNote(lines, entered) }],
       };
     },
   });
@@ -142,13 +131,14 @@ async function queryKey(query: readonly unknown[]): Promise<string> {
   return createHash('sha256').update(JSON.stringify(query)).digest('base64url').slice(0, 16);
 }
 
-function writeCursor(after: string, query: string): string {
-  return Buffer.from(`${query}${after}`).toString('base64url');
+function writeCursor(after: Uint8Array, query: string): string {
+  return Buffer.concat([Buffer.from(query), after]).toString('base64url');
 }
 
-function readCursor(cursor: string, query: string): string {
-  const text = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (text.startsWith(query) && text.length > query.length) return text.slice(query.length);
+function readCursor(cursor: string, query: string): Uint8Array {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const after = bytes.subarray(query.length);
+  if (bytes.indexOf(query) === 0 && after.length > 0) return after;
   throw new ToolError(
     'This cursor is of another query: pass the nextCursor of the call before, with the same globs, hidden and root, or start without a cursor.',
     { code: 'INVALID_CURSOR' },

@@ -1,4 +1,4 @@
-import { symlink } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findFilesTool } from '../../../src/workspace/tools/find-files.ts';
@@ -11,6 +11,7 @@ import type { Files } from '../temporary-directory.ts';
 interface Found {
   readonly files: readonly string[];
   readonly nextCursor?: string;
+  readonly problems: readonly string[];
   readonly root: { readonly path: string; readonly source: string; readonly note?: string };
 }
 
@@ -98,16 +99,65 @@ test('pages join to the whole list, whatever the names', async () => {
   const { find } = await project(Object.fromEntries(names.map((name) => [name, ''])));
   const whole = await filesOf(find({}));
   expect(whole.toSorted()).toEqual(names.toSorted());
-  const paged: string[] = [];
-  let cursor: string | undefined;
+  const pages = await pagesOf(find, { limit: 3 });
+  for (const { files } of pages) expect(files.length).toBeLessThanOrEqual(3);
+  expect(pages.flatMap(({ files }) => files)).toEqual(whole);
+});
+
+async function pagesOf(find: (args: object) => Promise<{ structured: Found }>, args: object) {
+  const pages: Found[] = [];
+  let cursor: { cursor?: string } = {};
   do {
-    const page: Found = (await find({ limit: 3, ...(cursor === undefined ? {} : { cursor }) }))
-      .structured;
-    expect(page.files.length).toBeLessThanOrEqual(3);
-    paged.push(...page.files);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  expect(paged).toEqual(whole);
+    const { structured } = await find({ ...args, ...cursor });
+    pages.push(structured);
+    cursor = structured.nextCursor === undefined ? {} : { cursor: structured.nextCursor };
+  } while (cursor.cursor !== undefined);
+  return pages;
+}
+
+test.runIf(process.platform === 'linux')(
+  'names that are not UTF-8 are counted, and hide no others',
+  async () => {
+    const names = Array.from(
+      { length: 60 },
+      (_, index) => `caf${String.fromCodePoint(0xc0 + index)}.ts`,
+    );
+    const { find, cwd } = await project(Object.fromEntries(names.map((name) => [name, ''])));
+    for (const byte of [0x80, 0xc3, 0xc4, 0xe9, 0xff]) {
+      const name = Buffer.concat([Buffer.from('caf'), Buffer.of(byte), Buffer.from('.ts')]);
+      await writeFile(Buffer.concat([Buffer.from(`${cwd}/`), name]), '');
+    }
+    for (const limit of [1, 7, 64, 65]) {
+      const pages = await pagesOf(find, { globs: ['*.ts'], limit });
+      expect(pages.flatMap(({ files }) => files).toSorted()).toEqual(names.toSorted());
+      const counted = pages
+        .flatMap(({ problems }) => problems)
+        .map((problem) => Number.parseInt(problem, 10));
+      expect(counted.reduce((sum, count) => sum + count, 0)).toBe(5);
+    }
+    const { text, structured } = await find({ globs: ['*.ts'] });
+    expect(structured.problems).toEqual([
+      '5 files with names that are not UTF-8, such as "caf\ufffd.ts"',
+    ]);
+    expect(text).toContain('Not listed: 5 files with names that are not UTF-8');
+    expect((await find({ globs: ['*.md'] })).structured.problems).toEqual([]);
+  },
+);
+
+test('all pages of a listing cost a small multiple of one walk', async () => {
+  const count = 3000;
+  const { find, context } = await project(
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`${index % 7}/${index}.f`, '']),
+    ),
+  );
+  const pages = await pagesOf(find, { limit: 30 });
+  expect(new Set(pages.flatMap(({ files }) => files)).size).toBe(count);
+  expect(pages).toHaveLength(count / 30);
+  // Each walk reports at its end how many files it has seen.
+  const ends = context.reported.filter(({ message }) => /^\d+ files found$/.test(message ?? ''));
+  expect(ends.length).toBeGreaterThan(0);
+  expect(ends.reduce((sum, { progress }) => sum + progress, 0)).toBeLessThan(6 * count);
 });
 
 test('the last page has no cursor, though it is full', async () => {
