@@ -17,7 +17,8 @@ export interface TakenLines {
   readonly text: string;
   /** The last line of which something was taken; `startLine - 1` where nothing was. */
   readonly endLine: number;
-  readonly totalLines: number;
+  /** Lines in all pieces. */
+  readonly lines: number;
   /** Where to go on, where `maxCharacters` ended it before the range did. */
   readonly next?: { readonly startLine: number; readonly startColumn: number };
 }
@@ -50,10 +51,19 @@ export class LineTaker {
     if (from < piece.length) this.#takePart(piece.slice(from));
   }
 
+  /** Where the next character is, seen from the range. */
+  get place(): 'before' | 'inside' | 'behind' {
+    const { startLine, endLine = Infinity, startColumn } = this.#range;
+    if (this.#next !== undefined || this.#line > endLine) return 'behind';
+    const isBefore =
+      this.#line < startLine || (this.#line === startLine && this.#column < startColumn);
+    return isBefore ? 'before' : 'inside';
+  }
+
   /** What was taken, once every piece has been added. */
   finish(): TakenLines {
-    const totalLines = this.#column > 1 ? this.#line : this.#line - 1;
-    const taken = { text: this.#taken.join(''), endLine: this.#endLine, totalLines };
+    const lines = this.#column > 1 ? this.#line : this.#line - 1;
+    const taken = { text: this.#taken.join(''), endLine: this.#endLine, lines };
     return this.#next === undefined ? taken : { ...taken, next: this.#next };
   }
 

@@ -6,40 +6,70 @@ import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
 import type { TextEncoding } from './text-encoding.ts';
 
 export type TextReading =
-  | { readonly text: true; readonly encoding: TextEncoding; readonly lines: TakenLines }
+  | {
+      readonly text: true;
+      readonly encoding: TextEncoding;
+      readonly taken: TakenLines;
+      /** How far the file was read: to its end, only past the range, or so far without finding the range. */
+      readonly reach: 'end' | 'range' | 'short';
+    }
   | { readonly text: false; readonly kind: string };
 
-export interface TextReadOptions {
+/** How much of a file is read, bytes. */
+export interface ReadBounds {
+  /** The file's size when it was opened: what is appended meanwhile is not read. */
+  readonly sizeBytes: number;
+  /** Beyond this nothing is read only to count lines. */
+  readonly countedBytes?: number;
+  /** Beyond this the range is not looked for. */
+  readonly soughtBytes?: number;
+}
+
+/** Defaults of {@link ReadBounds}. */
+export const defaultBounds = { countedBytes: 64 * 1024 ** 2, soughtBytes: 1024 ** 3 } as const;
+
+export interface TextReadOptions extends ReadBounds {
   readonly signal: AbortSignal;
   /** Told after each piece how many bytes have been read. */
   readonly onRead?: (bytes: number) => void;
 }
 
 /**
- * Reads the range, and the rest only to count its lines. Memory is bounded by the range.
+ * Reads the range, and of the rest what the bounds allow, only to count its lines. Memory is bounded by the range.
  *
  * @throws the signal's reason; the system's error where reading fails
  */
 export async function readText(
   handle: FileHandle,
   range: LineRange,
-  { signal, onRead }: TextReadOptions,
+  { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
 ): Promise<TextReading> {
-  const sample = await readPiece(handle, Buffer.allocUnsafe(sampleBytes), 0);
+  const { countedBytes, soughtBytes } = { ...defaultBounds, ...bounds };
+  // The system's own files (`/proc`) say that they are empty, and are short.
+  const end = sizeBytes === 0 ? sampleBytes : sizeBytes;
+  const sample = await readPiece(handle, Buffer.allocUnsafe(Math.min(sampleBytes, end)), 0);
   const content = detectContent(sample);
   if (!content.text) return content;
   const decoder = new TextDecoder(decoderLabel(content.encoding));
   const taker = new LineTaker(range);
   const buffer = Buffer.allocUnsafe(4 * sampleBytes);
+  const limits = { before: soughtBytes, inside: Infinity, behind: countedBytes };
   let position = 0;
-  for (let piece = sample; piece.length > 0; piece = await readPiece(handle, buffer, position)) {
+  let piece = sample;
+  while (piece.length > 0 && position < end) {
     signal.throwIfAborted();
     position += piece.length;
     taker.add(decoder.decode(piece, { stream: true }));
     onRead?.(position);
+    const { place } = taker;
+    if (position < end && position >= limits[place]) {
+      const reach = place === 'before' ? 'short' : 'range';
+      return { text: true, encoding: content.encoding, taken: taker.finish(), reach };
+    }
+    piece = await readPiece(handle, buffer.subarray(0, end - position), position);
   }
   taker.add(decoder.decode());
-  return { text: true, encoding: content.encoding, lines: taker.finish() };
+  return { text: true, encoding: content.encoding, taken: taker.finish(), reach: 'end' };
 }
 
 /**

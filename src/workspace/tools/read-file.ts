@@ -7,7 +7,7 @@ import { fsFault, systemCode } from '../fs-fault.ts';
 import type { LineRange } from '../line-range.ts';
 import { openInside } from '../open-inside.ts';
 import type { InsideFile } from '../open-inside.ts';
-import { readText } from '../read-text.ts';
+import { defaultBounds, readText } from '../read-text.ts';
 import type { TextReading } from '../read-text.ts';
 import type { Workspace } from '../workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
@@ -76,7 +76,10 @@ export function readFileTool(workspace: Workspace): Tool {
           description:
             'The last line of which something is in the text; startLine - 1 where nothing is.',
         },
-        totalLines: { type: 'integer', description: 'Of the whole file.' },
+        totalLines: {
+          type: 'integer',
+          description: `Of the whole file; absent if it has more than ${defaultBounds.countedBytes} bytes, of which not all were looked at.`,
+        },
         truncated: {
           type: 'boolean',
           description: 'True where maxCharacters ended the text before the range did.',
@@ -97,7 +100,6 @@ export function readFileTool(workspace: Workspace): Tool {
         'sizeBytes',
         'startLine',
         'endLine',
-        'totalLines',
         'truncated',
       ],
       additionalProperties: false,
@@ -109,20 +111,26 @@ export function readFileTool(workspace: Workspace): Tool {
       const { path, stats } = file;
       const reading = await readAndClose(file, given, range, {
         signal: context.signal,
+        sizeBytes: stats.size,
         onRead: (bytes) => context.progress(bytes, { total: Math.max(stats.size, bytes) }),
       });
       if (!reading.text) {
         const message = `${shown(given)} is no text: ${reading.kind}, ${stats.size} bytes`;
         throw new ToolError(message, { code: 'BINARY_FILE' });
       }
-      const { encoding, lines } = reading;
-      if (lines.totalLines < range.startLine && range.startLine > 1) {
-        const message = `${shown(given)} has ${lines.totalLines} lines; there is no line ${range.startLine}`;
+      const { encoding, taken, reach } = reading;
+      const { startLine } = range;
+      if (reach === 'short') {
+        const message = `Line ${startLine}, column ${range.startColumn} of ${shown(given)} is not in its first ${defaultBounds.soughtBytes} bytes, which have ${taken.lines} lines; it is looked for no farther`;
         throw new ToolError(message, { code: 'OUT_OF_RANGE' });
       }
-      const { text, endLine, totalLines, next } = lines;
-      const { startLine } = range;
-      const facts = `${path}: lines ${startLine} to ${endLine} of ${totalLines}, ${encoding}, ${stats.size} bytes`;
+      if (taken.lines < startLine && startLine > 1) {
+        const message = `${shown(given)} has ${taken.lines} lines; there is no line ${startLine}`;
+        throw new ToolError(message, { code: 'OUT_OF_RANGE' });
+      }
+      const { text, endLine, next } = taken;
+      const counted = reach === 'end' ? `${taken.lines}` : `more than ${taken.lines}`;
+      const facts = `${path}: lines ${startLine} to ${endLine} of ${counted}, ${encoding}, ${stats.size} bytes`;
       const rest =
         next === undefined
           ? []
@@ -138,7 +146,7 @@ export function readFileTool(workspace: Workspace): Tool {
           sizeBytes: stats.size,
           startLine,
           endLine,
-          totalLines,
+          ...(reach === 'end' ? { totalLines: taken.lines } : {}),
           truncated: next !== undefined,
           ...(next === undefined ? {} : { next }),
         },

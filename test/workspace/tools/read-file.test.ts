@@ -1,9 +1,12 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { appendFileSync } from 'node:fs';
+import { open, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LineTaker } from '../../../src/workspace/line-range.ts';
 import type { LineRange } from '../../../src/workspace/line-range.ts';
+import { readText } from '../../../src/workspace/read-text.ts';
+import type { ReadBounds } from '../../../src/workspace/read-text.ts';
 import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
 import { createWorkspace } from '../../../src/workspace/workspace.ts';
 import { callTool, fakeContext, toolError } from '../fake-context.ts';
@@ -13,7 +16,7 @@ interface Read {
   readonly text: string;
   readonly encoding: string;
   readonly endLine: number;
-  readonly totalLines: number;
+  readonly totalLines?: number;
   readonly truncated: boolean;
   readonly next?: { readonly startLine: number; readonly startColumn: number };
 }
@@ -184,4 +187,106 @@ describe('places', () => {
     expect((await toolError(read({ path: 'absent' }))).code).toBe('NOT_FOUND');
     expect((await toolError(read({ path: '.' }))).code).toBe('NOT_A_FILE');
   });
+});
+
+describe('bounds', () => {
+  const line = '0123456789abcde\n';
+
+  /** Reads a file of 64 KiB times `pieces`, and tells after each piece how much has been read. */
+  async function readBounded(
+    pieces: number,
+    range: Partial<LineRange>,
+    bounds: Partial<ReadBounds>,
+    {
+      unit = line,
+      onRead,
+    }: { readonly unit?: string; readonly onRead?: (path: string) => void } = {},
+  ) {
+    const content = unit.repeat((pieces * 64 * 1024) / unit.length);
+    const directory = await temporaryDirectory({ file: content });
+    const path = join(directory, 'file');
+    const handle = await open(path);
+    onTestFinished(async () => await handle.close());
+    const read: number[] = [];
+    const reading = await readText(
+      handle,
+      { startLine: 1, startColumn: 1, maxCharacters: 1000, ...range },
+      {
+        sizeBytes: content.length,
+        ...bounds,
+        signal: new AbortController().signal,
+        onRead: (bytes) => {
+          read.push(bytes);
+          onRead?.(path);
+        },
+      },
+    );
+    if (!reading.text) throw new Error('It is text');
+    return { ...reading, bytes: read.at(-1), size: content.length };
+  }
+
+  test('a file is read to the size that it had when it was opened', async () => {
+    let appended = 0;
+    const { bytes, size, taken, reach } = await readBounded(
+      6,
+      {},
+      {},
+      {
+        onRead: (path) => {
+          appended += 1;
+          if (appended < 50) appendFileSync(path, line.repeat(32 * 1024));
+        },
+      },
+    );
+    expect([bytes, reach]).toEqual([size, 'end']);
+    expect(taken.lines).toBe(size / line.length);
+  });
+
+  test('behind the range lines are counted only so far', async () => {
+    const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
+    expect(reach).toBe('range');
+    expect(bytes).toBeLessThan(400_000);
+    expect(taken).toMatchObject({ endLine: 63, next: { startLine: 63, startColumn: 9 } });
+  });
+
+  test('a range that begins behind that is read all the same', async () => {
+    const range = { startLine: 60_000, endLine: 60_001 };
+    const { reach, taken } = await readBounded(20, range, { countedBytes: 100_000 });
+    expect([reach, taken.text]).toEqual(['range', line.repeat(2)]);
+  });
+
+  test.each([
+    [{ startLine: 1_000_000 }, line],
+    [{ startColumn: 10_000_000 }, 'x'],
+  ])('%j is looked for only so far', async (range, unit) => {
+    const { bytes, reach, taken } = await readBounded(
+      20,
+      range,
+      { soughtBytes: 100_000 },
+      { unit },
+    );
+    expect([reach, taken.text]).toEqual(['short', '']);
+    expect(bytes).toBeLessThan(400_000);
+  });
+
+  test('a file whose lines are not all counted has no total', async () => {
+    const { readContent } = await project();
+    const content = Buffer.alloc(70 * 1024 ** 2, line);
+    const { structured, text } = await readContent(content, { endLine: 1 });
+    expect(structured).toMatchObject({ text: line, endLine: 1, truncated: false });
+    expect(structured.totalLines).toBeUndefined();
+    expect(text).toMatch(/: lines 1 to 1 of more than \d+, utf-8, 73400320 bytes/);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'a file of the system that says it is empty is read',
+    async () => {
+      const handle = await open('/proc/self/status');
+      onTestFinished(async () => await handle.close());
+      const range = { startLine: 1, endLine: 1, startColumn: 1, maxCharacters: 1000 };
+      const { signal } = new AbortController();
+      const reading = await readText(handle, range, { sizeBytes: 0, signal });
+      expect(reading).toMatchObject({ taken: { text: expect.stringMatching(/^Name:/) } });
+    },
+  );
 });
