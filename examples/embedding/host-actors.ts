@@ -6,6 +6,7 @@ import type {
   OutboundFrame,
   ReaderEvent,
   ReaderInput,
+  SessionImplementations,
   Transport,
   WriterEvent,
   WriterInput,
@@ -29,14 +30,15 @@ export const desktop = setup({
   },
 });
 
-/** For `server.sessionLogic.provide({ actors: { roots } })`. Send a session `roots.changed` to have it ask again. */
-export function rootsOf(desk: ActorRefFrom<typeof desktop>): typeof rootsMachine {
+/** For `server.sessionLogic.provide(rootsOf(desk))`. Send a session `roots.changed` to have it ask again. */
+export function rootsOf(desk: ActorRefFrom<typeof desktop>): SessionImplementations {
   const ask = fromPromise<AskOutcome, AskInput>(() => {
     const { folders } = desk.getSnapshot().context;
     return Promise.resolve({ kind: 'answered', roots: folders.map((uri) => ({ uri })) });
   });
+  const roots = rootsMachine.provide({ actors: { ask } });
   // Whether the client has roots of its own does not matter here.
-  return rootsMachine.provide({ actors: { ask }, guards: { isDeclared: () => true } });
+  return { actors: { roots }, guards: { hasRoots: () => true } };
 }
 // #endregion
 

@@ -31,7 +31,8 @@ export interface CallScope {
   readonly client: ClientDescription;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
-  readonly roots: RootsRef;
+  /** The machine of the client's roots; undefined for a client that declares none. */
+  readonly roots: () => RootsRef | undefined;
   /** Runs work that outlives the call. The end of the session waits for it as for any other. See {@link Exchange.detach}. */
   readonly detach: (
     call: Call,
@@ -188,7 +189,7 @@ export class Call implements Asker, Exchange {
   }
 
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
-    return settledRoots(this.scope.roots, () => ({ ...wait, signal: this.signal }));
+    return settledRoots(this.scope.roots(), () => ({ ...wait, signal: this.signal }));
   }
 
   whenEnded(callback: () => void): void {

@@ -9,8 +9,8 @@
  */
 import type { Behaviour, Port, Ref } from '../machines/port.ts';
 import { plainActor } from '../machines/port.ts';
-import type { RouterInput } from '../machines/session.machine.ts';
-import type { RouterEvent } from '../machines/session-ports.ts';
+import type { RootsRef } from '../machines/session.machine.ts';
+import type { RouterEvent, RouterInput } from '../machines/session-ports.ts';
 import { classifyMessage, describe, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type {
@@ -42,6 +42,8 @@ import type { RequestIds } from './request-ids.ts';
 export interface RouterOptions extends CallOptions {
   /** The handler of a method, or undefined where the server does not offer it. */
   handlerOf(method: string): RequestHandler | undefined;
+  /** The machine of the client's roots, if it has any. */
+  roots(): RootsRef | undefined;
   readonly clock: Clock;
   /** Knows the ids of our requests to the client. */
   readonly requestIds: Pick<RequestIds, 'read'>;
@@ -209,13 +211,13 @@ class Router implements Behaviour<RouterEvent> {
     replies.add(errorResponse(id, shuttingDown));
 
   #open(client: ClientDescription): void {
-    const { scope: session, writer, correlation, roots } = this.#input;
+    const { scope: session, writer, correlation } = this.#input;
     const scope: CallScope = {
       session,
       client,
       writer,
       correlation,
-      roots,
+      roots: () => this.#options.roots(),
       detach: (call, handler, work) => this.#calls.detach(call, handler, work),
       park: (call) => this.#calls.park(call),
       resume: (call) => this.#calls.resume(call),

@@ -1,5 +1,6 @@
 /** Waiting for the client's roots, for at most so long. */
 import type { SnapshotFrom } from 'xstate';
+import { undeclaredRoots } from '../machines/roots.machine.ts';
 import type { rootsMachine } from '../machines/roots.machine.ts';
 import type { RootsRef } from '../machines/session.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
@@ -17,7 +18,11 @@ export interface RootsWait {
  *
  * @throws {RuntimeError} CANCELLED where the signal fires first, TRANSPORT_CLOSED where the session ends first
  */
-export function settledRoots(roots: RootsRef, wait: () => RootsWait): Promise<RootsReport> {
+export function settledRoots(
+  roots: RootsRef | undefined,
+  wait: () => RootsWait,
+): Promise<RootsReport> {
+  if (!roots) return Promise.resolve(undeclaredRoots);
   const now = roots.getSnapshot();
   if (isSettled(now)) return Promise.resolve(reportOf(now));
   if (now.status !== 'active') return Promise.reject(closed());

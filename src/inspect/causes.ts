@@ -7,7 +7,6 @@ const messages: { readonly [machineAndEvent: string]: string } = {
   'session roots.changed': 'notifications/roots/list_changed',
   'roots roots.start': 'notifications/initialized',
   'roots roots.invalidate': 'notifications/roots/list_changed',
-  'keepalive keepalive.start': 'notifications/initialized',
 };
 
 /** Answers, by the event of the machine that asked. An error may also be that none came. */

@@ -2,7 +2,7 @@
  * Whether the client is still there: it is asked when nothing was heard of it for a while, and after so many silences in a row the session ends.
  *
  * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard, and asks only where that is too long ago.
- * The state `off` is where a session rests that wants no such care.
+ * A session that wants no such care has none of it.
  *
  * @see MCP 2025-11-25, basic/utilities/ping
  */
@@ -31,13 +31,6 @@ export interface KeepaliveInput extends ProbeInput {
   readonly session: Ref<ClientUnresponsive>;
 }
 
-/** What the machine takes. */
-export type KeepaliveEvent =
-  /** The session is in operation. */
-  | { readonly type: 'keepalive.start' }
-  /** The session ends. */
-  | { readonly type: 'keepalive.stop' };
-
 /** What came of a look at the client. */
 export type ProbeOutcome =
   /** It was heard so long ago, milliseconds: 0 where it has just answered. */
@@ -65,11 +58,9 @@ export const keepaliveMachine = setup({
   types: {
     input: {} as KeepaliveInput,
     context: {} as KeepaliveContext,
-    events: {} as KeepaliveEvent,
   },
   actors: { probe: unprovided },
   guards: {
-    isWanted: ({ context }) => context.keepaliveIntervalMs > 0,
     isHeard: (_, { kind }: ProbeOutcome) => kind === 'heard',
     isLastSilence: ({ context }) => context.failures + 1 >= context.keepaliveFailures,
   },
@@ -97,14 +88,8 @@ export const keepaliveMachine = setup({
 }).createMachine({
   id: 'keepalive',
   context: ({ input }) => ({ ...input, failures: 0, listenMs: input.keepaliveIntervalMs }),
-  initial: 'unstarted',
-  on: { 'keepalive.stop': '.off' },
+  initial: 'listening',
   states: {
-    unstarted: {
-      description: 'Before the session is in operation nothing may be asked.',
-      on: { 'keepalive.start': [{ guard: 'isWanted', target: 'listening' }, { target: 'off' }] },
-    },
-    off: { description: 'Nobody is asked: by choice, or because the session ends.' },
     listening: { after: { listenTimeout: 'probing' } },
     probing: {
       description: 'One look at the client: where it was quiet, one ping in flight.',
@@ -123,6 +108,6 @@ export const keepaliveMachine = setup({
         ],
       },
     },
-    unresponsive: { entry: 'tellSession', on: { 'keepalive.stop': {} } },
+    unresponsive: { entry: 'tellSession' },
   },
 });

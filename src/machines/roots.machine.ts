@@ -40,8 +40,8 @@ export interface RootsInput extends AskInput {
 
 /** What the machine takes. */
 export type RootsEvent =
-  /** The session is initialized; `declared` says whether the client has the roots capability. */
-  | { readonly type: 'roots.start'; readonly declared: boolean }
+  /** The session is initialized: the client may be asked. */
+  | { readonly type: 'roots.start' }
   /** The client says that its list has changed. */
   | { readonly type: 'roots.invalidate' };
 
@@ -67,12 +67,17 @@ const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
   ),
 );
 
-/** What is published: an outcome, why there is none, or that the client has no roots to ask for. */
+/** The report on a client that has no roots capability: it is never asked, and needs no machine. */
+export const undeclaredRoots: RootsReport = {
+  status: 'undeclared',
+  generation: 1,
+  settled: true,
+  roots: [],
+};
+
+/** What is published: an outcome, or why there is none. */
 export interface Finding {
-  readonly outcome:
-    | AskOutcome
-    | { readonly kind: 'failed'; readonly problem: string }
-    | { readonly kind: 'undeclared' };
+  readonly outcome: AskOutcome | { readonly kind: 'failed'; readonly problem: string };
   readonly settled: boolean;
 }
 
@@ -96,8 +101,6 @@ function nextReport({ report: previous, discarded }: RootsContext, finding: Find
       const { problem } = outcome;
       return { status: 'unsupported', generation, settled, roots: [], problem };
     }
-    case 'undeclared':
-      return { status: 'undeclared', generation, settled, roots: [] };
   }
 }
 
@@ -135,7 +138,6 @@ export const rootsMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
-    isDeclared: ({ event }) => event.type === 'roots.start' && event.declared,
     isStale: stateIn({ querying: 'stale' }),
     mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
     isFirst: stateIn({ querying: 'fresh' }),
@@ -175,13 +177,7 @@ export const rootsMachine = setup({
     unasked: {
       description:
         'Before the session is initialized: a change asks nothing, the first query covers it.',
-      on: {
-        'roots.start': [{ guard: 'isDeclared', target: 'querying' }, { target: 'undeclared' }],
-      },
-    },
-    undeclared: {
-      description: 'The client has no roots capability: it is never asked.',
-      entry: { type: 'publish', params: { outcome: { kind: 'undeclared' }, settled: true } },
+      on: { 'roots.start': 'querying' },
     },
     querying: {
       description: 'One query in flight.',

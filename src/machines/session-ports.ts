@@ -146,3 +146,9 @@ export interface ReaderInput extends SessionInputScope {
   readonly session: Ref<SessionFact>;
   readonly router: Pick<Ref<RouterEvent>, 'send'>;
 }
+
+export interface RouterInput extends SessionInputScope {
+  readonly session: Ref<SessionFact>;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+}

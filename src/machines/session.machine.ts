@@ -5,17 +5,18 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle
  */
-import { assign, emit, sendTo, setup } from 'xstate';
+import { and, assign, emit, not, sendTo, setup, stopChild } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
-import { describe, isJsonObject } from '../protocol/classify.ts';
+import { describe } from '../protocol/classify.ts';
 import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
+import { declaresRoots } from '../protocol/roots.ts';
 import type { JsonObject, OutboundResponse, RequestId, WireError } from '../protocol/frames.ts';
 import { isSameInitialize, readInitialize } from '../protocol/initialize.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
-import { rootsMachine } from './roots.machine.ts';
+import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsReport } from '../protocol/roots.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import { unprovided } from './port.ts';
@@ -27,6 +28,7 @@ import type {
   ReaderEvent,
   ReaderInput,
   RouterEvent,
+  RouterInput,
   SessionFact,
   SessionInputScope,
   WriterEvent,
@@ -73,13 +75,6 @@ export interface SessionOutput {
   readonly cause: CloseCause;
 }
 
-export interface RouterInput extends SessionInputScope {
-  readonly session: Ref<SessionFact>;
-  readonly writer: Ref<WriterEvent>;
-  readonly correlation: Ref<CorrelationEvent>;
-  readonly roots: RootsRef;
-}
-
 export type RootsRef = ActorRefFrom<typeof rootsMachine>;
 
 export interface SessionContext extends SessionInput {
@@ -87,8 +82,10 @@ export interface SessionContext extends SessionInput {
   readonly correlation: Ref<CorrelationEvent>;
   readonly router: Ref<RouterEvent>;
   readonly reader: Ref<ReaderEvent>;
-  readonly roots: RootsRef;
-  readonly keepalive: ActorRefFrom<typeof keepaliveMachine>;
+  /** There is one once a client has declared roots. */
+  readonly roots: RootsRef | undefined;
+  /** There is one once a session that wants it is in operation. */
+  readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
   /** What the client said of itself; set once. */
   readonly client: ClientDescription | undefined;
   /** The last report of the roots machine. */
@@ -163,6 +160,11 @@ export const sessionMachine = setup({
   guards: {
     isReadable: (_, { params }: InitializeParams) => readInitialize(params).ok,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
+    /** A host whose roots come from elsewhere provides its own. */
+    hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
+    hasNoRootsMachine: ({ context }) => !context.roots,
+    wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
+    hasNoKeepalive: ({ context }) => !context.keepalive,
     isSame: ({ context }, { params }: InitializeParams) => isSameInitialize(params, context.client),
   },
   actions: {
@@ -198,16 +200,23 @@ export const sessionMachine = setup({
       }),
     ),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
-    startRoots: sendTo(
-      ({ context }) => context.roots,
-      ({ context }) => ({
-        type: 'roots.start',
-        declared: declaresRoots(context.client),
-      }),
-    ),
-    startKeepalive: sendTo(({ context }) => context.keepalive, { type: 'keepalive.start' }),
-    stopKeepalive: sendTo(({ context }) => context.keepalive, { type: 'keepalive.stop' }),
-    invalidateRoots: sendTo(({ context }) => context.roots, { type: 'roots.invalidate' }),
+    makeRoots: assign({
+      roots: ({ context, self, spawn }) => {
+        const { scope, correlation, limits } = context;
+        const asking = { timeoutMs: limits.rootsTimeoutMs, retryMs: limits.rootsRetryMs };
+        const input = { ...asking, maxOvertaken: limits.maxOvertakenRoots, correlation };
+        return spawn('roots', { id: 'roots', input: { ...input, scope, session: self } });
+      },
+    }),
+    makeKeepalive: assign({
+      keepalive: ({ context, self, spawn }) => {
+        const { scope, correlation, limits } = context;
+        const input = { ...limits, scope, session: self, correlation };
+        return spawn('keepalive', { id: 'keepalive', input });
+      },
+    }),
+    startRoots: sendTo('roots', { type: 'roots.start' }),
+    invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
     rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
     ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
     rememberCause: assign({ cause: ({ event }) => causeOf(event) }),
@@ -237,20 +246,9 @@ export const sessionMachine = setup({
     const { scope } = input;
     const writer = spawn('writer', { id: 'writer', input: { scope, session: self } });
     const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
-    const { rootsTimeoutMs, rootsRetryMs, maxOvertakenRoots } = input.limits;
-    const asking = { timeoutMs: rootsTimeoutMs, retryMs: rootsRetryMs };
-    const maxOvertaken = maxOvertakenRoots;
-    const roots = spawn('roots', {
-      id: 'roots',
-      input: { scope, session: self, correlation, ...asking, maxOvertaken },
-    });
-    const keepalive = spawn('keepalive', {
-      id: 'keepalive',
-      input: { scope, session: self, correlation, ...input.limits },
-    });
     const router = spawn('router', {
       id: 'router',
-      input: { scope, session: self, writer, correlation, roots },
+      input: { scope, session: self, writer, correlation },
     });
     const reader = spawn('reader', { id: 'reader', input: { scope, session: self, router } });
     return {
@@ -259,8 +257,8 @@ export const sessionMachine = setup({
       correlation,
       router,
       reader,
-      roots,
-      keepalive,
+      roots: undefined,
+      keepalive: undefined,
       client: undefined,
       report: undefined,
       cause: undefined,
@@ -307,8 +305,12 @@ export const sessionMachine = setup({
           client: context.client as ClientDescription,
         })),
       ],
+      always: { guard: and(['hasRoots', 'hasNoRootsMachine']), actions: 'makeRoots' },
       on: {
-        'initialized.received': 'initialized',
+        'initialized.received': [
+          { guard: 'hasRoots', target: 'initialized', actions: 'startRoots' },
+          { target: 'initialized' },
+        ],
         'initialize.received': [
           {
             guard: { type: 'isSame', params: ({ event }) => event },
@@ -320,14 +322,17 @@ export const sessionMachine = setup({
     },
     initialized: {
       description: 'In operation; the roots are not settled yet.',
-      entry: [
-        'openOutboundGate',
-        emit({ type: 'session.initialized' }),
-        'startRoots',
-        'startKeepalive',
+      entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
+      always: [
+        { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
+        {
+          guard: not('hasRoots'),
+          target: 'rootsKnown',
+          actions: { type: 'rememberRoots', params: { report: undeclaredRoots } },
+        },
       ],
       on: {
-        'roots.changed': { actions: 'invalidateRoots' },
+        'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
         'roots.updated': {
           target: 'rootsKnown',
           actions: { type: 'rememberRoots', params: ({ event }) => event },
@@ -341,7 +346,7 @@ export const sessionMachine = setup({
         report: context.report as RootsReport,
       })),
       on: {
-        'roots.changed': { actions: 'invalidateRoots' },
+        'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
         'roots.updated': {
           target: 'rootsKnown',
           reenter: true,
@@ -355,7 +360,7 @@ export const sessionMachine = setup({
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberCause', 'closeOutboundGate', 'stopKeepalive', 'closeInboundGate'],
+      entry: ['rememberCause', 'closeOutboundGate', stopChild('keepalive'), 'closeInboundGate'],
       on: {
         'input.ended': {},
         'client.unresponsive': {},
@@ -392,8 +397,3 @@ export const sessionMachine = setup({
   },
   output: ({ context }) => ({ cause: context.cause as CloseCause }),
 });
-
-/** `roots: {}` is enough: the specification asks for no more. */
-function declaresRoots(client: ClientDescription | undefined): boolean {
-  return isJsonObject(client?.capabilities['roots']);
-}

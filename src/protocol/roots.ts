@@ -87,3 +87,8 @@ function readRoot(entry: unknown, seen: Set<string>): Root {
 function problem(uri: string, code: RootProblemCode, message: string) {
   return { uri, problem: { code, message } };
 }
+
+/** Whether a client with these capabilities may be asked for its roots. `roots: {}` is enough: the specification asks for no more. */
+export function declaresRoots(capabilities: JsonObject | undefined): boolean {
+  return isJsonObject(capabilities?.['roots']);
+}

@@ -31,7 +31,7 @@ export interface SessionDump {
   /** The actors of the session's; machines with their state. */
   readonly actors: readonly ActorDump[];
   readonly roots: {
-    /** Where the roots machine stands: `querying.stale`. */
+    /** Where the roots machine stands: `querying.stale`. Of a client that declares no roots, `undeclared`. */
     readonly state: string;
     /** What is known, once something is. */
     readonly status?: RootsStatus;
@@ -146,7 +146,7 @@ export function dumpSession(source: DumpSource): SessionDump {
       : {}),
     actors: Object.values(source.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
     roots: {
-      state: stateName(roots.getSnapshot().value),
+      state: roots ? stateName(roots.getSnapshot().value) : client ? 'undeclared' : 'unasked',
       ...(report
         ? { status: report.status, settled: report.settled, generation: report.generation }
         : {}),

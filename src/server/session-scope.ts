@@ -17,7 +17,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../machines/session-ports.ts';
-import type { SessionEmitted } from '../machines/session.machine.ts';
+import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
 import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { SessionHandle, SessionState } from './context/session-view.ts';
@@ -139,6 +139,11 @@ export abstract class SessionScope implements SessionHandle {
   /** {@link transitions}, if anybody has ever asked for them. */
   get heardTransitions(): Transitions | undefined {
     return this.#transitions;
+  }
+
+  /** The machine of the client's roots, if it declares any. */
+  roots(): RootsRef | undefined {
+    return this.actor.getSnapshot().context.roots;
   }
 
   handlerOf(method: string): RequestHandler | undefined {

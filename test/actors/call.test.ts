@@ -16,7 +16,7 @@ function startCall(options = {}) {
   all.open();
   const scope: CallScope = {
     client: {} as never,
-    roots: {} as never,
+    roots: () => undefined,
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},

@@ -28,6 +28,7 @@ export function startRouter(
   const handlerOf = (method: string) => handlers[method];
   const logic = routerActor(() => ({
     handlerOf,
+    roots: () => undefined,
     limits: { maxRunning: 4, maxWaiting: 4 },
     hearing: { lastHeardAt: 0 },
     clock,
@@ -38,7 +39,6 @@ export function startRouter(
     session: session.ref,
     writer: writer.ref,
     correlation: correlation.ref,
-    roots: {} as never,
   });
   const reading = readInitialize({
     protocolVersion: revision,

@@ -22,7 +22,7 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   onTestFinished(() => void actor.stop());
   const scope = {
     client: {} as never,
-    roots: {} as never,
+    roots: () => undefined,
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},

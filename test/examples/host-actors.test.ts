@@ -33,7 +33,7 @@ test('a host’s actor is asked for the roots instead of the client, and again w
     return report.roots.map(({ uri }) => uri).join(' ');
   });
   const server = createMcpServer({ name: 'desk', version: '1', tools: [where] });
-  const logic = server.sessionLogic.provide({ actors: { roots: rootsOf(desk) } });
+  const logic = server.sessionLogic.provide(rootsOf(desk));
   const { transport, peer } = wired();
   const reports: RootsReport[] = [];
   const onRootsUpdated = (report: RootsReport) => reports.push(report);

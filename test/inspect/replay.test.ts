@@ -320,8 +320,8 @@ describe('a difference', () => {
 
   test('in a transition, in what is missing and in what is too much', async () => {
     const text = await conversation();
-    expect(await played(text.replace('"to":"initialized"', '"to":"rootsKnown"'))).toContain(
-      'to: "rootsKnown" was recorded, "initialized" is replayed',
+    expect(await played(text.replace('"to":"rootsKnown"', '"to":"initialized"'))).toContain(
+      'to: "initialized" was recorded, "rootsKnown" is replayed',
     );
     const rows = text.split('\n');
     const at = rows.findIndex((row) => row.includes('"server"') && row.includes('hi'));

@@ -9,8 +9,6 @@ type Snapshot = SnapshotFrom<typeof keepaliveMachine>;
 
 const outcome = (output: object) => ({ type: 'xstate.done.actor.probe', output });
 const events = {
-  start: { type: 'keepalive.start' },
-  stop: { type: 'keepalive.stop' },
   'listen timeout': { type: 'xstate.after.listenTimeout.keepalive.listening' },
   'heard just now': outcome({ kind: 'heard', agoMs: 0 }),
   'heard a while ago': outcome({ kind: 'heard', agoMs: 20_000 }),
@@ -18,10 +16,10 @@ const events = {
 } as const;
 type EventName = keyof typeof events;
 
-const start = (keepaliveIntervalMs: number): Snapshot =>
+const start = (): Snapshot =>
   initialTransition(keepaliveMachine, {
     ...noKeepalive,
-    keepaliveIntervalMs,
+    keepaliveIntervalMs: 30_000,
     keepaliveFailures: 2,
     session: listener<ClientUnresponsive>().ref,
     correlation: listener<CorrelationEvent>().ref,
@@ -32,12 +30,10 @@ const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => step(state, name)[0], from);
 
 const paths = {
-  unstarted: [],
-  off: ['start', 'stop'],
-  listening: ['start'],
-  probing: ['start', 'listen timeout'],
-  'probing, after a silence': ['start', 'listen timeout', 'silent', 'listen timeout'],
-  unresponsive: ['start', 'listen timeout', 'silent', 'listen timeout', 'silent'],
+  listening: [],
+  probing: ['listen timeout'],
+  'probing, after a silence': ['listen timeout', 'silent', 'listen timeout'],
+  unresponsive: ['listen timeout', 'silent', 'listen timeout', 'silent'],
 } satisfies Record<string, readonly EventName[]>;
 type StateName = keyof typeof paths;
 
@@ -49,11 +45,9 @@ const heard: Row = {
   'heard a while ago': ['listening', 'after 10000'],
 };
 const table: { readonly [state in StateName]: Row } = {
-  unstarted: { start: ['listening', 'after 30000'], stop: ['off'] },
-  off: {},
-  listening: { stop: ['off'], 'listen timeout': ['probing', asks] },
-  probing: { ...heard, stop: ['off'], silent: ['listening', 'after 30000'] },
-  'probing, after a silence': { ...heard, stop: ['off'], silent: ['unresponsive', tells] },
+  listening: { 'listen timeout': ['probing', asks] },
+  probing: { ...heard, silent: ['listening', 'after 30000'] },
+  'probing, after a silence': { ...heard, silent: ['unresponsive', tells] },
   unresponsive: {},
 };
 
@@ -67,22 +61,21 @@ const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
 
 describe('the keepalive machine', () => {
   test.each(cells)('in $state, on $event, does what the table says [PING-05]', (cell) => {
-    const before = follow(start(30_000), ...paths[cell.state]);
+    const before = follow(start(), ...paths[cell.state]);
     const [after, actions] = step(before, cell.event);
     const [next = before.value, ...done] = cell.row ?? [];
     expect(after.value).toBe(next);
     expect(words(actions)).toEqual(done);
   });
 
-  test('rests in a state of its own where it is not wanted [PING-06]', () => {
-    const [state, actions] = step(start(0), 'start');
-    expect(state.value).toBe('off');
-    expect(actions).toEqual([]);
+  test('listens from the start: a session that wants none has none [PING-06]', () => {
+    const [state, actions] = initialTransition(keepaliveMachine, start().context);
+    expect([state.value, ...words(actions)]).toEqual(['listening', 'after 30000']);
   });
 
   test('counts silences in a row only [PING-05]', () => {
     const round = ['listen timeout', 'silent', 'listen timeout', 'heard just now'] as const;
-    const state = follow(start(30_000), 'start', ...round, ...round, ...round);
+    const state = follow(start(), ...round, ...round, ...round);
     expect(state.value).toBe('listening');
     expect(state.context.failures).toBe(0);
   });

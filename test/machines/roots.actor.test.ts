@@ -41,7 +41,7 @@ function startRoots({ maxOvertaken = 16 } = {}) {
     },
   });
   actor.start();
-  actor.send({ type: 'roots.start', declared: true });
+  actor.send({ type: 'roots.start' });
   const last = () => {
     const query = queries.at(-1);
     if (!query) throw new Error('nothing was asked');
@@ -205,7 +205,7 @@ test('without somebody to ask it says so and goes on', async () => {
     },
   });
   actor.start();
-  actor.send({ type: 'roots.start', declared: true });
+  actor.send({ type: 'roots.start' });
   for (let i = 0; i < 10; i++) await Promise.resolve();
   expect(session.events).toMatchObject([{ report: { status: 'failed' } }]);
   expect(session.events[0]?.report.problem).toContain('"ask"');

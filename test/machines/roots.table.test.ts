@@ -12,8 +12,7 @@ type Snapshot = SnapshotFrom<typeof rootsMachine>;
 const roots = [{ uri: 'file:///a' }];
 const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
 const events = {
-  declared: { type: 'roots.start', declared: true },
-  undeclared: { type: 'roots.start', declared: false },
+  start: { type: 'roots.start' },
   invalidate: { type: 'roots.invalidate' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
@@ -40,21 +39,19 @@ const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
 
 const paths = {
   unasked: [],
-  undeclared: ['undeclared'],
-  'querying.fresh': ['declared'],
-  'querying.repeated': ['declared', 'garbled'],
-  'querying.stale': ['declared', 'invalidate'],
-  known: ['declared', 'answered'],
-  unsupported: ['declared', 'unsupported'],
-  retrying: ['declared', 'failed'],
+  'querying.fresh': ['start'],
+  'querying.repeated': ['start', 'garbled'],
+  'querying.stale': ['start', 'invalidate'],
+  known: ['start', 'answered'],
+  unsupported: ['start', 'unsupported'],
+  retrying: ['start', 'failed'],
 } satisfies Record<string, readonly EventName[]>;
 type StateName = keyof typeof paths;
 
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 const asks = 'xstate.spawnChild';
 const table: { readonly [state in StateName]: Row } = {
-  unasked: { declared: ['querying.fresh', asks], undeclared: ['undeclared', 'publish'] },
-  undeclared: {},
+  unasked: { start: ['querying.fresh', asks] },
   'querying.fresh': {
     invalidate: ['querying.stale'],
     answered: ['known', 'publish'],
@@ -121,11 +118,10 @@ describe('a report', () => {
   const reportAfter = (...names: readonly EventName[]) => follow(start(), ...names).context.report;
 
   test.each([
-    ['undeclared', ['undeclared'], []],
-    ['known', ['declared', 'answered'], roots],
-    ['unsupported', ['declared', 'unsupported'], []],
-    ['failed', ['declared', 'failed'], []],
-    ['unsupported', ['declared', 'invalidate', 'unsupported'], []],
+    ['known', ['start', 'answered'], roots],
+    ['unsupported', ['start', 'unsupported'], []],
+    ['failed', ['start', 'failed'], []],
+    ['unsupported', ['start', 'invalidate', 'unsupported'], []],
   ] as const)('says how it came about: %s after %j', (status, path, list) => {
     expect(reportAfter(...path)).toMatchObject({
       status,
@@ -136,7 +132,7 @@ describe('a report', () => {
   });
 
   test('of a failure keeps the roots that were known, and says why', () => {
-    expect(reportAfter('declared', 'answered', 'invalidate', 'failed')).toEqual({
+    expect(reportAfter('start', 'answered', 'invalidate', 'failed')).toEqual({
       status: 'failed',
       generation: 2,
       settled: true,
@@ -146,7 +142,7 @@ describe('a report', () => {
   });
 
   test('of a failure that was overtaken is not settled, and keeps what was known too', () => {
-    const path = ['declared', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
+    const path = ['start', 'answered', 'invalidate', 'invalidate', 'failed'] as const;
     expect(reportAfter(...path)).toEqual({
       status: 'failed',
       generation: 2,
@@ -158,12 +154,12 @@ describe('a report', () => {
 
   test('of a failure says why in words that are bounded', () => {
     const long = { ...events.failed, error: new Error('x'.repeat(1_000_000)) } as never;
-    const [state] = transition(rootsMachine, follow(start(), 'declared'), long);
+    const [state] = transition(rootsMachine, follow(start(), 'start'), long);
     expect(state.context.report?.problem?.length).toBeLessThan(5000);
   });
 
   test('of an empty list clears what was known', () => {
-    const state = follow(start(), 'declared', 'answered', 'invalidate');
+    const state = follow(start(), 'start', 'answered', 'invalidate');
     const cleared = outcome({ kind: 'answered', roots: [] }) as never;
     expect(transition(rootsMachine, state, cleared)[0].context.report).toMatchObject({
       status: 'known',
@@ -172,13 +168,13 @@ describe('a report', () => {
   });
 
   test('that they are unsupported clears what was known', () => {
-    expect(reportAfter('declared', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
+    expect(reportAfter('start', 'answered', 'invalidate', 'unsupported')?.roots).toEqual([]);
   });
 });
 
 describe('overtaken answers', () => {
   test.each([0, 1, 2, 5])('are published as not settled after %i discards', (maxOvertaken) => {
-    let state = follow(start(maxOvertaken), 'declared');
+    let state = follow(start(maxOvertaken), 'start');
     for (let generation = 1; generation <= 3; generation++) {
       for (let i = 0; i < maxOvertaken; i++) {
         state = follow(state, 'invalidate', 'answered');
@@ -199,7 +195,7 @@ describe('overtaken failures', () => {
   test.each([0, 1, 2, 5])(
     'are published each: %i may be discarded, but those are answers',
     (max) => {
-      let state = follow(start(max), 'declared');
+      let state = follow(start(max), 'start');
       for (let generation = 1; generation <= 8; generation++) {
         state = follow(state, 'invalidate', 'failed');
         expect(state.context.report).toMatchObject({
@@ -213,7 +209,7 @@ describe('overtaken failures', () => {
   );
 
   test('let as many answers be discarded after them as before', () => {
-    const path = ['declared', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
+    const path = ['start', 'invalidate', 'answered', 'invalidate', 'failed'] as const;
     let state = follow(start(), ...path);
     expect(state.context.report?.generation).toBe(1);
     state = follow(state, 'invalidate', 'answered', 'invalidate', 'answered');
@@ -225,7 +221,7 @@ describe('overtaken failures', () => {
 
 describe('retries', () => {
   /** The delay after so many failures in a row. */
-  const delayAfter = (failures: number, from = follow(start(), 'declared')): string | undefined => {
+  const delayAfter = (failures: number, from = follow(start(), 'start')): string | undefined => {
     let state = from;
     for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout');
     return inWords(transition(rootsMachine, state, eventOf('failed'))[1]).at(-1);
@@ -244,12 +240,12 @@ describe('retries', () => {
   });
 
   test('wait longer for failures that were overtaken, too', () => {
-    const state = follow(start(), 'declared', 'invalidate', 'failed', 'invalidate', 'failed');
+    const state = follow(start(), 'start', 'invalidate', 'failed', 'invalidate', 'failed');
     expect(delayAfter(1, state)).toBe('after 120000');
   });
 
   test('begin anew after an answer', () => {
-    const state = follow(start(), 'declared', 'failed', 'retry timeout', 'failed', 'retry timeout');
+    const state = follow(start(), 'start', 'failed', 'retry timeout', 'failed', 'retry timeout');
     expect(delayAfter(1, follow(state, 'answered', 'invalidate'))).toBe('after 30000');
   });
 });

@@ -80,7 +80,6 @@ type Row = { readonly [name in EventName]?: readonly [next: string, ...done: rea
 
 const close = [
   'correlation<gate.closed',
-  'keepalive<keepalive.stop',
   'router<gate.closed',
   'after 2000',
   'after 1750',
@@ -129,10 +128,9 @@ const table: { readonly [state in StateName]: Row } = {
     ...refuses('negotiated'),
     initialized: [
       'initialized',
+      'roots<roots.start',
       'correlation<gate.opened',
       'emit session.initialized',
-      'roots<roots.start',
-      'keepalive<keepalive.start',
     ],
   },
   initialized: {

@@ -36,7 +36,10 @@ describe('a dump says of a session', () => {
   });
 
   test('who the client is, which actors there are, and that nothing is pending', async () => {
-    const { session, clock } = await operate({}, { capabilities: { sampling: {} } });
+    const { session, clock } = await operate(
+      {},
+      { capabilities: { sampling: {} }, limits: { keepaliveIntervalMs: 100_000 } },
+    );
     clock.increment(90_000);
     const dump = session.dump();
     expect(dump.client).toMatchObject({ revision: '2025-11-25', capabilities: { sampling: {} } });
@@ -44,7 +47,7 @@ describe('a dump says of a session', () => {
       id: 'keepalive',
       kind: 'machine',
       status: 'active',
-      state: 'off',
+      state: 'listening',
     });
     expect(dump.actors).toContainEqual({ id: 'router', kind: 'actor', status: 'active' });
     expect(causes(describeDump(dump))).toEqual([

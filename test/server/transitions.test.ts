@@ -57,18 +57,15 @@ describe('the machines of a session', () => {
       'session initialize.received: uninitialized → negotiated',
       'session initialized.received: negotiated → initialized',
       'roots roots.start: unasked → querying.fresh',
-      'keepalive keepalive.start: unstarted → off',
       'roots xstate.done.actor.ask: querying.fresh → known',
       'session roots.updated: initialized → rootsKnown',
       'session input.ended: rootsKnown → draining.settling',
-      'keepalive keepalive.stop: off → off',
       'session calls.drained: draining.settling → draining.flushing',
       'session calls.drained: draining.flushing → draining.flushing',
       'session output.flushed: draining.flushing → closed',
     ]);
     expect(actors.get('session')).toBe(session.actor);
     expect(actors.get('roots')).toBe(session.actor.getSnapshot().context.roots);
-    expect(actors.get('keepalive')).toBe(session.actor.getSnapshot().context.keepalive);
   });
 
   test('are heard no more once a listener has ended, and those of another session never', async () => {
@@ -183,10 +180,14 @@ describe('a host’s implementations', () => {
     );
     let watched: WatchedSession | undefined;
     const watchers: Watcher[] = [watcher, (session) => (watched = session)];
+    const clock = new TestClock();
     const actor = createActor(logic, {
+      clock,
       input: { transport, watchers, limits: { keepaliveIntervalMs: 1000 } },
     }).start();
     await peer.handshake({ capabilities: { roots: {} } });
+    await peer.quiet();
+    clock.increment(1000);
     await peer.quiet();
     actor.send({ type: 'session.shutdown', reason: 'enough' });
     await watched?.closed;
@@ -214,7 +215,8 @@ describe('a host’s implementations', () => {
     for (const heard of [first, second]) {
       expect(heard).toContain('roots roots.start: unasked → querying.fresh');
       expect(heard).toContain('roots xstate.done.actor.ask: querying.fresh → known');
-      expect(heard).toContain('keepalive keepalive.start: unstarted → listening');
+      const due = 'keepalive xstate.after.listenTimeout.keepalive.listening: listening → probing';
+      expect(heard).toContain(due);
       // Once, however many sessions have had the same machine.
       expect(heard.filter((line) => line.startsWith('roots roots.start'))).toHaveLength(1);
     }
