@@ -1,6 +1,7 @@
 /** Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter behind it. */
 import { compileGlobs, readGlobs } from './glob.ts';
 import type { PathMatcher } from './path-automaton.ts';
+import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FileSelection {
   readonly args: readonly string[];
@@ -14,9 +15,15 @@ export interface FileSelection {
  * Excluding is left to ripgrep, which then does not even enter a directory. Including is not: `--glob` would override `.gitignore`.
  * Where the last segment is simple it goes to ripgrep as a file type, which respects the ignore files and saves reading the rest.
  *
- * @throws {ToolError} INVALID_GLOB
+ * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
-export function selectFiles(globs: readonly string[], hidden: boolean): FileSelection {
+export async function selectFiles(
+  globs: readonly string[],
+  hidden: boolean,
+  signal: AbortSignal,
+): Promise<FileSelection> {
+  // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
+  if (isSliceOver()) await nextSlice(signal);
   const included = globs.filter((glob) => !glob.startsWith('!'));
   const excluded = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
   const read = readGlobs([...included, ...excluded]);

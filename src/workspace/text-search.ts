@@ -8,6 +8,7 @@ import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
 import { readSearchRecord, withoutDot } from './search-record.ts';
 import type { SearchLine } from './search-record.ts';
+import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FoundLine {
   readonly line: number;
@@ -170,7 +171,11 @@ async function* findFiles(
     before = bytes.subarray(end + 1);
   }
   if (more > 0) onProblem(`${more} more files over ${maxFileBytes} bytes`);
-  if (!run.deadline.aborted) yield* large.filter(run.accepts);
+  for (const path of large) {
+    if (isSliceOver()) await nextSlice(run.signal);
+    if (run.deadline.aborted) return;
+    if (run.accepts(path)) yield path;
+  }
 }
 
 function toFoundLine({ text, column, omitted }: SearchLine, line: number): FoundLine {

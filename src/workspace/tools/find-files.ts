@@ -68,7 +68,7 @@ export function findFilesTool(workspace: Workspace): Tool {
       additionalProperties: false,
     },
     async handler({ globs = [], hidden = false, limit = defaultLimit, cursor, root }, context) {
-      const selection = selectFiles(globs, hidden);
+      const selection = await selectFiles(globs, hidden, context.signal);
       const entered = await workspace.enter(context, root);
       const { path, identity } = entered.root;
       const query = await queryKey([path, identity, globs, hidden]);

@@ -129,7 +129,7 @@ export function searchTextTool(workspace: Workspace): Tool {
     async handler(args, context) {
       const { pattern, regex = false, globs = [], contextLines = 0, hidden = false } = args;
       assertPattern(pattern);
-      const selection = selectFiles(globs, hidden);
+      const selection = await selectFiles(globs, hidden, context.signal);
       const entered = await workspace.enter(context, args.root);
       const found = await workspace.search(entered, context, (signal, deadline) =>
         collectMatches({
