@@ -287,7 +287,7 @@ const rows: readonly Row[] = [
   ),
 ];
 
-describe('each invariant', () => {
+describe.concurrent('each invariant', () => {
   let roots: RootsFolder;
   beforeAll(async () => {
     roots = await makeRootsFolder();
