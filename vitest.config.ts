@@ -4,11 +4,10 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Thousands of small tests on sessions within the process. Nothing of one file shows in another: they share what they import, which is half of their time. */
-const shared = [
-  'test/{actors,contract,machines,protocol,types}/**/*.test.ts',
-  'test/server/!(validator-loading).test.ts',
-];
+const all = 'test/**/*.test.ts';
+
+/** What mocks a module, or looks at what is loaded. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
+const apart = 'test/**/*.apart.test.ts';
 
 /** Not inherited from the root: a project that extends it would run the global setup once more. */
 function project(test: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration {
@@ -34,8 +33,8 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
 export default defineConfig({
   test: {
     projects: [
-      project({ name: 'shared', include: shared, isolate: false }),
-      project({ name: 'apart', include: ['test/**/*.test.ts'], exclude: shared }),
+      project({ name: 'together', include: [all], exclude: [apart], isolate: false }),
+      project({ name: 'apart', include: [apart] }),
     ],
     globalSetup: ['./test/tooling/build.setup.ts'],
     reporters: ['default', './test/reporting/closing-line.reporter.ts'],
