@@ -37,6 +37,9 @@ async function hanging(...options: readonly string[]): Promise<ServerProcess> {
   return server;
 }
 
+/** A busy machine answers too. */
+const patient = '--timeout=10s';
+
 const pidOf = ({ child }: ServerProcess) => child.pid as number;
 /** Sockets on which it is asked. Others may be asked by doctors of theirs. */
 function questionsTo(server: ServerProcess): readonly string[] {
@@ -51,7 +54,7 @@ const cause =
 describe('mcp-actors doctor', () => {
   test('finds what a session waits for whose client never answers', async () => {
     const server = await hanging();
-    const { code, stdout, stderr } = await doctor(pidOf(server));
+    const { code, stdout, stderr } = await doctor(patient, pidOf(server));
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(cause);
     expect(stdout).toMatch(/^ {2}tools\/call 7 \(workspace_info\): running, /m);
@@ -84,7 +87,10 @@ describe('mcp-actors doctor', () => {
 
   test('serves two doctors at once', async () => {
     const server = await hanging();
-    const runs = await Promise.all([doctor(pidOf(server)), doctor(pidOf(server))]);
+    const runs = await Promise.all([
+      doctor(patient, pidOf(server)),
+      doctor(patient, pidOf(server)),
+    ]);
     for (const { code, stdout } of runs) {
       expect(code).toBe(0);
       expect(stdout).toMatch(cause);
@@ -105,7 +111,7 @@ describe('mcp-actors doctor', () => {
     server.send({ method: 'notifications/initialized' });
     for (let id = 2; id < 400; id++) server.send({ id, method: 'tools/list' });
     await server.log.find(({ event }) => event === 'output.blocked');
-    const { code, stdout } = await doctor(pidOf(server));
+    const { code, stdout } = await doctor(patient, pidOf(server));
     expect(code).toBe(0);
     expect(stdout).toMatch(/The client does not read: [\d.]+ (KiB|MiB) wait for it/);
   });

@@ -5,7 +5,10 @@ export function preload(code: string): readonly string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
 }
 
-/** The same, run when the process gets SIGUSR2. */
+/** What makes an accident happen. Signals that mean something to the server would make it do that as well. */
+export const accident = 'SIGWINCH';
+
+/** The same, run when the process gets that signal. */
 export function onSignal(code: string): readonly string[] {
-  return preload(`process.on('SIGUSR2', () => { ${code} });`);
+  return preload(`process.on('${accident}', () => { ${code} });`);
 }

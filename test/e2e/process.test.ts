@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
-import { onSignal, preload } from './preload.ts';
+import { accident, onSignal, preload } from './preload.ts';
 import { command, gone, launch, reapServers } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -145,7 +145,7 @@ describe('a failure that nobody catches', () => {
     const server = launch([...onSignal(code), ...command], project);
     await server.initialize();
     await server.request(1, 'ping');
-    server.child.kill('SIGUSR2');
+    server.child.kill(accident);
     expect(await server.exit).toEqual({ code: 1, signal: null });
     const failed = server.log.all.find(({ event }) => event === 'process.failed');
     expect(failed).toMatchObject({
@@ -164,7 +164,9 @@ describe('stdout and stderr', () => {
     const noise = onSignal('console.log("noise"); process.stdout.write("more noise\\n")');
     const server = launch([...noise, ...command], project);
     await server.initialize();
-    server.child.kill('SIGUSR2');
+    server.child.kill(accident);
+    // A signal is heard later than what was written before it.
+    await expect.poll(() => server.stderr).toContain('more noise\n');
     await server.request(1, 'ping');
     server.end();
     expect(await server.exit).toEqual(clean);
