@@ -8,6 +8,7 @@ import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
 import { UsageError, isCommandName } from './command.ts';
 import type { CommandName } from './command.ts';
+import { defaultSearchTimeoutMs } from '../workspace/search-turns.ts';
 
 /** What the command is to do. */
 export type Invocation =
@@ -24,6 +25,7 @@ export interface ServeInvocation {
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
   readonly chdir: boolean;
+  readonly searchTimeoutMs: number;
   readonly inspect: InspectorWish | undefined;
   readonly record: RecordWish | undefined;
   /** Those that were given. */
@@ -69,6 +71,7 @@ export function readArguments(
     logFile: values['log-file'],
     followRoots: values['follow-roots'],
     chdir: values['chdir'],
+    searchTimeoutMs: values['search-timeout'] ?? defaultSearchTimeoutMs,
     inspect: inspectorWish(values['inspect']),
     record: recordWish(values),
     limits: limitsOf(values),

@@ -2,6 +2,7 @@
 import { defaultRecordingBytes } from '../inspect/recording/recording-limit.ts';
 import { defaultLimits } from '../server/limits.ts';
 import type { Limits } from '../server/limits.ts';
+import { defaultSearchTimeoutMs } from '../workspace/search-turns.ts';
 import { logLevels } from './log-level.ts';
 import type { Measured, OptionTable } from './option.ts';
 import type { Bounds } from './units.ts';
@@ -181,6 +182,11 @@ export const options = {
   chdir: {
     kind: 'switch',
     help: "Change the process's working directory to the project's.",
+  },
+  'search-timeout': {
+    ...duration,
+    default: defaultSearchTimeoutMs,
+    help: 'How long a search may take, with its wait for others; then it answers with what it has found.',
   },
   inspect: {
     kind: 'text',

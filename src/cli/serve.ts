@@ -48,6 +48,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     cwd,
     home: homedir(),
     ...(invocation.chdir ? { chdir: (directory) => process.chdir(directory) } : {}),
+    searchTimeoutMs: invocation.searchTimeoutMs,
     version: packageVersion(),
   });
   const recorder =

@@ -1,35 +1,43 @@
 /** Where the ripgrep binary is: in the registry package for this platform. */
-import { open } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ToolError } from '../protocol/errors.ts';
-import { systemCode } from './fs-fault.ts';
+import { fsFault } from './fs-fault.ts';
 
 /**
  * Finds the binary. A failure is not remembered: the next call looks again.
  *
- * @throws {ToolError} SEARCH_UNAVAILABLE: there is no binary for this platform, or the system cannot open files at the moment
+ * @throws {ToolError} SEARCH_UNAVAILABLE
  */
 export async function findBinary(): Promise<string> {
-  const require = createRequire(import.meta.url);
-  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  const target = `@vscode/ripgrep-${process.platform}-${process.arch}`;
+  const binary = `bin/${process.platform === 'win32' ? 'rg.exe' : 'rg'}`;
+  // By hand: Node remembers a module that it has not found, also if it could not look because no file descriptor was left.
+  const library = await findAbove(dirname(fileURLToPath(import.meta.url)), '@vscode/ripgrep');
+  const found = library && (await findAbove(library, `${target}/${binary}`));
+  if (found !== undefined) return found;
   try {
-    // Importing the package would do the same, but Node remembers an import that has failed.
-    const beside = createRequire(require.resolve('@vscode/ripgrep'));
-    return beside.resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/${name}`);
+    // An installation without folders of modules: only the package itself knows.
+    return (await import('@vscode/ripgrep')).rgPath;
   } catch (error) {
-    throw new ToolError(await explain(), { code: 'SEARCH_UNAVAILABLE', cause: error });
+    const message = `Searching needs ripgrep, and there is no binary for ${process.platform} ${process.arch}: install the optional dependencies of mcp-actors`;
+    throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE', cause: error });
   }
 }
 
-/** Node says that a module is not there also when it could not look: without a free file descriptor, for one. */
-async function explain(): Promise<string> {
-  try {
-    const handle = await open(fileURLToPath(import.meta.url));
-    await handle.close();
-  } catch (error) {
-    const code = systemCode(error) ?? 'unknown error';
-    return `Searching needs ripgrep, which cannot be looked for now, since this process cannot open files (${code}): try again later`;
+/** The real path of what a module at `from` finds under a name, or undefined. */
+async function findAbove(from: string, name: string): Promise<string | undefined> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    try {
+      return await realpath(join(folder, 'node_modules', name));
+    } catch (error) {
+      const { code, phrase } = fsFault(error);
+      if (code !== 'NOT_FOUND' && code !== 'NOT_A_DIRECTORY') {
+        const message = `Searching needs ripgrep, and ${join(folder, 'node_modules', name)} ${phrase}`;
+        throw new ToolError(message, { code: 'SEARCH_UNAVAILABLE', cause: error });
+      }
+    }
+    if (dirname(folder) === folder) return undefined;
   }
-  return `Searching needs ripgrep, and there is no binary for ${process.platform} ${process.arch}: install the optional dependencies of mcp-actors`;
 }

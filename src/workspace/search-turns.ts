@@ -1,4 +1,8 @@
-/** How many searches run at once in this process: each costs memory and threads of its own, whatever session it belongs to. */
+/** When a search may run, and how long: each costs memory and threads of its own, whatever session it belongs to. */
+import { ToolError } from '../protocol/errors.ts';
+
+/** How long a search may take, milliseconds. */
+export const defaultSearchTimeoutMs = 20_000;
 
 export interface Turns {
   /**
@@ -44,4 +48,13 @@ export function turns(most: number): Turns {
       });
     },
   };
+}
+
+/** A signal that fires after `ms`, with the reason for whoever asked; `clear` ends the wait for it. */
+export function deadlineIn(ms: number): { readonly deadline: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const message = `The search took more than ${ms} ms: what it has not reached is missing. Narrow the globs, or try again`;
+  const fire = () => controller.abort(new ToolError(message, { code: 'SEARCH_TIMED_OUT' }));
+  const timer = setTimeout(fire, ms);
+  return { deadline: controller.signal, clear: () => clearTimeout(timer) };
 }

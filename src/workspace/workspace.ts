@@ -11,7 +11,7 @@ import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, whyNoProject } from './project-notes.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import { selectRoot } from './root-selection.ts';
-import { turns } from './search-turns.ts';
+import { deadlineIn, defaultSearchTimeoutMs, turns } from './search-turns.ts';
 
 export interface WorkspaceSources {
   /** Absolute directories of the command line: a ceiling within which the client's roots choose. */
@@ -64,7 +64,6 @@ export interface Workspace {
   rootsUpdated(report: RootsReport): void;
 }
 
-const defaultSearchTimeoutMs = 20_000;
 /** Of all sessions of this process. */
 const searches = turns(4);
 
@@ -146,16 +145,6 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     },
   };
   return workspace;
-}
-
-function deadlineIn(ms: number): { readonly deadline: AbortSignal; clear(): void } {
-  const controller = new AbortController();
-  const message = `The search took more than ${ms} ms: what it has not reached is missing. Narrow the globs, or try again`;
-  const timer = setTimeout(
-    () => controller.abort(new ToolError(message, { code: 'SEARCH_TIMED_OUT' })),
-    ms,
-  );
-  return { deadline: controller.signal, clear: () => clearTimeout(timer) };
 }
 
 async function readSources(sources: WorkspaceSources, readDirectory: DirectoryReader) {
