@@ -63,6 +63,7 @@ describe('the command line', () => {
       logFile: undefined,
       followRoots: false,
       chdir: false,
+      searchTimeoutMs: 20_000,
       inspect: undefined,
       limits: {},
     });

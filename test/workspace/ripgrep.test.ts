@@ -87,6 +87,19 @@ test('whatever is done with the records, the event loop turns', async () => {
   expect(Math.max(...recordsOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
+test('the exit of this process ends the one of ripgrep', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': manyLines });
+  const before = process.listeners('exit');
+  const reading = (async () => {
+    for await (const { cut } of ripgrep(searching(cwd, 'needle'))) {
+      expect(cut).toBe(false);
+      for (const listener of process.listeners('exit')) if (!before.includes(listener)) listener(0);
+    }
+  })();
+  expect((await toolError(reading)).message).toContain('ripgrep ended with code null');
+  expect(process.listeners('exit')).toEqual(before);
+});
+
 test('an error in the loop ends the process', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const fault = new Error('in the loop');
