@@ -80,7 +80,7 @@ export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, v
   let count = 0;
   try {
     if (signal.aborted || deadline?.aborted === true) kill();
-    for await (const record of splitRecords(child.stdout, run.separator)) {
+    for await (const record of splitRecords(child.stdout, run)) {
       // What is done with the records counts, too: they come faster than a busy loop turns.
       if (isSliceOver()) await nextSlice(signal);
       signal.throwIfAborted();
@@ -193,7 +193,7 @@ async function launch(
 
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
-  separator: '\n' | '\0',
+  { separator, deadline }: Pick<RipgrepRun, 'separator' | 'deadline'>,
 ): AsyncGenerator<RipgrepRecord, void, void> {
   const mark = separator.charCodeAt(0);
   let parts: Buffer[] = [];
@@ -215,5 +215,6 @@ async function* splitRecords(
     }
     if (start < chunk.length) keep(chunk.subarray(start));
   }
-  if (size > 0) yield { bytes: Buffer.concat(parts), cut };
+  // What a killed process has left is no record.
+  if (size > 0 && deadline?.aborted !== true) yield { bytes: Buffer.concat(parts), cut };
 }

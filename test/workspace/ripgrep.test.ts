@@ -87,6 +87,27 @@ test('whatever is done with the records, the event loop turns', async () => {
   expect(Math.max(...recordsOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
+test('a deadline ends the process, and the loop with whole records and the reason', async () => {
+  // A record is far longer than a read, so that the last one is sure to be a part.
+  const cwd = await temporaryDirectory({ 'a.txt': `needle${'x'.repeat(500_000)}\n`.repeat(100) });
+  const deadline = new AbortController();
+  let end: RipgrepEnd | undefined;
+  const run = searching(cwd, 'needle', {
+    deadline: deadline.signal,
+    onEnd: (given) => void (end = given),
+  });
+  let records = 0;
+  for await (const { bytes } of ripgrep(run)) {
+    if (!bytes.includes('"match"')) continue;
+    expect(JSON.parse(bytes.toString())).toMatchObject({ type: 'match' });
+    records += 1;
+    deadline.abort(new Error('too late'));
+  }
+  expect(records).toBeGreaterThan(0);
+  expect(end).toEqual({ problems: ['too late'] });
+  expect(children()).toEqual([]);
+});
+
 test('the exit of this process ends the one of ripgrep', async () => {
   const cwd = await temporaryDirectory({ 'a.txt': manyLines });
   const before = process.listeners('exit');
