@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { selectFiles } from '../../src/workspace/file-selection.ts';
+import { countTurns } from './busy-loop.ts';
+
+const never = new AbortController().signal;
+
+test('calls that come together do not compile all their globs in one turn of the event loop', async () => {
+  const turns = countTurns();
+  const globs = Array<string>(8).fill('{a*,b*}'.repeat(6));
+  const begin = turns.now();
+  const selections = await Promise.all(
+    Array.from({ length: 256 }, async () => await selectFiles(globs, false, never)),
+  );
+  expect(selections.filter(({ accepts }) => accepts('abbaab'))).toHaveLength(256);
+  expect(turns.now() - begin).toBeGreaterThan(2);
+});
