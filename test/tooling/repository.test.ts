@@ -20,6 +20,14 @@ describe('the repository', () => {
     expect(resolved.filter((url) => !url.startsWith('https://registry.npmjs.org/'))).toEqual([]);
   });
 
+  it('runs test files that mock a module apart from the others, whose modules it would change', () => {
+    const mocking = trackedFiles().filter(
+      (path) => path.endsWith('.test.ts') && /^vi\.(do)?mock\(/im.test(read(path)),
+    );
+    expect(mocking).not.toEqual([]);
+    expect(mocking.filter((path) => !path.endsWith('.apart.test.ts'))).toEqual([]);
+  });
+
   // A folder directly under the root of the disk, such as /src, has a name that may occur by chance.
   it.runIf(root.split('/').filter(Boolean).length > 1)(
     'mentions nowhere the folder that it lies in',
