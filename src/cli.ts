@@ -5,6 +5,7 @@ import { commands } from './cli/commands.ts';
 import { UsageError, print } from './cli/command.ts';
 import { serve } from './cli/serve.ts';
 import { packageVersion } from './cli/version.ts';
+import { printableLines } from './protocol/printable.ts';
 
 /** Gives the process's exit code. */
 async function run(): Promise<number> {
@@ -30,7 +31,9 @@ async function run(): Promise<number> {
 async function fail(error: unknown): Promise<number> {
   const isUsage = error instanceof UsageError;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  await print(process.stderr, `mcp-actors: ${isUsage ? error.message : text}\n`);
+  const lines = (isUsage ? error.message : text).split('\n');
+  // An argument or a file may hold what a terminal would obey.
+  await print(process.stderr, `mcp-actors: ${printableLines(lines)}\n`);
   return isUsage ? 2 : 1;
 }
 

@@ -8,6 +8,7 @@ import { readRecordingFile } from '../inspect/recording/recording-file.ts';
 import { replay } from '../inspect/recording/replay.ts';
 import type { ReplayOptions } from '../inspect/recording/playing.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { printable } from '../protocol/printable.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import { UsageError, print } from './command.ts';
@@ -98,13 +99,11 @@ async function play(
       ...(isStepping ? walk?.hooks : {}),
     });
     const { name } = recording;
-    const remark = note === undefined ? '' : `${name}: ${note}\n`;
-    if (difference) {
-      await print(process.stdout, `${differenceText(difference, recording)}${remark}`);
-    } else {
-      const told = `${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared\n`;
-      await print(process.stdout, `${told}${remark}`);
-    }
+    const told = difference
+      ? differenceText(difference, recording)
+      : shown(`${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared`);
+    await print(process.stdout, told);
+    if (note !== undefined) await print(process.stdout, shown(`${name}: ${note}`));
     if (wish) await walk?.pause('Enter ends it. ');
     return difference ? 1 : 0;
   } catch (error) {
@@ -116,10 +115,15 @@ async function play(
 }
 
 /** The workspace server, as it was started when it was recorded. */
-function liveOptions({ header }: Recording, directories: readonly string[]): ReplayOptions {
+function liveOptions({ name, header }: Recording, directories: readonly string[]): ReplayOptions {
   const launch: JsonObject = header?.launch ?? {};
   const cwd = typeof launch['cwd'] === 'string' ? launch['cwd'] : workingDirectory();
-  const recorded = Array.isArray(launch['directories']) ? (launch['directories'] as string[]) : [];
+  const recorded = launch['directories'] ?? [];
+  if (!isTexts(recorded)) {
+    throw new RecordingError(
+      `${name}: the directories in the header's launch are no list of texts`,
+    );
+  }
   const workspace = workspaceServer({
     directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd),
     followRoots: launch['followRoots'] !== false,
@@ -136,6 +140,15 @@ function liveOptions({ header }: Recording, directories: readonly string[]): Rep
       server.resourceUpdated(workspaceRootsUri);
     },
   };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** A line of the output. What a recording holds is obeyed by no terminal. */
+function shown(line: string): string {
+  return `${printable(line)}\n`;
 }
 
 /** Whoever walks has seen enough. */
@@ -158,10 +171,10 @@ function startWalk() {
         if ((await pause(`\n${input.number}? `)) === 'q') throw new Quit();
       },
       given: (input: NumberedLine) => {
-        process.stdout.write(`> ${input.number}  ${lineText(input)}\n`);
+        process.stdout.write(shown(`> ${input.number}  ${lineText(input)}`));
       },
       matched: (output: NumberedLine) => {
-        process.stdout.write(`  ${output.number}  ${lineText(output)}\n`);
+        process.stdout.write(shown(`  ${output.number}  ${lineText(output)}`));
       },
     },
     end: () => lines.close(),

@@ -46,7 +46,7 @@ export function parseError(reason: string): WireError {
  * True where the text nests deeper than `maxDepth`. Checked before parsing, because a parsed value has already cost its memory.
  * Nearly every line is settled without a scan: it is too short, or has too few brackets, to nest that deep.
  */
-function exceedsDepth(text: string, maxDepth: number): boolean {
+export function exceedsDepth(text: string, maxDepth: number): boolean {
   if (text.length <= maxDepth * 2) return false;
   if (!hasMoreThan(maxDepth, text)) return false;
   let depth = 0;

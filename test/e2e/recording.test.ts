@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -186,6 +186,8 @@ describe('mcp-actors replay', () => {
     [[], /^mcp-actors: replay needs the FILE/],
     [['gone.jsonl'], /^mcp-actors: gone.jsonl: it cannot be read: ENOENT/],
     [[transcript], /^mcp-actors: .*roots-flow.jsonl:1: this is a transcript without a header/],
+    [[repository], /^mcp-actors: .*: it is no regular file/],
+    [['/dev/zero'], /^mcp-actors: \/dev\/zero: it is no regular file/],
     [[join(repository, 'package.json')], /^mcp-actors: .*package.json:1: this is no JSON/],
     [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories with --live-handlers alone/],
     [['--inspct', 'x.jsonl'], /^mcp-actors: Unknown option --inspct/],
@@ -193,6 +195,47 @@ describe('mcp-actors replay', () => {
     const { code, stdout, stderr } = await run(['replay', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
+  });
+
+  test('a pipe that nobody writes to is refused', async () => {
+    const pipe = join(base, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const { code, stderr } = await run(['replay', pipe]);
+    expect([code, stderr]).toEqual([2, `mcp-actors: ${pipe}: it is no regular file\n`]);
+  });
+
+  test('--live-handlers refuses directories that are none', async () => {
+    const file = newFile();
+    const [header = '{}'] = readFileSync(recorded, 'utf8').split('\n', 1);
+    const launch = { directories: [1] };
+    writeFileSync(file, `${JSON.stringify({ ...(JSON.parse(header) as object), launch })}\n`);
+    const { code, stderr } = await run(['replay', '--live-handlers', file]);
+    const fault = `${file}: the directories in the header's launch are no list of texts`;
+    expect([code, stderr]).toEqual([2, `mcp-actors: ${fault}\n`]);
+  });
+
+  test('nothing that a recording or its name holds is obeyed by a terminal', async () => {
+    const evil = '\u001b[31mred\u0007\u009b2J\u202e';
+    const header = readFileSync(recorded, 'utf8').split('\n', 1);
+    const lines = [
+      { server: { evil } },
+      { started: 1, id: 1, method: evil },
+      { machine: 'session', on: evil, from: 'a', to: 'b' },
+      { [evil]: 1 },
+      { stopped: evil },
+    ].map((line) => JSON.stringify(line));
+    // Nothing is as JSON would escape it.
+    const raw = lines.map((line) => line.replaceAll('\\u001b', '\u001b'));
+    const outputs = [...lines, ...raw].map(async (line, at) => {
+      const file = join(base, `${evil}${at}.jsonl`);
+      writeFileSync(file, [...header, line, ''].join('\n'));
+      const { stdout, stderr } = await run(['replay', file]);
+      return stdout + stderr;
+    });
+    for (const output of await Promise.all(outputs)) {
+      expect(output).toContain('red');
+      expect(output.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    }
   });
 
   test('--step waits for Enter before each input, and q ends it', async () => {

@@ -1,6 +1,7 @@
 import { createMcpServer, memory } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspect';
+import type { Recording } from 'mcp-actors/inspect';
 import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { RecordingBook } from '../../src/inspect/recording/recording-book.ts';
@@ -207,7 +208,24 @@ describe('a file that is no recording', () => {
     ],
     ['{"client":{}}\n', /^x\.jsonl:1: "client" must be an array of messages, this is an object$/],
     ['{"timer":"x"}\n', /^x\.jsonl:1: "timer" must be a whole number, this is "x"$/],
-    ['{"end":true,"at":"noon"}\n', /^x\.jsonl:1: "at" must be a number, this is "noon"$/],
+    [
+      '{"end":true,"at":"noon"}\n',
+      /^x\.jsonl:1: "at" must be a number of milliseconds, this is "noon"$/,
+    ],
+    [
+      '{"end":true,"at":1e300}\n',
+      /^x\.jsonl:1: "at" must be a number of milliseconds, this is 1e\+300$/,
+    ],
+    [
+      `{"client":${'['.repeat(4001)}${']'.repeat(4001)}}\n`,
+      /^x\.jsonl:1: it nests deeper than 4000 levels$/,
+    ],
+    ...[null, { kind: 'request' }, { kind: 'zip' }, { kind: 'invalid' }, { kind: 'toString' }].map(
+      (frame): [string, RegExp] => [
+        `${JSON.stringify({ frames: [frame] })}\n`,
+        /^x\.jsonl:1: "frames" must be an array of frames as a reader classifies them/,
+      ],
+    ),
     ['{"end":true,"rounds":0.5}\n', /^x\.jsonl:1: "rounds" must be a whole number, this is 0.5$/],
     [
       '{"recording":2}\n',
@@ -220,6 +238,34 @@ describe('a file that is no recording', () => {
     expect(read).toThrow(RecordingError);
     expect(read).toThrow(message);
   });
+
+  test.each<[string, (header: Record<string, unknown>) => void]>([
+    ['a limit that is no number', (header) => (header['limits'] = { maxRunning: 'many' })],
+    ['a method that is no text', (header) => (header['methods'] = [1])],
+    ['a preparation that is no text', (header) => (header['prepared'] = [{}])],
+    ['a time that is none', (header) => (header['at'] = 1e300)],
+  ])('a header with %s is refused', async (_, spoil) => {
+    const [first = '', ...rest] = (await header()).split('\n');
+    const spoilt = JSON.parse(first) as Record<string, unknown>;
+    spoil(spoilt);
+    const text = [JSON.stringify(spoilt), ...rest].join('\n');
+    expect(() => readRecording(text, 'x.jsonl')).toThrow(
+      /^x\.jsonl:1: the header of the recording is not whole$/,
+    );
+  });
+
+  test.each([{ 'no name!': 'optional' }, { name: 'perhaps' }])(
+    'a header with the task tools %j is refused',
+    async (taskTools) => {
+      const recording = readRecording(await header(), 'x.jsonl');
+      const spoilt = {
+        ...recording,
+        header: { ...recording.header, taskTools },
+      } as never as Recording;
+      await expect(replay(spoilt)).rejects.toThrow(/^x\.jsonl: the header's taskTools: /);
+      await expect(replay(spoilt)).rejects.toBeInstanceOf(RecordingError);
+    },
+  );
 
   test('two recordings in one are refused', async () => {
     const text = await header();

@@ -1,4 +1,5 @@
 /** Where a replay is not what was recorded, told to a person. */
+import { printableLines } from '../../protocol/printable.ts';
 import { kindOf } from './format.ts';
 import type { NumberedLine, Recording } from './recording.ts';
 
@@ -18,7 +19,7 @@ export interface Difference {
 const contextLines = 4;
 const maxWidth = 500;
 
-/** A difference with the lines before it, what was recorded and what was replayed. */
+/** A difference with the lines before it, what was recorded and what was replayed. Nothing in it is obeyed by a terminal. */
 export function differenceText(difference: Difference, recording: Recording): string {
   const { problem, number, recorded, replayed } = difference;
   const last = recording.lines.findLastIndex((each) => each.number <= number);
@@ -28,7 +29,7 @@ export function differenceText(difference: Difference, recording: Recording): st
   const margin = ' '.repeat(width);
   const isSameKind = recorded && replayed && kindOf(recorded) === kindOf(replayed);
   const place = isSameKind ? firstDifference(recorded, replayed) : undefined;
-  return [
+  return printableLines([
     `${recording.name}:${number}: ${problem}`,
     '',
     ...context.map((each) => `  ${String(each.number).padStart(width)}  ${lineText(each)}`),
@@ -36,7 +37,7 @@ export function differenceText(difference: Difference, recording: Recording): st
     `+ ${margin}  ${replayed ? cut(JSON.stringify(plain(replayed))) : '(nothing)'}`,
     ...(place ? ['', `  ${place}`] : []),
     '',
-  ].join('\n');
+  ]);
 }
 
 /** A line as it is shown to a person: what came to the session with an arrow to the left. */

@@ -24,12 +24,11 @@ export class IdNames {
     return this.fill(expected);
   }
 
-  /** The same without binding anything. */
+  /** The same without binding anything. It recurses no more than JSON does: a recorded result may nest deep. */
   fill(value: unknown): unknown {
-    if (typeof value === 'string') return this.#ids.has(value) ? this.#ids.get(value) : value;
-    if (Array.isArray(value)) return value.map((item) => this.fill(item));
-    if (!isJsonObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.fill(item)]));
+    if (this.#ids.size === 0) return value;
+    const named = (_: string, item: unknown) => (this.#ids.has(item) ? this.#ids.get(item) : item);
+    return JSON.parse(JSON.stringify(value, named)) as unknown;
   }
 
   /** True where the request could be the one of that name: the same but for its id. */

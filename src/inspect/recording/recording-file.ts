@@ -1,6 +1,6 @@
 /** Recordings as files. For Node. */
-import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { record } from './recorder.ts';
 import type { RecordOptions, Recorder } from './recorder.ts';
@@ -45,14 +45,21 @@ export function recordToFile(path: string, options: RecordOptions = {}): Recorde
  * @throws {RecordingError} what is wrong, in which line
  */
 export async function readRecordingFile(path: string): Promise<Recording> {
+  return readRecording(await textOf(path), path);
+}
+
+async function textOf(path: string): Promise<string> {
   try {
-    const { size } = await stat(path);
-    if (size > longestFile) {
+    // A pipe that nobody writes to would hold up the opening.
+    await using file = await openFile(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new RecordingError(`${path}: it is no regular file`);
+    if (stats.size > longestFile) {
       throw new RecordingError(
-        `${path}: it has ${size} bytes; recordings of up to ${longestFile} are read`,
+        `${path}: it has ${stats.size} bytes; recordings of up to ${longestFile} are read`,
       );
     }
-    return readRecording(await readFile(path, 'utf8'), path);
+    return await file.readFile('utf8');
   } catch (error) {
     if (error instanceof RecordingError) throw error;
     throw new RecordingError(`${path}: it cannot be read: ${(error as Error).message}`, {

@@ -1,7 +1,9 @@
 /** A recording, or a transcript that a person has written, as it is read. */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { kindOf, recordingVersion } from './format.ts';
+import { exceedsDepth } from '../../protocol/codec.ts';
+import { kindOf } from './format.ts';
 import type { RecordedLine, RecordingHeader } from './format.ts';
+import { faultOf, faultOfHeader } from './line-faults.ts';
 
 /** A line that means something. */
 export interface NumberedLine<TLine = RecordedLine> {
@@ -22,6 +24,9 @@ export interface Recording {
   /** Why it says nothing of the session's end, where it does not. */
   readonly unfinished: string | undefined;
 }
+
+/** How deep a line may nest: as deep as the stack lets JSON be written. */
+const maxDepth = 4000;
 
 /** A text that is no recording. The message names the file and the line. */
 export class RecordingError extends Error {
@@ -92,6 +97,7 @@ export function readRecording(text: string, name: string): Recording {
 }
 
 function parsed(row: string, refuse: (fault: string) => never) {
+  if (exceedsDepth(row, maxDepth)) refuse(`it nests deeper than ${maxDepth} levels`);
   let value: unknown;
   try {
     value = JSON.parse(row);
@@ -110,69 +116,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function faultOfHeader(header: { readonly [member: string]: unknown }): string | undefined {
-  const { recording, server, limits, methods, prepared, taskTools, at, startedAt } = header;
-  if (!Number.isSafeInteger(recording)) {
-    return `"recording" is the format's version, a whole number; this is ${describe(recording)}`;
-  }
-  if ((recording as number) > recordingVersion) {
-    return `this recording has version ${String(recording)} of the format, and this mcp-actors reads versions up to ${recordingVersion}: use a newer one`;
-  }
-  const isWhole =
-    isJsonObject(server) &&
-    isJsonObject(server['serverInfo']) &&
-    isJsonObject(server['capabilities']) &&
-    isJsonObject(limits) &&
-    isJsonObject(taskTools) &&
-    Array.isArray(methods) &&
-    Array.isArray(prepared) &&
-    typeof at === 'number' &&
-    typeof startedAt === 'string' &&
-    !Number.isNaN(Date.parse(startedAt));
-  return isWhole ? undefined : 'the header of the recording is not whole';
-}
-
-/** What each member that tells a kind must be. */
-const memberChecks: { readonly [kind: string]: readonly [(value: unknown) => boolean, string] } = {
-  client: [Array.isArray, 'an array of messages'],
-  frames: [Array.isArray, 'an array of frames'],
-  write: [Array.isArray, 'an array of frames'],
-  end: [(value) => value === true, 'true'],
-  ...Object.fromEntries(
-    ['timer', 'ping', 'resolved', 'call', 'started', 'told', 'resolve'].map((kind) => [
-      kind,
-      [Number.isSafeInteger, 'a whole number'],
-    ]),
-  ),
-  ...Object.fromEntries(
-    [
-      'raw',
-      'random',
-      'output',
-      'shutdown',
-      'notify',
-      'loaded',
-      'load',
-      'machine',
-      'closed',
-      'about',
-      'stopped',
-    ].map((kind) => [kind, [(value: unknown) => typeof value === 'string', 'a string']]),
-  ),
-};
-
-function faultOf(line: { readonly [member: string]: unknown }, kind: string): string | undefined {
-  const check = memberChecks[kind];
-  if (check && !check[0](line[kind])) {
-    return `"${kind}" must be ${check[1]}, this is ${describe(line[kind])}`;
-  }
-  const { at, rounds } = line;
-  if (at !== undefined && !Number.isFinite(at))
-    return `"at" must be a number, this is ${describe(at)}`;
-  if (rounds !== undefined && !Number.isSafeInteger(rounds)) {
-    return `"rounds" must be a whole number, this is ${describe(rounds)}`;
-  }
-  return undefined;
 }

@@ -6,14 +6,17 @@ import { setImmediate } from 'node:timers/promises';
 import { classify } from '../../protocol/classify.ts';
 import type { InboundFrame, OutboundFrame } from '../../protocol/frames.ts';
 import type { Root } from '../../protocol/roots.ts';
+import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import type { Notify, SessionEdge } from '../../server/session-edge.ts';
 import { defineTool } from '../../server/tool.ts';
+import type { Tool } from '../../server/tool.ts';
 import type { Difference } from './difference.ts';
 import type { InputLine, RecordingHeader } from './format.ts';
 import { settledRounds } from './passage.ts';
 import type { Playing } from './playing.ts';
+import { RecordingError } from './recording.ts';
 import type { NumberedLine, Recording } from './recording.ts';
 import { ReplayClock } from './replay-clock.ts';
 import { replayEdge } from './replay-edge.ts';
@@ -38,6 +41,7 @@ interface Resolution {
 }
 
 class Player {
+  readonly #name: string;
   readonly #header: RecordingHeader;
   readonly #playing: Playing;
   readonly #script: Script;
@@ -50,6 +54,7 @@ class Player {
   #notify: Notify = () => {};
 
   constructor(recording: Recording, header: RecordingHeader, playing: Playing) {
+    this.#name = recording.name;
     this.#header = header;
     this.#playing = playing;
     this.#script = new Script(recording, playing.matched);
@@ -101,7 +106,7 @@ class Player {
     const { capabilities, serverInfo } = this.#header.server;
     const { name, version } = serverInfo;
     const tools = Object.entries(this.#header.taskTools).map(([tool, taskSupport]) =>
-      defineTool({ name: tool, description: '', taskSupport, handler: () => '' }),
+      this.#tool(tool, taskSupport),
     );
     const server = createMcpServer({ name, version, ...(capabilities['tools'] ? { tools } : {}) });
     const { watchers, report } = this.#playing;
@@ -112,6 +117,15 @@ class Player {
       ...(watchers ? { watchers } : {}),
       ...(report ? { report } : {}),
     });
+  }
+
+  #tool(name: string, taskSupport: TaskSupport): Tool {
+    try {
+      return defineTool({ name, description: '', taskSupport, handler: () => '' });
+    } catch (error) {
+      const fault = `${this.#name}: the header's taskTools: ${(error as Error).message}`;
+      throw new RecordingError(fault, { cause: error });
+    }
   }
 
   #edge(): SessionEdge {
