@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { expectReplay } from 'mcp-actors/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
+import { makeNamedPipe } from '../workspace/named-pipe.ts';
 import { closeClients, connectAnswering } from './sdk-client.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 
@@ -199,7 +200,7 @@ describe('mcp-actors replay', () => {
 
   test('a pipe that nobody writes to is refused', async () => {
     const pipe = join(base, 'pipe');
-    execFileSync('mkfifo', [pipe]);
+    makeNamedPipe(pipe);
     const { code, stderr } = await run(['replay', pipe]);
     expect([code, stderr]).toEqual([2, `mcp-actors: ${pipe}: it is no regular file\n`]);
   });
