@@ -90,6 +90,7 @@ export type { SdkSendOptions, SdkTransport } from './server/sdk-transport.ts';
 export { stdio } from './server/stdio.ts';
 export type { StdioStreams } from './server/stdio.ts';
 export type { Transport, TransportActors } from './server/transport.ts';
+export type { Root, RootsReport, RootsStatus } from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
@@ -111,7 +112,8 @@ export type { TaskHandle } from './actors/exchange.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
 export type { RuntimeErrorCode } from './protocol/errors.ts';
-export type { Fact, FactLevel, FactName, Report } from './protocol/facts.ts';
+export type { Fact, FactLevel, Report } from './actors/facts.ts';
+export type { FactName } from './server/facts.ts';
 export type {
   InboundFrame,
   JsonObject,
@@ -123,10 +125,4 @@ export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
 export type { ClientDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
-export type {
-  Root,
-  RootProblem,
-  RootProblemCode,
-  RootsReport,
-  RootsStatus,
-} from './protocol/roots.ts';
+export type { ListedRoot, RootProblem, RootProblemCode } from './protocol/roots.ts';

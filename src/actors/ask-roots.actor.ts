@@ -9,7 +9,7 @@ import type { AskInput, AskOutcome } from '../machines/roots.machine.ts';
 import { ErrorCode, RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { readRootsResult } from '../protocol/roots.ts';
-import type { Root } from '../protocol/roots.ts';
+import type { Root } from '../machines/roots-report.ts';
 import { requestClient } from './client-request.ts';
 
 /** Turns entries into directories, in order. */

@@ -9,7 +9,7 @@ import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { withMeta } from '../protocol/meta.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import { AskedRequest, abortedBefore, sendAsked } from './client-request.ts';
 import type { Asker } from './client-request.ts';
 import type { Clock } from './clock.ts';

@@ -1,6 +1,6 @@
 /** The client's requests whose answers are due: each runs a handler, waits for its turn, or is cancelled. And the calls that outlive theirs. */
 import { RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { InboundRequest, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import { Call } from './call.ts';
 import type { CallScope, Replies } from './call.ts';
@@ -20,7 +20,7 @@ export interface CallOptions {
     /** Requests that wait for a handler; more are refused. */
     readonly maxWaiting: number;
   };
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
   readonly hearing: Hearing;
 }
 

@@ -17,7 +17,7 @@ import type {
 import { describe } from '../protocol/classify.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { InboundResponse, JsonObject, OutboundFrame, RequestId } from '../protocol/frames.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
@@ -31,7 +31,7 @@ export interface CorrelationOptions {
     readonly maxPending: number;
   };
   readonly clock: Clock;
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
   /** Gives the requests their ids. */
   readonly requestIds: RequestIds;
 }

@@ -5,7 +5,7 @@
 import type { ClientDescription } from '../protocol/initialize.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import type { Clock } from './clock.ts';
 
 /** A question to the client. */

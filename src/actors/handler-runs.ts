@@ -1,13 +1,13 @@
 /** Runs handlers, whatever they throw or give, and makes one response of what comes of each. */
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { errorResponse, internalError, textOfError, toWireError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { OutboundResponse, WireError } from '../protocol/frames.ts';
 import { isThenable } from './exchange.ts';
 import type { Call } from './call.ts';
 
 export interface HandlerRunsOptions {
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
   /** Takes the response of a call that has not ended otherwise. */
   readonly answered: (call: Call, response: OutboundResponse) => void;
   /** A promise has settled: called outside any turn of the router's, after `answered`. */

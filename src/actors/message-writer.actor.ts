@@ -12,7 +12,7 @@ import type {
 } from '../machines/session-ports.ts';
 import { encodeFrame } from '../protocol/codec.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { OutboundFrame, RequestId } from '../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
 import type { OutboundFlowOptions } from './outbound-flow.ts';
@@ -47,7 +47,7 @@ export function messageWriterActor(
 
 class MessageWriter implements Behaviour<WriterEvent> {
   readonly #sink: MessageSink;
-  readonly #report: Report;
+  readonly #report: Report<ActorFactName>;
   readonly #flow: OutboundFlow;
   readonly #stopListening: () => void;
   #queue: Item[] = [];

@@ -5,7 +5,7 @@
 import type { Ref } from '../machines/port.ts';
 import type { FramesToSend, SessionFact } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { OutboundMessage } from '../protocol/frames.ts';
 
 type Rejected = NonNullable<FramesToSend['rejected']>;
@@ -13,7 +13,7 @@ type Rejected = NonNullable<FramesToSend['rejected']>;
 export interface OutboundFlowOptions {
   /** How much may wait before the session hears `output.blocked`, counted in UTF-16 units, which are bytes for ASCII. */
   readonly maxOutboundBytes: number;
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
 }
 
 export class OutboundFlow {

@@ -10,7 +10,7 @@ import type { Port } from '../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../machines/session-ports.ts';
 import { decodeLine } from '../protocol/codec.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Line } from './line-splitter.ts';
@@ -27,7 +27,7 @@ export interface ReaderOptions {
   readonly maxLineBytes: number;
   readonly maxDepth: number;
   readonly readAheadBytes: number;
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
 }
 
 /** The logic of a reader of newline-delimited JSON. */

@@ -4,7 +4,7 @@ import { undeclaredRoots } from '../machines/roots.machine.ts';
 import type { rootsMachine } from '../machines/roots.machine.ts';
 import type { RootsRef } from '../machines/session.machine.ts';
 import { RuntimeError } from '../protocol/errors.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import type { Clock } from './clock.ts';
 
 export interface RootsWait {

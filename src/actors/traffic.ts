@@ -3,7 +3,7 @@
  * While nobody looks it keeps the last frame, and reads a clock per turn in which something is said.
  */
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
 import type { Hearing } from './ping.actor.ts';
@@ -26,7 +26,7 @@ export interface TrafficOptions {
   /** When the client was last heard: the router notes it. */
   readonly hearing: Hearing;
   readonly hostClock: Pick<Clock, 'now'>;
-  readonly report: Report;
+  readonly report: Report<ActorFactName>;
 }
 
 export class Traffic {

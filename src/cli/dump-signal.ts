@@ -1,6 +1,6 @@
 /** SIGUSR2 asks a serving process what it waits for. What answers is loaded when it is asked: until then this costs one listener. */
 import type { SessionDump } from '../server/session-dump.ts';
-import type { Log } from './log.ts';
+import type { CommandFact, Log } from './log.ts';
 import type { LogSink } from './log-sink.ts';
 
 export interface DumpSource {
@@ -26,6 +26,6 @@ async function answer({ dumps, stderr, log }: DumpSource): Promise<void> {
       name: 'dump.failed',
       message: `What is pending could not be told: ${error instanceof Error ? error.message : String(error)}`,
       details: { error },
-    });
+    } satisfies CommandFact);
   }
 }

@@ -1,5 +1,5 @@
 /** How one entry of the log is written. */
-import type { FactLevel } from '../protocol/facts.ts';
+import type { FactLevel } from '../actors/facts.ts';
 import { printable } from '../protocol/printable.ts';
 import { redact, redactText } from '../inspect/redaction.ts';
 

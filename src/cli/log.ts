@@ -1,12 +1,12 @@
 /** The log: facts that pass a level, at a bounded rate, written to a sink. */
-import type { Fact, FactName, Report } from '../protocol/facts.ts';
+import type { Fact, Report } from '../actors/facts.ts';
 import type { LogForm } from './log-line.ts';
 import { isLogged } from './log-level.ts';
 import type { LogLevel } from './log-level.ts';
 import type { LogSink } from './log-sink.ts';
 
 /** What only the command reports. */
-export type CommandFactName =
+type CommandFactName =
   /** An actor of the session's failed: a bug. */
   | 'session.failed'
   /** A signal that ends the session. */
@@ -22,9 +22,7 @@ export type CommandFactName =
   /** Lines that the sink could not take. */
   | 'log.lost';
 
-export interface LoggedFact extends Omit<Fact, 'name'> {
-  readonly name: FactName | CommandFactName;
-}
+export type CommandFact = Fact<CommandFactName>;
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -35,8 +33,8 @@ export interface LogOptions {
 }
 
 export interface Log {
-  /** Logs a fact, if its level and the rate allow. A {@link Report}: it never throws. */
-  report(fact: LoggedFact): void;
+  /** Logs a fact, if its level and the rate allow. It never throws. */
+  readonly report: Report;
   /** Writes what is held back and resolves once the sink is flushed. */
   close(): Promise<void>;
 }
@@ -54,25 +52,26 @@ interface Interval {
 
 /** Makes a log. It reads the clock with `Date.now`, and its timers keep no process alive. */
 export function createLog({ level, form, sink, state }: LogOptions): Log {
-  const intervals = new Map<LoggedFact['name'], Interval>();
+  const intervals = new Map<string, Interval>();
   let lost = 0;
 
-  function write({ level, name, message, details }: LoggedFact): boolean {
+  function write({ level, name, message, details }: Fact): boolean {
     return sink.write(
       form({ time: Date.now(), level, event: name, message, session: state?.(), details }),
     );
   }
 
-  function put(fact: LoggedFact): void {
+  function put(fact: Fact): void {
     if (lost > 0) {
       const count = lost;
       const message = `${count} log lines could not be written before this one`;
-      if (write({ level: 'warning', name: 'log.lost', message, details: { count } })) lost = 0;
+      const fact: CommandFact = { level: 'warning', name: 'log.lost', message, details: { count } };
+      if (write(fact)) lost = 0;
     }
     if (!write(fact)) lost += 1;
   }
 
-  function open(fact: LoggedFact): Interval {
+  function open(fact: Fact): Interval {
     const timer = setTimeout(end, intervalMs, fact.name);
     timer.unref();
     const interval = { logged: 0, suppressed: 0, timer, level: fact.level };
@@ -80,7 +79,7 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
     return interval;
   }
 
-  function end(of: LoggedFact['name']): void {
+  function end(of: string): void {
     const interval = intervals.get(of);
     if (interval === undefined) return;
     clearTimeout(interval.timer);
@@ -88,7 +87,7 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
     const { suppressed: count, level } = interval;
     if (count === 0) return;
     const message = `${count} more ${of} in the last second`;
-    put({ level, name: 'log.suppressed', message, details: { of, count } });
+    put({ level, name: 'log.suppressed', message, details: { of, count } } satisfies CommandFact);
   }
 
   return {
@@ -106,5 +105,5 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
       for (const name of [...intervals.keys()]) end(name);
       await sink.flush();
     },
-  } satisfies Log & { report: Report };
+  };
 }

@@ -1,7 +1,7 @@
 /** Ends the session when the process is told to end, and says with which exit code the process ends. */
 import { constants } from 'node:os';
 import type { CloseCause } from '../machines/session-ports.ts';
-import type { Log } from './log.ts';
+import type { CommandFact, Log } from './log.ts';
 
 /** What can be ended. */
 interface Endable {
@@ -38,7 +38,7 @@ export function endWithProcess(
     // The session bounds its own end. Should that be what is broken, the process ends all the same.
     setTimeout(() => {
       const message = `The session has not ended ${graceMs} ms after its drain time; the process ends without it`;
-      log.report({ level: 'error', name: 'process.abandoned', message });
+      log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
       void log.close().then(() => host.exit(1));
     }, drainTimeoutMs + graceMs);
   }
@@ -49,13 +49,23 @@ export function endWithProcess(
       host.on(name, (again) => host.exit(128 + constants.signals[again]));
     }
     const message = `${signal} ends the session; a second signal ends the process at once`;
-    log.report({ level: 'info', name: 'process.signalled', message, details: { signal } });
+    log.report({
+      level: 'info',
+      name: 'process.signalled',
+      message,
+      details: { signal },
+    } satisfies CommandFact);
     end(signal);
   }
 
   function fail(error: unknown, origin: string): void {
     const message = `${origin}: ${error instanceof Error ? error.message : String(error)}`;
-    log.report({ level: 'error', name: 'process.failed', message, details: { error } });
+    log.report({
+      level: 'error',
+      name: 'process.failed',
+      message,
+      details: { error },
+    } satisfies CommandFact);
     if (failures.push(error) === 1) end(origin);
   }
 

@@ -13,7 +13,7 @@ import { checkDirectories, workingDirectory } from './directories.ts';
 import { openInspector } from './inspector.ts';
 import { dumpOnSignal } from './dump-signal.ts';
 import { createLog } from './log.ts';
-import type { Log } from './log.ts';
+import type { CommandFact, Log } from './log.ts';
 import { humanForm, jsonForm } from './log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
 import type { LogSink } from './log-sink.ts';
@@ -82,7 +82,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
       name: 'session.failed',
       message,
       details: { error: cause.error },
-    });
+    } satisfies CommandFact);
   }
   await inspector?.close();
   await log.close();

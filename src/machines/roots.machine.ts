@@ -13,7 +13,7 @@
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
-import type { Root, RootsReport } from '../protocol/roots.ts';
+import type { Root, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
 

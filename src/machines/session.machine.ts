@@ -17,7 +17,7 @@ import type { ClientDescription } from '../protocol/initialize.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';

@@ -2,7 +2,7 @@
 import type { Clock } from '../actors/clock.ts';
 import { forgettable, refused } from '../actors/exchange.ts';
 import type { Exchange, TaskHandle } from '../actors/exchange.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { isRequestId } from '../protocol/classify.ts';

@@ -1,6 +1,8 @@
 /**
  * The composition root: a definition becomes a server, a transport and the server become a session's actor system.
  */
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 import { createActor } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -63,7 +65,8 @@ function listen(
   transport: Transport,
   { clock: hostClock = systemClock, edge = plainEdge, ...options }: ListenOptions,
 ): McpSession {
-  const { report = () => {}, inspect } = options;
+  const { inspect } = options;
+  const report: Report<FactName> = options.report ?? (() => {});
   const clock = edge.clock(hostClock);
   const actor = createActor(logic, {
     input: { ...options, transport, surroundings: { edge, clock, hostClock } },

@@ -1,7 +1,7 @@
 /** What a server consists of, as its author writes it down. */
 import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
-import type { Root } from '../protocol/roots.ts';
+import type { Root } from '../machines/roots-report.ts';
 import type { LoggingOptions } from './context/session-contexts.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';

@@ -3,7 +3,8 @@ import { messageReaderActor } from '../actors/message-reader.actor.ts';
 import { messageWriterActor } from '../actors/message-writer.actor.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 import type { OutboundFrame, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { SdkTransport } from './sdk-transport.ts';
@@ -36,12 +37,12 @@ export function fromSdkTransport(transport: SdkTransport): Transport {
 /** Both ends of a session, over one transport. */
 class Connection {
   readonly #transport: SdkTransport;
-  readonly #report: Report;
+  readonly #report: Report<FactName>;
   /** The id of the handshake, until its answer tells the revision. */
   #initialize: RequestId | undefined;
   #broken: (error: unknown) => void = () => {};
 
-  constructor(transport: SdkTransport, report: Report) {
+  constructor(transport: SdkTransport, report: Report<FactName>) {
     this.#transport = transport;
     this.#report = report;
   }

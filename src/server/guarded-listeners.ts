@@ -1,12 +1,13 @@
 /** A host's error in code of its own that listens to a session is reported, and ends neither the session nor the process. */
 import type { ActorRef, EventObject, Observer, Snapshot } from 'xstate';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 
 /** Calls the host's code. */
 export type Guard = (listener: () => void) => void;
 
-export function guardOf(report: Report): Guard {
+export function guardOf(report: Report<FactName>): Guard {
   return (listener) => {
     try {
       listener();

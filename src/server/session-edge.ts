@@ -6,7 +6,7 @@ import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';

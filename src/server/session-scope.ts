@@ -17,8 +17,8 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../machines/session-ports.ts';
+import type { Report } from '../actors/facts.ts';
 import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
-import type { Report } from '../protocol/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { SessionHandle, SessionState } from './context/session-view.ts';
 import { safeReport } from './guarded-listeners.ts';

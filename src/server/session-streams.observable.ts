@@ -2,7 +2,7 @@
 import type { Observable } from 'rxjs';
 import type { Passed, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { SessionState } from './context/session-view.ts';
 import type { Guard } from './guarded-listeners.ts';

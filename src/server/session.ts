@@ -2,11 +2,12 @@
 import { pingClient } from '../actors/ping.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 import type { SessionHandle } from './context/session-view.ts';
 import { guardListeners, guardOf } from './guarded-listeners.ts';
 import type { Limits } from './limits.ts';
@@ -240,7 +241,7 @@ export class ServedSession extends SessionScope implements McpSession {
 }
 
 /** What the session's machine does, as facts. */
-function factsOf(report: Report) {
+function factsOf(report: Report<FactName>) {
   let state = '';
   return {
     moved: (snapshot: SessionSnapshot): void => {

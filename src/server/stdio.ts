@@ -8,7 +8,8 @@ import { readerActor } from '../actors/reader.actor.ts';
 import type { ByteSource } from '../actors/reader.actor.ts';
 import { writerActor } from '../actors/writer.actor.ts';
 import type { Chunk, Sink } from '../actors/writer.actor.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 import type { Transport } from './transport.ts';
 
 export interface StdioStreams {
@@ -82,7 +83,7 @@ function sinkOf(
  * Keeps stdout for frames: the session writes through the stream's own method, everybody else (`console.log`, a dependency) gets one that
  * writes to stderr. It stays so after the session, because a late line would still reach the client.
  */
-function guardedStdout(report: Report): Sink {
+function guardedStdout(report: Report<FactName>): Sink {
   const { stdout } = process;
   const write = stdout.write.bind(stdout) as Write;
   stdout.write = ((...written: Parameters<typeof stdout.write>) => {

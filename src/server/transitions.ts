@@ -5,7 +5,8 @@
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { actorStopped } from '../machines/xstate-events.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
+import type { FactName } from './facts.ts';
 
 /** The machines of a session. */
 export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
@@ -67,9 +68,9 @@ export function isMachine(logic: object | undefined): logic is AnyStateMachine {
 
 export class Transitions {
   readonly #listeners = new Set<TransitionListener>();
-  readonly #report: Report;
+  readonly #report: Report<FactName>;
 
-  constructor(report: Report) {
+  constructor(report: Report<FactName>) {
     this.#report = report;
   }
 

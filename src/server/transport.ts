@@ -7,7 +7,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../machines/session-ports.ts';
-import type { Report } from '../protocol/facts.ts';
+import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from './limits.ts';
 
 /** The two ends of a session. A host may give its own, as `fromCallback` logic. */

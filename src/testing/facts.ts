@@ -1,5 +1,7 @@
 /** A `report` that remembers, for tests that wait for what no message tells. */
-import type { Fact, FactName, Report } from '../protocol/facts.ts';
+import type { Fact, Report } from '../actors/facts.ts';
+import type { RecordingFactName } from '../inspect/recording/recording-book.ts';
+import type { FactName } from '../server/facts.ts';
 import { Inbox } from './inbox.ts';
 
 export class RecordedFacts {
@@ -14,7 +16,7 @@ export class RecordedFacts {
   }
 
   /** Every fact of this name so far. */
-  of(name: FactName): readonly Fact[] {
+  of(name: FactName | RecordingFactName): readonly Fact[] {
     return this.all.filter((fact) => fact.name === name);
   }
 
@@ -22,7 +24,7 @@ export class RecordedFacts {
    * The first fact of this name that has not been taken yet; waits for it.
    * @throws {Error} the session ended without it
    */
-  next(name: FactName): Promise<Fact> {
+  next(name: FactName | RecordingFactName): Promise<Fact> {
     return this.#inbox.take(`fact ${name}`, (fact): fact is Fact => fact.name === name);
   }
 

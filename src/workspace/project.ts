@@ -4,8 +4,7 @@
  */
 import { basename, parse } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { RootsReport } from '../protocol/roots.ts';
-import type { Root, RootProblem } from '../protocol/roots.ts';
+import type { Root, RootsReport } from '../machines/roots-report.ts';
 import { contains } from './containment.ts';
 import type { DirectoryCheck } from './directory-check.ts';
 import { shown } from './directory-check.ts';
@@ -45,17 +44,6 @@ export interface UsableRoot extends RootDirectory {
   readonly source: ProjectSource;
 }
 
-/** A root of the client's that the choice turned down although it is a directory. */
-export interface JudgedProblem {
-  readonly code: RootProblem['code'] | 'OUTSIDE_DIRECTORIES';
-  readonly message: string;
-}
-
-/** One entry of the client's list, judged. */
-export interface JudgedRoot extends Omit<Root, 'problem'> {
-  readonly problem?: JudgedProblem;
-}
-
 export interface SkippedSource {
   readonly source: ProjectSource;
   /** For a person: why this source did not choose the project. */
@@ -69,8 +57,8 @@ export interface ProjectChoice {
   readonly source: ProjectSource | undefined;
   /** Every other source, in order of precedence, and why it did not choose. */
   readonly skipped: readonly SkippedSource[];
-  /** The client's list, judged, in its order. */
-  readonly roots: readonly JudgedRoot[];
+  /** The client's list, in its order. A directory that the choice turned down has the problem `OUTSIDE_DIRECTORIES`. */
+  readonly roots: readonly Root[];
   /** True where the client was asked for its roots and the answer failed or is still awaited. */
   readonly rootsMissed: boolean;
   /** What a person should know: explicit settings that could not be followed, old roots still in use. */
@@ -131,7 +119,7 @@ function toArgumentRoot({ check }: DirectoryReading): UsableRoot[] {
   return check.ok ? [toUsable(check, 'argument')] : [];
 }
 
-function underCeiling(root: Root, given: readonly UsableRoot[]): JudgedRoot {
+function underCeiling(root: Root, given: readonly UsableRoot[]): Root {
   const { path, ...rest } = root;
   if (path === undefined || ceilingOf(path, given) !== undefined) return root;
   const within = given.map((directory) => directory.path).join(', ') || 'none that can be used';
@@ -154,7 +142,7 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
 }
 
 function offerRoots(
-  roots: readonly JudgedRoot[],
+  roots: readonly Root[],
   report: RootsReport,
   ceiling: readonly UsableRoot[] = [],
 ): Offer {

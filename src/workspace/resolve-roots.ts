@@ -4,7 +4,8 @@
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
-import type { Root, RootProblemCode } from '../protocol/roots.ts';
+import type { Root } from '../machines/roots-report.ts';
+import type { RootProblemCode } from '../protocol/roots.ts';
 import type { RootsResolver } from '../server/definition.ts';
 import { checkDirectory, shown } from './directory-check.ts';
 import type { DirectoryCheckOptions } from './directory-check.ts';
@@ -58,7 +59,16 @@ function unchecked({ uri, name, problem }: Root): Root {
   };
 }
 
-function unusable(root: Root, code: RootProblemCode, message: string): Root {
+/** Why an entry of the list is no directory to work in; beside what the list itself shows. */
+type DirectoryProblemCode =
+  | RootProblemCode
+  | 'UNPARSABLE'
+  | 'NOT_FOUND'
+  | 'NOT_A_DIRECTORY'
+  | 'INACCESSIBLE'
+  | 'TIMED_OUT';
+
+function unusable(root: Root, code: DirectoryProblemCode, message: string): Root {
   return { ...unchecked(root), problem: { code, message } };
 }
 

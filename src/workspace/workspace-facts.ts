@@ -1,12 +1,12 @@
 /** What a session's workspace is, in full: for `workspace_info` and the `workspace://roots` resource. */
-import type { RootsReport } from '../protocol/roots.ts';
+import type { Root, RootsReport } from '../machines/roots-report.ts';
 import { ToolError } from '../protocol/errors.ts';
 import type { HandlerContext } from '../server/handler-context.ts';
 import type { GitHead } from './git-head.ts';
 import { readProjectFacts } from './project-facts.ts';
 import type { ProjectFacts } from './project-facts.ts';
 import { whyChosen, whyNoProject } from './project-notes.ts';
-import type { JudgedRoot, ProjectChoice, UsableRoot } from './project.ts';
+import type { ProjectChoice, UsableRoot } from './project.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -138,7 +138,7 @@ function projectFacts({ path, name, uri, source: from }: UsableRoot) {
   return { path, name, uri, source: from };
 }
 
-function rootsFacts(roots: readonly JudgedRoot[], report: RootsReport) {
+function rootsFacts(roots: readonly Root[], report: RootsReport) {
   const { status, settled, problem } = report;
   return {
     status,
@@ -152,7 +152,7 @@ function rootsFacts(roots: readonly JudgedRoot[], report: RootsReport) {
   };
 }
 
-function isUsable({ path, problem }: JudgedRoot): boolean {
+function isUsable({ path, problem }: Root): boolean {
   return path !== undefined && problem === undefined;
 }
 

@@ -1,5 +1,5 @@
 /** The built-in workspace server: read-only tools over the roots boundary. */
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import { defineResource } from '../server/resource.ts';
 import type { ServerDefinition } from '../server/definition.ts';
 import { rootsResolver } from './resolve-roots.ts';

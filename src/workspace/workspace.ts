@@ -1,6 +1,6 @@
 /** What the tools of one session share: the choice of the project, and the searches that run. */
 import { isAbsolute } from 'node:path';
-import type { RootsReport } from '../protocol/roots.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import { ToolError } from '../protocol/errors.ts';
 import type { HandlerContext } from '../server/handler-context.ts';
 import type { Boundary } from './boundary.ts';

@@ -3,7 +3,7 @@ import { createActor } from 'xstate';
 import type { EventObject } from 'xstate';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
-import type { Fact, Report } from '../../src/protocol/facts.ts';
+import type { Fact, Report } from '../../src/actors/facts.ts';
 
 /** A started actor that keeps its events in a list. */
 export function listener<TEvent extends EventObject>() {

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLog } from '../../src/cli/log.ts';
-import type { LoggedFact } from '../../src/cli/log.ts';
+import type { Fact } from '../../src/actors/facts.ts';
 import { humanForm, jsonForm } from '../../src/cli/log-line.ts';
 import { logLevels } from '../../src/cli/log-level.ts';
 import type { LogLevel } from '../../src/cli/log-level.ts';
@@ -20,7 +20,7 @@ import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
 
-const fact = (changes: Partial<LoggedFact> = {}): LoggedFact => ({
+const fact = (changes: Partial<Fact> = {}): Fact => ({
   level: 'warning',
   name: 'frame.invalid',
   message: 'no JSON',

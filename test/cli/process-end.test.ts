@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { endWithProcess } from '../../src/cli/process-end.ts';
-import type { LoggedFact } from '../../src/cli/log.ts';
+import type { Fact } from '../../src/actors/facts.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -22,9 +22,9 @@ class FakeProcess extends EventEmitter {
 function start() {
   const host = new FakeProcess();
   const shutdowns: string[] = [];
-  const logged: LoggedFact[] = [];
+  const logged: Fact[] = [];
   const log = {
-    report: (fact: LoggedFact) => void logged.push(fact),
+    report: (fact: Fact) => void logged.push(fact),
     close: () => Promise.resolve(),
   };
   const session = { shutdown: (reason: string) => void shutdowns.push(reason) };

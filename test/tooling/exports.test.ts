@@ -57,6 +57,7 @@ describe('the public names', () => {
         type ContentBlock
         type ContentOf
         type Described
+        type Dialect
         type Fact
         type FactLevel
         type FactName
@@ -76,6 +77,7 @@ describe('the public names', () => {
         type JsonObject
         type JsonSchema
         type Limits
+        type ListedRoot
         type ListenOptions
         type LogLevel
         type LogMethod

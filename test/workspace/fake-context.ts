@@ -1,9 +1,8 @@
 /** What a tool sees of its session, with everything that it did to it kept. */
 import { expect } from 'vitest';
-import type { RootsReport } from '../../src/protocol/roots.ts';
+import type { Root, RootsReport } from '../../src/machines/roots-report.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestDialect } from '../../src/protocol/dialects/registry.ts';
-import type { Root } from '../../src/protocol/roots.ts';
 import type { Tool } from '../../src/server/tool.ts';
 import { logLevels } from '../../src/server/context/session-log.ts';
 import type { HandlerLog } from '../../src/server/context/session-log.ts';

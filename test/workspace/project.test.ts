@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RootsReport } from '../../src/protocol/roots.ts';
+import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { chooseProject } from '../../src/workspace/project.ts';
 import type {
   DirectoryReading,

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { RootsReport } from '../../src/protocol/roots.ts';
+import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { rootsResolver } from '../../src/workspace/resolve-roots.ts';
 import { openRoot } from '../../src/workspace/root-directory.ts';
 import { workspaceServer } from '../../src/workspace/workspace-server.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import type { RootsReport } from '../../src/protocol/roots.ts';
+import type { RootsReport } from '../../src/machines/roots-report.ts';
 import type { Tool } from '../../src/server/tool.ts';
 import type { WorkspaceFacts } from '../../src/workspace/workspace-facts.ts';
 import { workspaceRootsUri, workspaceServer } from '../../src/workspace/workspace-server.ts';

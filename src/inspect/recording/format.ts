@@ -6,7 +6,7 @@
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
-import type { Root } from '../../protocol/roots.ts';
+import type { Root } from '../../machines/roots-report.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import type { Limits } from '../../server/limits.ts';
 import type { MachineName } from '../../server/transitions.ts';

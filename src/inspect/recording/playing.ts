@@ -1,6 +1,6 @@
 /** How a recording is played. */
-import type { RootsReport } from '../../protocol/roots.ts';
-import type { Report } from '../../protocol/facts.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
+import type { Report } from '../../actors/facts.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { Watcher } from '../../server/session.ts';
 import type { Transport } from '../../server/transport.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../../actors/exchange.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
-import type { RootsReport } from '../../protocol/roots.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
 import { heardSignal } from './heard-signal.ts';
 import type { Passage } from './passage.ts';
 import { written, writtenFrames } from './written.ts';

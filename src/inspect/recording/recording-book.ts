@@ -1,8 +1,15 @@
 /** Writes the lines of a recording: redacted, bounded, a batch at a time. What goes wrong with it is said once, and ends the recording alone. */
 import { textOfError } from '../../protocol/errors.ts';
-import type { Report } from '../../protocol/facts.ts';
+import type { Report } from '../../actors/facts.ts';
 import { defaultRecordingBytes } from './recording-limit.ts';
 import { Redactor } from './redactor.ts';
+
+/** What a recorder reports to its session's host. */
+export type RecordingFactName =
+  /** A recording could not be written any further; the session goes on. */
+  | 'recording.failed'
+  /** A recording has reached its limit. */
+  | 'recording.stopped';
 
 /** Takes the text of a recording. */
 export interface RecordingSink {
@@ -47,7 +54,7 @@ export class RecordingBook {
   readonly #sink: RecordingSink;
   readonly #maxBytes: number;
   readonly #redactor: Redactor | undefined;
-  #report: Report = () => {};
+  #report: Report<RecordingFactName> = () => {};
   #batch = '';
   #written = 0;
   /** Plans the flush at the turn's end; nothing where it is planned. */
@@ -70,7 +77,7 @@ export class RecordingBook {
   }
 
   /** Sets who hears of failures. */
-  reportTo(report: Report): void {
+  reportTo(report: Report<RecordingFactName>): void {
     this.#report = report;
   }
 

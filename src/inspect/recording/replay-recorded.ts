@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { classify } from '../../protocol/classify.ts';
 import type { InboundFrame, OutboundFrame } from '../../protocol/frames.ts';
-import type { Root } from '../../protocol/roots.ts';
+import type { Root } from '../../machines/roots-report.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';

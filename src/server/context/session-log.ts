@@ -6,7 +6,8 @@
 import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
-import type { Report } from '../../protocol/facts.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { FactName } from '../facts.ts';
 import { Method } from '../../protocol/methods.ts';
 
 /** From the least severe to the most, as in RFC 5424. */
@@ -63,7 +64,7 @@ interface Omission {
 
 export class SessionLog implements LogSink {
   readonly #clock: Clock;
-  readonly #report: Report;
+  readonly #report: Report<FactName>;
   readonly #maxPerSecond: number;
   #level: LogLevel;
   #windowStart = -Infinity;
@@ -75,7 +76,7 @@ export class SessionLog implements LogSink {
     readonly level: LogLevel;
     readonly maxLogsPerSecond: number;
     readonly clock: Clock;
-    readonly report: Report;
+    readonly report: Report<FactName>;
   }) {
     this.#level = options.level;
     this.#maxPerSecond = options.maxLogsPerSecond;
@@ -156,7 +157,7 @@ function describeError({ name, message }: Error) {
 }
 
 /** Stands where a server has not declared logging: nothing may be sent, and the first attempt is reported. */
-export function undeclaredLog(report: Report): LogSink {
+export function undeclaredLog(report: Report<FactName>): LogSink {
   const complain = () => {
     sink.write = () => {};
     const message =

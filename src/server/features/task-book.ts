@@ -1,5 +1,6 @@
 /** The tasks of one session: made within the limits, found by id, forgotten when their time to live is over. */
 import { createActor } from 'xstate';
+import type { Report } from '../../actors/facts.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { taskMachine } from '../../machines/task.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
@@ -13,6 +14,7 @@ import {
   textOfError,
 } from '../../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../protocol/frames.ts';
+import type { FactName } from '../facts.ts';
 import type { Task } from '../../protocol/tasks.ts';
 import { sessionIn } from '../session-scope.ts';
 import type { SessionScope } from '../session-scope.ts';
@@ -39,7 +41,7 @@ export class TaskBook {
   create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom();
     const session = this.#session;
-    const { limits, clock, inspect, report } = session;
+    const { limits, clock, inspect } = session;
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
@@ -57,7 +59,7 @@ export class TaskBook {
       },
       clock,
       logger: (...words: unknown[]) =>
-        report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
+        this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
     const task = new KeptTask(taskId, this.#nextPlace++, actor);
@@ -124,7 +126,7 @@ export class TaskBook {
   }
 
   #tooMany(message: string): ProtocolError {
-    this.#session.report({ level: 'warning', name: 'request.refused', message });
+    this.#report({ level: 'warning', name: 'request.refused', message });
     const data = { reason: 'too-many-tasks', retryable: true };
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
@@ -136,7 +138,7 @@ export class TaskBook {
       if ('error' in response || isJsonObject(copy['result'])) return copy as never;
       throw new TypeError(`as JSON it is ${describe(copy['result'])}`);
     } catch (error) {
-      this.#session.report({
+      this.#report({
         level: 'error',
         name: 'response.unserializable',
         message: `A task's result cannot be written as JSON: ${textOfError(error)}`,
@@ -160,7 +162,7 @@ export class TaskBook {
 
   /** A bug of the machine's, or a time of day that is none: the task is lost, the session is not. */
   #failed(task: KeptTask, error: unknown): void {
-    this.#session.report({
+    this.#report({
       level: 'error',
       name: 'handler.failed',
       message: `The task ${task.taskId} failed: ${textOfError(error)}`,
@@ -174,8 +176,12 @@ export class TaskBook {
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
   }
 
+  get #report(): Report<FactName> {
+    return this.#session.report;
+  }
+
   #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
     const message = `The task ${taskId}: ${what}`;
-    this.#session.report({ level: 'debug', name, message, details: { taskId } });
+    this.#report({ level: 'debug', name, message, details: { taskId } });
   }
 }

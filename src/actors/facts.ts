@@ -1,12 +1,26 @@
 /**
- * What happened that no message tells: the things a log shows and a test waits for. Nothing that a peer sends is dropped
- * without one of these, but for progress with a token that is none of ours: it is normal after an end, and a flood of it would only become a
- * flood of facts.
+ * What happened that no message tells: the things a log shows and a test waits for. Nothing that a peer sends is dropped without one of
+ * these, but for progress with a token that is none of ours: it is normal after an end, and a flood of it would only become a flood of facts.
+ *
+ * Each layer declares the names of what it reports.
  */
 
 export type FactLevel = 'debug' | 'info' | 'warning' | 'error';
 
-export type FactName =
+export interface Fact<TName extends string = string> {
+  readonly level: FactLevel;
+  /** `noun.fact`. */
+  readonly name: TName;
+  /** For a person. Bounded in length; never a whole payload. */
+  readonly message: string;
+  readonly details?: { readonly [field: string]: unknown };
+}
+
+/** Takes facts as they happen. Must not throw. */
+export type Report<TName extends string = string> = (fact: Fact<TName>) => void;
+
+/** What a session's actors report. */
+export type ActorFactName =
   /** Input that was no message; answered with an error. */
   | 'frame.invalid'
   /** Reading failed; the session ends as at the end of its input. */
@@ -38,35 +52,4 @@ export type FactName =
   | 'output.flowing'
   | 'output.broken'
   /** A message found no stream of its session's to go on; the session goes on. */
-  | 'output.lost'
-  /** A transport of somebody else's reported an error. It ends nothing by itself. */
-  | 'transport.failed'
-  /** Something other than the session wrote to stdout; it went to stderr. */
-  | 'output.diverted'
-  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
-  | 'log.unsent'
-  | 'session.state'
-  | 'session.closed'
-  | 'roots.updated'
-  | 'task.created'
-  /** A task's work is over: completed, failed or cancelled. */
-  | 'task.ended'
-  /** A task's time to live is over. */
-  | 'task.expired'
-  /** A recording could not be written any further; the session goes on. */
-  | 'recording.failed'
-  /** A recording has reached its limit. */
-  | 'recording.stopped'
-  /** XState's own logger. */
-  | 'machine.log';
-
-export interface Fact {
-  readonly level: FactLevel;
-  readonly name: FactName;
-  /** For a person. Bounded in length; never a whole payload. */
-  readonly message: string;
-  readonly details?: { readonly [field: string]: unknown };
-}
-
-/** Takes facts as they happen. Must not throw. */
-export type Report = (fact: Fact) => void;
+  | 'output.lost';
