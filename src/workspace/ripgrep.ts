@@ -5,8 +5,10 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ToolError } from '../protocol/errors.ts';
 import { systemCode } from './fs-fault.ts';
+import { IgnoreFiles } from './ignore-files.ts';
 import { findBinary } from './ripgrep-binary.ts';
 import { readMessages } from './ripgrep-messages.ts';
+import type { MessageListeners } from './ripgrep-messages.ts';
 import { openRoot } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
@@ -24,7 +26,7 @@ export interface RipgrepRun {
   readonly separator: '\n' | '\0';
   /** What the process reads from its stdin; nothing by default. An error of it ends the iteration. */
   readonly input?: AsyncIterable<Buffer>;
-  /** Told, with `--debug` and `--max-filesize`, which files are larger and were left out. */
+  /** Told, with `--max-filesize`, which files are larger and were left out. */
   readonly onTooLarge?: (path: string) => void;
   /** Told once, when ripgrep has ended by itself or at the deadline. */
   readonly onEnd?: (end: RipgrepEnd) => void;
@@ -54,6 +56,8 @@ export const ripgrepArguments: readonly string[] = [
   '--color=never',
   '--path-separator=/',
   '--no-mmap',
+  // Says which files it leaves out, and which it takes such rules from.
+  '--debug',
   '--threads=4',
   '--regex-size-limit=10M',
   '--dfa-size-limit=4M',
@@ -70,13 +74,18 @@ export const ripgrepArguments: readonly string[] = [
  *   where there is no binary for this platform, ROOT_UNAVAILABLE; the signal's reason
  */
 export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, void, void> {
-  const { signal, deadline } = run;
+  const { deadline, onTooLarge } = run;
+  // Fires also if this run has to end for a reason of its own.
+  const own = new AbortController();
+  const signal = AbortSignal.any([run.signal, own.signal]);
   signal.throwIfAborted();
-  const { child, ended, messages } = await start(await findBinary(), run);
+  const ignoreFiles = new IgnoreFiles(run.root.path, (error) => own.abort(error));
+  const onIgnoreFile = (path: string) => ignoreFiles.add(path);
+  const { child, ended, messages } = await start(run, { onTooLarge, onIgnoreFile });
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   deadline?.addEventListener('abort', kill, { once: true });
-  const assertInput = feed(child, run.input);
+  feed(child, run.input, (error) => own.abort(error));
   let count = 0;
   try {
     if (signal.aborted || deadline?.aborted === true) kill();
@@ -88,13 +97,13 @@ export async function* ripgrep(run: RipgrepRun): AsyncGenerator<RipgrepRecord, v
       yield record;
     }
     const code = await ended;
+    await ignoreFiles.checked();
     signal.throwIfAborted();
     if (deadline?.aborted === true) {
       const { message } = deadline.reason as Error;
       run.onEnd?.({ problems: [message, ...linesOf(messages())] });
       return;
     }
-    assertInput();
     // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written anything.
     const usable = code === 0 || code === 1 || (code === 2 && count > 0);
     if (!usable) throw failed(messages(), code);
@@ -119,22 +128,21 @@ function failed(stderr: string, code: number | null): ToolError {
   });
 }
 
-/** Writes the input to the child; gives a function that throws what was wrong with the input so far. */
-function feed(child: RipgrepProcess, input: AsyncIterable<Buffer> = nothing()): () => void {
-  let assertInput = (): void => {};
+/** Writes the input to the child. */
+function feed(
+  child: RipgrepProcess,
+  input: AsyncIterable<Buffer> = nothing(),
+  onFault: (error: unknown) => void,
+): void {
   const guarded = async function* (): AsyncGenerator<Buffer, void, void> {
     try {
       yield* input;
     } catch (error) {
-      assertInput = () => {
-        throw error;
-      };
-      child.kill('SIGKILL');
+      onFault(error);
     }
   };
   // What fails then is the pipe of a child that has gone: its exit code says why.
   pipeline(guarded, child.stdin).catch(() => {});
-  return () => assertInput();
 }
 
 async function* nothing(): AsyncGenerator<Buffer, void, void> {}
@@ -149,10 +157,11 @@ interface Started {
   readonly messages: () => string;
 }
 
-async function start(binary: string, run: RipgrepRun): Promise<Started> {
+async function start(run: RipgrepRun, listeners: MessageListeners): Promise<Started> {
+  const binary = await findBinary();
   const { cwd, confirm, close } = await openRoot(run.root);
   try {
-    const started = await launch(binary, run, cwd);
+    const started = await launch(binary, run.args, cwd, listeners);
     try {
       await confirm();
     } catch (error) {
@@ -168,22 +177,23 @@ async function start(binary: string, run: RipgrepRun): Promise<Started> {
 
 async function launch(
   binary: string,
-  { args, onTooLarge }: RipgrepRun,
+  args: readonly string[],
   cwd: string,
+  listeners: MessageListeners,
 ): Promise<Started> {
   try {
     // Loaded with the first search, as its binary is.
     const { spawn } = await import('node:child_process');
     const child = spawn(binary, args, { cwd, stdio: 'pipe', windowsHide: true });
-    const kill = () => child.kill('SIGKILL');
-    process.once('exit', kill);
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    void ended.then(() => process.off('exit', kill));
     // Only then are its streams sure to be there.
     await once(child, 'spawn');
+    const kill = () => child.kill('SIGKILL');
+    process.once('exit', kill);
+    void ended.then(() => process.off('exit', kill));
     // Node throws away what nobody listens for when the child exits.
     child.stdout.on('readable', () => {});
-    return { child, ended, messages: readMessages(child.stderr, onTooLarge) };
+    return { child, ended, messages: readMessages(child.stderr, listeners) };
   } catch (error) {
     const why = systemCode(error) ?? String(error);
     const message = `ripgrep could not be started (${why})`;

@@ -141,7 +141,6 @@ async function* findFiles(
       '--count',
       '--include-zero',
       '--null',
-      '--debug',
       `--max-filesize=${maxFileBytes}`,
       ...run.fileArgs,
       ...run.patternArgs,

@@ -11,7 +11,7 @@ import type { WorkspaceSources } from '../../src/workspace/workspace.ts';
 import { callTool, fakeContext, toolError } from './fake-context.ts';
 import { peakOfRipgrep } from './peak-memory.ts';
 import { boundaryAt } from './root-at.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 
 const mebibyte = 1024 * 1024;
 const mostBytes = 100 * mebibyte;
@@ -51,6 +51,56 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
     },
     60_000,
   );
+});
+
+describe('the rules of a project for what to ignore', () => {
+  /** So many bytes of patterns that cost ripgrep most. */
+  const rules = (bytes: number) => {
+    const lines: string[] = [];
+    for (let size = 0; size < bytes; size += lines.at(-1)?.length ?? 0) {
+      lines.push(`dir${lines.length}/f*o${lines.length}[ab].x\n`);
+    }
+    return lines.join('');
+  };
+
+  test.runIf(process.platform === 'linux')(
+    'end a search that they would make too large, before they do',
+    async () => {
+      const cwd = await temporaryDirectory({ '.gitignore': rules(4 * mebibyte), 'a.txt': 'x' });
+      const search = searchIn(cwd);
+      const peak = await peakOfRipgrep(async () => {
+        const error = await toolError(search({ pattern: 'x' }));
+        expect(error.code).toBe('SEARCH_FAILED');
+        expect(error.message).toContain('"./.gitignore"');
+      });
+      expect(peak).toBeLessThan(mostBytes);
+    },
+  );
+
+  test('count along the way down to a directory, not side by side', async () => {
+    const part = rules(30_000);
+    const cwd = await temporaryDirectory({
+      '.gitignore': part,
+      'a/.gitignore': part,
+      'b/.gitignore': part,
+      'c/.gitignore': part,
+      'b/b.txt': 'needle',
+    });
+    const search = searchIn(cwd);
+    expect((await search({ pattern: 'needle' })).matchingLines).toBe(1);
+    await writeFiles(cwd, { 'b/c/.ignore': part });
+    const error = await toolError(search({ pattern: 'needle' }));
+    expect(error.message).toContain('"./b/c/.ignore"');
+  });
+
+  test.runIf(process.platform === 'linux')('are heeded up to their bound within it', async () => {
+    const cwd = await temporaryDirectory({ '.gitignore': rules(64 * 1024 - 100), 'a.txt': 'x' });
+    const search = searchIn(cwd);
+    const peak = await peakOfRipgrep(async () => {
+      expect((await search({ pattern: 'x' })).matchingLines).toBe(1);
+    });
+    expect(peak).toBeLessThan(mostBytes);
+  });
 });
 
 describe('what is left out for it', () => {

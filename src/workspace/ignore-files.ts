@@ -1,0 +1,57 @@
+/** How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred times their size. */
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { ToolError } from '../protocol/errors.ts';
+import { shown } from './directory-check.ts';
+
+/** Of all that apply to one directory: its own and those above it, bytes. */
+export const maxIgnoreBytes = 64 * 1024;
+
+export class IgnoreFiles {
+  readonly #root: string;
+  readonly #onTooMuch: (error: ToolError) => void;
+  /** By their directory. */
+  readonly #bytes = new Map<string, number>();
+  #checked: Promise<void> = Promise.resolve();
+
+  /**
+   * @param root what relative paths are relative to
+   * @param onTooMuch told if there is too much of them: SEARCH_FAILED
+   */
+  constructor(root: string, onTooMuch: (error: ToolError) => void) {
+    this.#root = root;
+    this.#onTooMuch = onTooMuch;
+  }
+
+  /** Counts a file that ripgrep has opened. */
+  add(path: string): void {
+    const size = sizeOf(resolve(this.#root, path));
+    this.#checked = this.#checked.then(async () => this.#count(path, await size));
+  }
+
+  /** Resolves once all files so far are counted. */
+  async checked(): Promise<void> {
+    await this.#checked;
+  }
+
+  #count(path: string, size: number): void {
+    const own = dirname(resolve(this.#root, path));
+    this.#bytes.set(own, (this.#bytes.get(own) ?? 0) + size);
+    let total = 0;
+    for (let above = own, below = ''; above !== below; [below, above] = [above, dirname(above)]) {
+      total += this.#bytes.get(above) ?? 0;
+    }
+    if (total <= maxIgnoreBytes) return;
+    const message = `${shown(path)} and the ignore files above it have ${total} bytes; at most ${maxIgnoreBytes} can be heeded. Make them shorter, or work in another root`;
+    this.#onTooMuch(new ToolError(message, { code: 'SEARCH_FAILED' }));
+  }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    // It has gone since: ripgrep has read what there was, and nobody can tell how much.
+    return 0;
+  }
+}
