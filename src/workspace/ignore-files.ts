@@ -5,7 +5,7 @@ import { ToolError } from '../protocol/errors.ts';
 import { shown } from './directory-check.ts';
 
 /** Of all that apply to one directory: its own and those above it, bytes. */
-export const maxIgnoreBytes = 64 * 1024;
+const maxIgnoreBytes = 64 * 1024;
 
 export class IgnoreFiles {
   readonly #root: string;
