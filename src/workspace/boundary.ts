@@ -4,11 +4,11 @@
  *
  * @see MCP 2025-11-25, client/roots, "Security Considerations"; protocol notes 33
  */
-import { lstat, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../protocol/errors.ts';
 import { contains } from './containment.ts';
 import { shown } from './directory-check.ts';
+import { lstat, readlink, realpath } from './disk.ts';
 import { readFileUri } from './file-uri.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
 import type { FsFault } from './fs-fault.ts';

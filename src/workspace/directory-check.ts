@@ -1,8 +1,8 @@
 /** Whether a path is a directory that can be worked in, asked with a deadline. */
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { access, realpath, stat } from 'node:fs/promises';
 import { printable } from '../protocol/printable.ts';
+import { access, realpath, stat } from './disk.ts';
 import { fsFault } from './fs-fault.ts';
 
 export type DirectoryCheck =
@@ -73,7 +73,7 @@ async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryChe
     const { code, phrase } = fsFault(error);
     const message = `${shown(path)} ${phrase}`;
     if (code === 'NOT_A_DIRECTORY') return notADirectory(message);
-    if (code === 'NOT_FOUND') return { ok: false, code, message };
+    if (code === 'NOT_FOUND' || code === 'TIMED_OUT') return { ok: false, code, message };
     return { ok: false, code: 'INACCESSIBLE', message };
   }
 }

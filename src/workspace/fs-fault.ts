@@ -6,6 +6,7 @@ export type FsFaultCode =
   | 'IS_A_DIRECTORY'
   | 'LOOP'
   | 'NAME_TOO_LONG'
+  | 'TIMED_OUT'
   | 'INACCESSIBLE';
 
 export interface FsFault {
@@ -35,6 +36,12 @@ export function fsFault(error: unknown): FsFault {
       return { code: 'LOOP', phrase: 'leads through a loop of symbolic links' };
     case 'ENAMETOOLONG':
       return { code: 'NAME_TOO_LONG', phrase: 'is longer than the system allows' };
+    case 'ETIMEDOUT':
+      return {
+        code: 'TIMED_OUT',
+        phrase:
+          'does not answer: its file system hangs, as a network mount does whose server is gone',
+      };
     case 'EACCES':
     case 'EPERM':
       return { code: 'INACCESSIBLE', phrase: 'may not be read by this process' };

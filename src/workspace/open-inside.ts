@@ -1,18 +1,18 @@
 /** Opening a file inside the roots boundary, checked again once it is open. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { open, realpath, stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../protocol/errors.ts';
 import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
 import { shown } from './directory-check.ts';
+import { open, realpath, stat } from './disk.ts';
+import type { OpenFile } from './disk.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
 import { placeOfDescriptor } from './root-directory.ts';
 
 /** An open regular file; whoever opened it closes `handle`. */
 export interface InsideFile {
-  readonly handle: FileHandle;
+  readonly handle: OpenFile;
   /** The real path. */
   readonly path: string;
   readonly stats: Stats;
@@ -65,7 +65,7 @@ export async function openChecked(
 
 const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
 
-async function openRegular(path: string, given: string): Promise<FileHandle> {
+async function openRegular(path: string, given: string): Promise<OpenFile> {
   // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads for ever.
   // Windows lacks the last two; what is undefined counts as 0 here.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -77,7 +77,7 @@ async function openRegular(path: string, given: string): Promise<FileHandle> {
 }
 
 async function placeOf(
-  handle: FileHandle,
+  handle: OpenFile,
   stats: Stats,
   path: string,
   placedBy: 'descriptor' | 'identity',

@@ -1,5 +1,5 @@
 /** Reading a range of lines from an open file of any size. */
-import type { FileHandle } from 'node:fs/promises';
+import type { OpenFile } from './disk.ts';
 import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';
 import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
@@ -40,7 +40,7 @@ export interface TextReadOptions extends ReadBounds {
  * @throws the signal's reason; the system's error where reading fails
  */
 export async function readText(
-  handle: FileHandle,
+  handle: OpenFile,
   range: LineRange,
   { signal, onRead, sizeBytes, ...bounds }: TextReadOptions,
 ): Promise<TextReading> {
@@ -78,7 +78,7 @@ export async function readText(
  * @returns undefined if it has more than `maxBytes`, also if it has grown since somebody looked at its size
  * @throws the system's error
  */
-export async function readWhole(handle: FileHandle, maxBytes: number): Promise<string | undefined> {
+export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   for (let size = 0; ;) {
     // One byte more than may be there tells a file that is too large from one that is not.
@@ -91,7 +91,7 @@ export async function readWhole(handle: FileHandle, maxBytes: number): Promise<s
   }
 }
 
-async function readPiece(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {
+async function readPiece(handle: OpenFile, buffer: Buffer, position: number): Promise<Buffer> {
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
   return buffer.subarray(0, bytesRead);
 }

@@ -1,9 +1,10 @@
 /** A directory as it was when it was resolved: its path can come to name another one, which is then not used. */
 import { constants } from 'node:fs';
-import { open, readlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { readlink } from 'node:fs/promises';
 import { ToolError } from '../protocol/errors.ts';
 import { checkDirectory, identityOf, shown } from './directory-check.ts';
+import { open } from './disk.ts';
+import type { OpenFile } from './disk.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
 
 export interface RootDirectory {
@@ -23,6 +24,7 @@ export interface RootDirectory {
 export async function assertRootAvailable(root: RootDirectory): Promise<void> {
   if (root.within !== undefined) await assertRootAvailable(root.within);
   const check = await checkDirectory(root.path);
+  if (!check.ok && check.code === 'TIMED_OUT') throw hanging(check.message);
   if (!check.ok) throw unavailable(root, check.message);
   if (check.path !== root.path) {
     throw unavailable(root, `a symbolic link now leads from it to ${shown(check.path)}`);
@@ -78,7 +80,7 @@ export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
   return byName;
 }
 
-async function openDirectory(root: RootDirectory): Promise<FileHandle> {
+async function openDirectory(root: RootDirectory): Promise<OpenFile> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
     return await open(root.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
@@ -91,13 +93,23 @@ async function openDirectory(root: RootDirectory): Promise<FileHandle> {
 }
 
 /** Where an open file or directory lies now, as the system says it; undefined without `/proc`. */
-export async function placeOfDescriptor({ fd }: FileHandle): Promise<string | undefined> {
+export async function placeOfDescriptor({ fd }: OpenFile): Promise<string | undefined> {
   try {
+    // The kernel answers this from its memory: it needs no lane.
     return await readlink(`/proc/self/fd/${fd}`);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
     return undefined;
   }
+}
+
+function hanging(message: string): ToolError {
+  return new ToolError(
+    `The root cannot be used now: ${message}. Try again later, or work in another root.`,
+    {
+      code: 'ROOT_UNAVAILABLE',
+    },
+  );
 }
 
 function replaced(root: RootDirectory): ToolError {

@@ -4,10 +4,10 @@
  * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line longer than `maxLineBytes`, comes
  * from files that were open when they were found inside the roots boundary, and is UTF-8 if the file says so.
  */
-import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../protocol/errors.ts';
 import type { Boundary } from './boundary.ts';
 import { shown } from './directory-check.ts';
+import type { OpenFile } from './disk.ts';
 import { fsFault, systemCode } from './fs-fault.ts';
 import { openInside } from './open-inside.ts';
 import { decoderLabel, detectContent } from './text-encoding.ts';
@@ -136,7 +136,7 @@ export class SearchInput {
 }
 
 /** A file's text up to the first NUL, in UTF-8 if the file says how it is encoded; nothing if it is binary from the start. */
-async function* readPieces(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
+async function* readPieces(handle: OpenFile): AsyncGenerator<Buffer, void, void> {
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let position = 0;
   for (;;) {

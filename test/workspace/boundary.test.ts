@@ -10,6 +10,7 @@ import { openChecked, openInside } from '../../src/workspace/open-inside.ts';
 import { toolError } from './fake-context.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { boundaryAt, rootDirectory } from './root-at.ts';
+import { readWhole } from '../../src/workspace/read-text.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
@@ -184,7 +185,7 @@ describe('opening', () => {
     onTestFinished(async () => await handle.close());
     expect(path).toBe(join(base, 'file.txt'));
     expect(stats.size).toBe(6);
-    expect(await handle.readFile('utf8')).toBe('inside');
+    expect(await readWhole(handle, 1000)).toBe('inside');
   });
 
   test.each(['descriptor', 'identity'] as const)(
@@ -210,7 +211,7 @@ describe('opening', () => {
   test('a file opened by its identity is the same one', async () => {
     const { boundary } = await boundaryOf();
     const { handle } = await openInside(boundary, 'file.txt', { placedBy: 'identity' });
-    expect(await handle.readFile('utf8')).toBe('inside');
+    expect(await readWhole(handle, 1000)).toBe('inside');
     await handle.close();
   });
 

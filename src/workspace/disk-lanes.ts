@@ -1,0 +1,159 @@
+/**
+ * Operations on the file system, so that one that hangs costs its own thread and no other.
+ *
+ * Node has four threads for files, and nothing can be done about an operation that waits for a network mount whose server is gone. So a
+ * volume has two of them at most, all volumes together three, and the last one goes only to a volume that answers. An operation that
+ * takes too long is given up; it keeps its place until it returns. Whatever would only wait behind such operations is refused at once.
+ */
+
+export interface DiskLanesOptions {
+  /** Names the volume that a path lies on: what hangs together. */
+  readonly volumeOf: (path: string) => string;
+  /** How long an operation may take, from its start, milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** The threads of Node's that there are, unless the user has asked for more. */
+const threads = 4;
+const maxPerVolume = 2;
+/** Idle volumes are forgotten past this number. */
+const maxKnownVolumes = 64;
+
+interface Operation {
+  readonly path: string;
+  readonly volume: Volume;
+  state: 'waiting' | 'running' | 'overdue';
+  readonly start: () => void;
+  readonly giveUp: (why: string) => void;
+}
+
+interface Volume {
+  readonly name: string;
+  readonly waiting: Set<Operation>;
+  /** Those that have a thread. */
+  readonly started: Set<Operation>;
+  /** Only a volume that answers has two operations at once, or takes the last thread. */
+  standing: 'untried' | 'answering' | 'hanging';
+}
+
+export class DiskLanes {
+  readonly #options: DiskLanesOptions;
+  readonly #volumes = new Map<string, Volume>();
+
+  constructor(options: DiskLanesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs an operation on a path.
+   *
+   * @param discard takes the result of an operation that returns after it was given up
+   * @throws {Error} with the code `ETIMEDOUT`: given up, or refused because the volume hangs; else what the operation throws
+   */
+  async run<T>(
+    path: string,
+    operate: () => Promise<T>,
+    discard: (late: T) => void = () => {},
+  ): Promise<T> {
+    const { volumeOf, timeoutMs } = this.#options;
+    const volume = this.#volume(volumeOf(path));
+    return await new Promise<T>((resolve, reject) => {
+      const start = (): void => {
+        const timer = setTimeout(() => this.#expired(operation), timeoutMs);
+        const returned = (settle: () => void, settleLate: () => void): void => {
+          clearTimeout(timer);
+          const { state } = operation;
+          this.#returned(operation);
+          if (state === 'overdue') settleLate();
+          else settle();
+        };
+        void operate().then(
+          (result) =>
+            returned(
+              () => resolve(result),
+              () => discard(result),
+            ),
+          (error: unknown) =>
+            returned(
+              () => reject(error as Error),
+              () => {},
+            ),
+        );
+      };
+      const giveUp = (why: string): void => {
+        const message = `ETIMEDOUT: ${why}, ${path}`;
+        reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
+      };
+      const operation: Operation = { path, volume, state: 'waiting', start, giveUp };
+      volume.waiting.add(operation);
+      this.#proceed();
+    });
+  }
+
+  #volume(name: string): Volume {
+    const known = this.#volumes.get(name);
+    if (known !== undefined) return known;
+    const volume: Volume = { name, waiting: new Set(), started: new Set(), standing: 'untried' };
+    this.#volumes.set(name, volume);
+    return volume;
+  }
+
+  #returned(operation: Operation): void {
+    const { volume } = operation;
+    volume.started.delete(operation);
+    if (count(volume, 'overdue') === 0) volume.standing = 'answering';
+    const isIdle = volume.started.size === 0 && volume.waiting.size === 0;
+    if (isIdle && this.#volumes.size > maxKnownVolumes) this.#volumes.delete(volume.name);
+    this.#proceed();
+  }
+
+  #expired(operation: Operation): void {
+    operation.state = 'overdue';
+    operation.volume.standing = 'hanging';
+    operation.giveUp(`not answered within ${this.#options.timeoutMs} ms`);
+    this.#proceed();
+  }
+
+  /** Starts what may start, and refuses what could only wait for what hangs. */
+  #proceed(): void {
+    for (const volume of this.#volumes.values()) {
+      for (const operation of volume.waiting) {
+        const isSameHanging = [...volume.started].some(
+          ({ state, path }) => state === 'overdue' && path === operation.path,
+        );
+        const mayStart = !isSameHanging && this.#mayStart(volume);
+        if (!mayStart && !isSameHanging && !this.#isStuck(volume)) break;
+        volume.waiting.delete(operation);
+        if (mayStart) {
+          operation.state = 'running';
+          volume.started.add(operation);
+          operation.start();
+        } else operation.giveUp('operations before it have not returned');
+      }
+    }
+  }
+
+  #mayStart({ started, standing }: Volume): boolean {
+    const total = this.#total(({ started: all }) => all.size);
+    if (started.size === 0) return total < (standing === 'answering' ? threads : threads - 1);
+    return started.size < maxPerVolume && standing !== 'untried' && total < threads - 1;
+  }
+
+  /** True if nothing runs whose end could let an operation on this volume start. */
+  #isStuck(volume: Volume): boolean {
+    if (count(volume, 'overdue') >= maxPerVolume) return true;
+    return this.#total((each) => count(each, 'running')) === 0;
+  }
+
+  #total(of: (volume: Volume) => number): number {
+    let total = 0;
+    for (const volume of this.#volumes.values()) total += of(volume);
+    return total;
+  }
+}
+
+function count({ started }: Volume, state: Operation['state']): number {
+  let found = 0;
+  for (const operation of started) found += operation.state === state ? 1 : 0;
+  return found;
+}

@@ -1,0 +1,83 @@
+/**
+ * The file system as the workspace uses it: the functions of `node:fs/promises`, with a time that each may take. What hangs fails with
+ * `ETIMEDOUT`, and takes no more threads than {@link DiskLanes} gives it.
+ */
+import type { BigIntStats, Stats } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { DiskLanes } from './disk-lanes.ts';
+import { volumeOf } from './volumes.ts';
+
+/** A disk that sleeps needs some seconds to wake up. */
+const timeoutMs = 5000;
+
+/** Of all sessions of this process: it has one set of threads. */
+const lanes = new DiskLanes({ volumeOf, timeoutMs });
+
+/** An open file; a part of `FileHandle`. */
+export interface OpenFile {
+  readonly fd: number;
+  stat(): Promise<Stats>;
+  stat(options: { readonly bigint: true }): Promise<BigIntStats>;
+  read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }>;
+  /** Resolves once the file is closed, or its volume hangs: then it is closed when that answers. */
+  close(): Promise<void>;
+}
+
+export async function open(path: string, flags: number): Promise<OpenFile> {
+  const handle = await lanes.run(
+    path,
+    () => fs.open(path, flags),
+    (late) => void closed(late),
+  );
+  return {
+    fd: handle.fd,
+    stat: (async (options: { bigint: true }) =>
+      await lanes.run(path, () => handle.stat(options))) as OpenFile['stat'],
+    read: async (buffer, offset, length, position) =>
+      await lanes.run(path, () => handle.read(buffer, offset, length, position)),
+    close: async () => await closed(handle),
+  };
+}
+
+export async function stat(path: string): Promise<Stats>;
+export async function stat(path: string, options: { readonly bigint: true }): Promise<BigIntStats>;
+export async function stat(
+  path: string,
+  options?: { readonly bigint: true },
+): Promise<Stats | BigIntStats> {
+  return await lanes.run(path, () => fs.stat(path, options));
+}
+
+export async function lstat(path: string): Promise<Stats> {
+  return await lanes.run(path, () => fs.lstat(path));
+}
+
+export async function realpath(path: string): Promise<string> {
+  return await lanes.run(path, () => fs.realpath(path));
+}
+
+export async function readlink(path: string): Promise<string> {
+  return await lanes.run(path, () => fs.readlink(path));
+}
+
+export async function access(path: string, mode: number): Promise<void> {
+  await lanes.run(path, () => fs.access(path, mode));
+}
+
+/** Not in a lane: a file has to be closed also if its volume is refused. Node waits with it for what still runs on the file. */
+async function closed(handle: fs.FileHandle): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const expiry = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  try {
+    await Promise.race([handle.close(), expiry]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
