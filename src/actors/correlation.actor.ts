@@ -93,8 +93,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** How many the map has taken. */
   #added = 0;
   /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
-  readonly #unanswered = new Map<number, Unanswered>();
-  readonly #deadlines: DeadlineQueue<Pending>;
+  #unanswered: Map<number, Unanswered> | undefined = undefined;
+  #queued: DeadlineQueue<Pending> | undefined = undefined;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
   readonly #ids: RequestIds;
@@ -107,11 +107,17 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#options = options;
     this.#ids = options.requestIds;
     this.#writer = writer;
-    this.#deadlines = new DeadlineQueue(options.clock, (pending) => this.#expire(pending));
   }
 
   get view(): ReadonlyMap<number, PendingRequest> {
     return this.#pending;
+  }
+
+  /** Made for the first request: most sessions never ask their client anything. */
+  get #deadlines(): DeadlineQueue<Pending> {
+    return (this.#queued ??= new DeadlineQueue(this.#options.clock, (pending) =>
+      this.#expire(pending),
+    ));
   }
 
   receive(event: CorrelationEvent): void {
@@ -170,7 +176,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** Sends requests in order; those that belong to the same request of the client's in one go. */
-  readonly #send = (taken: Iterable<Pending>): void => {
+  #send(taken: Iterable<Pending>): void {
     let frames: OutboundFrame[] = [];
     let relatedTo: RequestId | undefined = undefined;
     for (const pending of taken) {
@@ -189,7 +195,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       }
     }
     this.#writeRequests(frames, relatedTo);
-  };
+  }
 
   #writeRequests(frames: OutboundFrame[], relatedTo: RequestId | undefined): void {
     if (frames.length === 0) return;
@@ -213,7 +219,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const number = this.#ids.read(id);
     if (number === undefined) return this.#unknown(id, outcome);
     const pending = this.#pending.get(number);
-    if (!pending) return this.#unexpected(id, this.#unanswered.get(number));
+    if (!pending) return this.#unexpected(id, this.#unanswered?.get(number));
     this.#forget(pending);
     if (outcome.ok) return pending.request.settle(outcome);
     if ('malformed' in outcome) {
@@ -317,7 +323,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#admit = (requests) => {
       for (const request of requests) request.settle({ ok: false, error });
     };
-    this.#deadlines.clear();
+    this.#queued?.clear();
     for (const pending of [...this.#pending.values()]) {
       this.#end(pending, 'cancelled');
       fail(pending, error);
@@ -333,15 +339,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Takes a request out of the books that ends without an answer. */
   #end(pending: Pending, ending: Unanswered): void {
     this.#forget(pending);
-    this.#unanswered.set(pending.number, ending);
-    if (this.#unanswered.size <= rememberedUnanswered) return;
-    const [oldest] = this.#unanswered.keys();
-    if (oldest !== undefined) this.#unanswered.delete(oldest);
+    const unanswered = (this.#unanswered ??= new Map());
+    unanswered.set(pending.number, ending);
+    if (unanswered.size <= rememberedUnanswered) return;
+    const [oldest] = unanswered.keys();
+    if (oldest !== undefined) unanswered.delete(oldest);
   }
 
   #forget(pending: Pending): void {
     this.#pending.delete(pending.number);
-    this.#deadlines.remove(pending);
+    this.#queued?.remove(pending);
   }
 
   #write(frame: OutboundFrame, relatedTo?: RequestId): void {

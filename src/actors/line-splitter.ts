@@ -19,9 +19,11 @@ const notUtf8: InvalidFrame = {
   error: parseError('the line is not valid UTF-8'),
 };
 
+/** Keeps nothing between two lines, so that one does for all sessions. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 export class LineSplitter {
   readonly #maxLineBytes: number;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** The beginning of a line whose end has not come. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
@@ -110,7 +112,7 @@ export class LineSplitter {
 
   #decode(bytes: Uint8Array): string | undefined {
     try {
-      return this.#decoder.decode(bytes);
+      return decoder.decode(bytes);
     } catch {
       return undefined;
     }

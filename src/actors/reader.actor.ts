@@ -3,7 +3,7 @@
  *
  * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its own end.
  */
-import { filter, map } from 'rxjs';
+import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { plainActor } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
@@ -47,11 +47,11 @@ export function readerActor(
       if (allowance < 0) source.pause();
       return chunk;
     };
-    const send = (frames: readonly InboundFrame[]) =>
-      router.send({ type: 'frames.received', frames });
+    const send = (frames: readonly InboundFrame[]) => {
+      if (frames.length > 0) router.send({ type: 'frames.received', frames });
+    };
     const end = () => {
-      const frames = splitter.end().map(decode);
-      if (frames.length > 0) send(frames);
+      send(splitter.end().map(decode));
       session.send({ type: 'input.ended' });
     };
 
@@ -62,10 +62,7 @@ export function readerActor(
     };
 
     const subscription = source.chunks$
-      .pipe(
-        map((chunk) => splitter.push(spend(chunk)).map(decode)),
-        filter((frames) => frames.length > 0),
-      )
+      .pipe(map((chunk) => splitter.push(spend(chunk)).map(decode)))
       .subscribe({ next: send, complete: end, error: fail });
 
     return {

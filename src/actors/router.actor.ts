@@ -74,7 +74,7 @@ class Router implements Behaviour<RouterEvent> {
   readonly #options: RouterOptions;
   readonly #input: RouterInput;
   readonly #self: Ref<RouterEvent>;
-  readonly #calls: CallsInFlight;
+  #made: CallsInFlight | undefined = undefined;
   readonly #direct: Replies;
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
@@ -93,17 +93,21 @@ class Router implements Behaviour<RouterEvent> {
     this.#self = self;
     this.#gate = this.#refuseBeforeInitialize;
     this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
-    this.#calls = new CallsInFlight(options, () => this.#late());
   }
 
   get view(): RouterView {
     return this.#calls.view;
   }
 
+  /** Made for the first request: most sessions of a server that many share have none for most of the time. */
+  get #calls(): CallsInFlight {
+    return (this.#made ??= new CallsInFlight(this.#options, () => this.#late()));
+  }
+
   /** Handlers may settle after the session: nobody waits for them any more. Where it did not drain, they still run, and their signals fire. */
   stop(): void {
     this.#onIdle = () => {};
-    this.#calls.abandon();
+    this.#made?.abandon();
     this.#outbox = [];
   }
 
@@ -123,13 +127,13 @@ class Router implements Behaviour<RouterEvent> {
         this.#outbox.push(event.response);
         break;
       case 'calls.abandon':
-        this.#calls.abandon();
+        this.#made?.abandon();
         break;
       case 'output.blocked':
         this.#calls.hold('output');
         break;
       case 'output.flowing':
-        this.#calls.release('output');
+        this.#made?.release('output');
         break;
     }
     this.#endTurn();
@@ -174,7 +178,7 @@ class Router implements Behaviour<RouterEvent> {
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
     if (frame.kind === 'notification') return this.#notification(frame);
     const { id, params } = frame;
-    if (this.#calls.byId.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
+    if (this.#made?.byId.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
     this.#input.session.send({ type: 'initialize.received', id, params });
   }
 
@@ -197,22 +201,31 @@ class Router implements Behaviour<RouterEvent> {
 
   #request(request: InboundRequest, replies: Replies): void {
     const { id } = request;
-    if (this.#calls.byId.has(id)) replies.add(errorResponse(id, duplicateId(id)));
+    if (this.#made?.byId.has(id)) replies.add(errorResponse(id, duplicateId(id)));
     else if (request.method !== Method.ping) this.#gate(request, replies);
     else replies.add({ jsonrpc: '2.0', id, result: emptyResult });
   }
 
   // The gates.
 
-  readonly #refuseBeforeInitialize = ({ id, method }: InboundRequest, replies: Replies): void =>
+  #refuseBeforeInitialize({ id, method }: InboundRequest, replies: Replies): void {
     replies.add(errorResponse(id, beforeInitialize(method)));
+  }
 
-  readonly #refuseAtEnd = ({ id }: InboundRequest, replies: Replies): void =>
+  #refuseAtEnd({ id }: InboundRequest, replies: Replies): void {
     replies.add(errorResponse(id, shuttingDown));
+  }
 
   #open(client: ClientDescription): void {
+    this.#dialect = client.dialect;
+    let scope: CallScope | undefined = undefined;
+    this.#gate = (request, replies) =>
+      this.#serve(request, (scope ??= this.#scopeFor(client)), replies);
+  }
+
+  #scopeFor(client: ClientDescription): CallScope {
     const { scope: session, writer, correlation } = this.#input;
-    const scope: CallScope = {
+    return {
       session,
       client,
       writer,
@@ -222,8 +235,6 @@ class Router implements Behaviour<RouterEvent> {
       park: (call) => this.#calls.park(call),
       resume: (call) => this.#calls.resume(call),
     };
-    this.#dialect = client.dialect;
-    this.#gate = (request, replies) => this.#serve(request, scope, replies);
   }
 
   #close(): void {
@@ -268,7 +279,7 @@ class Router implements Behaviour<RouterEvent> {
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#calls.byId.get(id);
+    const call = this.#made?.byId.get(id);
     if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client cancelled the request${why}`;
@@ -328,11 +339,14 @@ class Router implements Behaviour<RouterEvent> {
   #endTurn(): void {
     // What there is to say goes first: with it the output may be blocked, and then none of those that wait must start.
     this.#sendOutbox();
-    this.#calls.startWaiting();
-    this.#sendOutbox();
-    this.#calls.startDetached();
-    this.#calls.renewMap();
-    if (this.#calls.isIdle) this.#onIdle();
+    const calls = this.#made;
+    if (calls) {
+      calls.startWaiting();
+      this.#sendOutbox();
+      calls.startDetached();
+      calls.renewMap();
+    }
+    if (!calls || calls.isIdle) this.#onIdle();
   }
 
   #sendOutbox(): void {

@@ -34,38 +34,53 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
   AnyActorRef['system']
 >;
 
+/** Everything of a plain actor's logic but how it starts: a session makes logic of its own for its transport, and has no copies of this. */
+const plainLogic: Pick<
+  Port<EventObject, unknown>,
+  'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'
+> = {
+  getInitialSnapshot: (_scope, input) => ({
+    status: 'active',
+    output: undefined,
+    error: undefined,
+    input,
+    behaviour: undefined,
+  }),
+  transition: (snapshot, event) => {
+    if (event.type === actorStopped) {
+      snapshot.behaviour?.stop?.();
+      return { ...snapshot, status: 'stopped', error: undefined, output: undefined };
+    }
+    try {
+      snapshot.behaviour?.receive(event);
+    } catch (error) {
+      // XState does not stop an actor that fails, so it gives back here what it owns.
+      snapshot.behaviour?.stop?.();
+      throw error;
+    }
+    return snapshot;
+  },
+  getPersistedSnapshot: ({ status }) =>
+    ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
+};
+
 /** Actor logic from a function that starts it. */
 export function plainActor<TEvent extends EventObject, TInput>(
   start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,
 ): Port<TEvent, TInput> {
+  // What the rest of the logic does depends on neither type.
+  const { getInitialSnapshot, transition, getPersistedSnapshot } = plainLogic as unknown as Port<
+    TEvent,
+    TInput
+  >;
   return {
-    getInitialSnapshot: (_scope, input) => ({
-      status: 'active',
-      output: undefined,
-      error: undefined,
-      input,
-      behaviour: undefined,
-    }),
+    getInitialSnapshot,
     start: (snapshot, { self }) => {
       const started = snapshot as { behaviour: Behaviour<TEvent> | undefined };
       started.behaviour = start({ input: snapshot.input, self: self as unknown as Ref<TEvent> });
     },
-    transition: (snapshot, event) => {
-      if ((event as EventObject).type === actorStopped) {
-        snapshot.behaviour?.stop?.();
-        return { ...snapshot, status: 'stopped', error: undefined, output: undefined };
-      }
-      try {
-        snapshot.behaviour?.receive(event);
-      } catch (error) {
-        // XState does not stop an actor that fails, so it gives back here what it owns.
-        snapshot.behaviour?.stop?.();
-        throw error;
-      }
-      return snapshot;
-    },
-    getPersistedSnapshot: ({ status }) =>
-      ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
+    transition,
+    getPersistedSnapshot,
   };
 }
 

@@ -65,14 +65,12 @@ function listen(
   transport: Transport,
   { clock: hostClock = systemClock, edge = plainEdge, ...options }: ListenOptions,
 ): McpSession {
-  const { inspect } = options;
-  const report: Report<FactName> = options.report ?? (() => {});
+  const { inspect, report } = options;
   const clock = edge.clock(hostClock);
   const actor = createActor(logic, {
     input: { ...options, transport, surroundings: { edge, clock, hostClock } },
     clock,
-    logger: (...words: unknown[]) =>
-      report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
+    logger: report ? loggerOf(report) : silent,
     ...(inspect ? { inspect } : {}),
   });
   throwIfFailed(actor);
@@ -80,6 +78,14 @@ function listen(
   actor.start();
   throwIfFailed(actor);
   return session;
+}
+
+const silent = () => {};
+
+/** What the machines log, as facts. */
+function loggerOf(report: Report<FactName>) {
+  return (...words: unknown[]) =>
+    report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') });
 }
 
 /** A transport that cannot be had, a watcher that fails: there is no session then, and who listens is told so. */

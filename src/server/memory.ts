@@ -6,7 +6,9 @@
 import { Subject } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { readerActor } from '../actors/reader.actor.ts';
+import type { ByteSource } from '../actors/reader.actor.ts';
 import { writerActor } from '../actors/writer.actor.ts';
+import type { Chunk, Sink } from '../actors/writer.actor.ts';
 import type { Transport } from './transport.ts';
 
 /** The other side of a memory transport. */
@@ -31,89 +33,113 @@ export interface MemoryPeer {
 
 /** A transport and its peer. The transport serves one session. */
 export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
-  const encoder = new TextEncoder();
-  const decoder = new TextDecoder();
-  const input$ = new Subject<Uint8Array>();
-  const received$ = new Subject<unknown>();
-  /** Input that arrived while the session had paused it. */
-  let waiting: (() => void)[] | undefined;
-  /** Output that the peer has not read. */
-  let unread: string[] | undefined;
-  /** Called once everything has been read. */
-  let flushed = () => {};
-  let ended = () => {};
-  let sink = { drained: () => {}, broken: (_error: unknown) => {} };
-
-  const deliver = (action: () => void) => {
-    if (waiting) waiting.push(action);
-    else action();
-  };
-  const read = (text: string) => {
-    for (const line of text.split('\n')) {
-      if (line !== '') received$.next(JSON.parse(line));
-    }
-  };
-
+  const link = new MemoryLink();
   return {
     transport: ({ limits, report }) => ({
-      reader: readerActor(
-        {
-          chunks$: input$,
-          pause: () => (waiting ??= []),
-          resume: () => {
-            const actions = waiting ?? [];
-            waiting = undefined;
-            for (const action of actions) deliver(action);
-          },
-        },
-        { ...limits, report },
-      ),
-      writer: writerActor(
-        {
-          write: (chunk) => {
-            const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
-            if (unread) unread.push(text);
-            else read(text);
-            return !unread;
-          },
-          flush: (done) => {
-            if (unread) flushed = done;
-            else done();
-          },
-          listen: (events) => {
-            sink = events;
-            return () => {
-              if (unread) ended = () => received$.complete();
-              else received$.complete();
-            };
-          },
-        },
-        { maxOutboundBytes: limits.maxOutboundBytes, report },
-      ),
+      reader: readerActor(link, { ...limits, report }),
+      writer: writerActor(link, { maxOutboundBytes: limits.maxOutboundBytes, report }),
     }),
-    peer: {
-      send: (...messages) => {
-        const text = messages.map((message) => JSON.stringify(message) + '\n').join('');
-        deliver(() => input$.next(encoder.encode(text)));
-      },
-      sendRaw: (chunk) =>
-        deliver(() => input$.next(typeof chunk === 'string' ? encoder.encode(chunk) : chunk)),
-      received$,
-      end: () => deliver(() => input$.complete()),
-      stopReading: () => (unread ??= []),
-      resumeReading: () => {
-        const texts = unread ?? [];
-        unread = undefined;
-        texts.forEach(read);
-        sink.drained();
-        flushed();
-        flushed = () => {};
-        ended();
-      },
-      breakOutput: (error) => sink.broken(error),
-      get paused() {
-        return waiting !== undefined;
-      },
-    },
+    peer: link,
   };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Both ends of one connection: where the session's bytes come from and go to, and the peer. */
+class MemoryLink implements MemoryPeer, ByteSource, Sink {
+  readonly chunks$ = new Subject<Uint8Array>();
+  readonly received$ = new Subject<unknown>();
+  /** Input that arrived while the session had paused it. */
+  #waiting: (() => void)[] | undefined = undefined;
+  /** Output that the peer has not read. */
+  #unread: string[] | undefined = undefined;
+  /** Called once everything has been read. */
+  #flushed: (() => void) | undefined = undefined;
+  #session: Parameters<Sink['listen']>[0] | undefined = undefined;
+  #isOver = false;
+
+  // What the session's reader does.
+
+  pause(): void {
+    this.#waiting ??= [];
+  }
+
+  resume(): void {
+    const actions = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const action of actions) this.#deliver(action);
+  }
+
+  // What its writer does.
+
+  write(chunk: Chunk): boolean {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
+    if (this.#unread) this.#unread.push(text);
+    else this.#read(text);
+    return !this.#unread;
+  }
+
+  flush(done: () => void): void {
+    if (this.#unread) this.#flushed = done;
+    else done();
+  }
+
+  listen(session: Parameters<Sink['listen']>[0]): () => void {
+    this.#session = session;
+    return () => {
+      this.#isOver = true;
+      if (!this.#unread) this.received$.complete();
+    };
+  }
+
+  // What the peer does.
+
+  send(...messages: readonly unknown[]): void {
+    this.sendRaw(messages.map((message) => JSON.stringify(message) + '\n').join(''));
+  }
+
+  sendRaw(chunk: string | Uint8Array): void {
+    this.#deliver(() =>
+      this.chunks$.next(typeof chunk === 'string' ? encoder.encode(chunk) : chunk),
+    );
+  }
+
+  end(): void {
+    this.#deliver(() => this.chunks$.complete());
+  }
+
+  stopReading(): void {
+    this.#unread ??= [];
+  }
+
+  resumeReading(): void {
+    const texts = this.#unread ?? [];
+    this.#unread = undefined;
+    for (const text of texts) this.#read(text);
+    this.#session?.drained();
+    const flushed = this.#flushed;
+    this.#flushed = undefined;
+    flushed?.();
+    if (this.#isOver) this.received$.complete();
+  }
+
+  breakOutput(error: unknown): void {
+    this.#session?.broken(error);
+  }
+
+  get paused(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  #deliver(action: () => void): void {
+    if (this.#waiting) this.#waiting.push(action);
+    else action();
+  }
+
+  #read(text: string): void {
+    for (const line of text.split('\n')) {
+      if (line !== '') this.received$.next(JSON.parse(line));
+    }
+  }
 }

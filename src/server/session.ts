@@ -171,9 +171,7 @@ export class ServedSession extends SessionScope implements McpSession {
   begin(): void {
     this.#tellHost();
     this.#watch();
-    const { sessions } = this.#offering;
-    sessions.add(this);
-    this.atEnd(() => sessions.delete(this));
+    this.#offering.sessions.add(this);
     const { signal } = this.#options;
     if (!signal) return;
     const abort = () => this.shutdown(textOfError(signal.reason));
@@ -236,6 +234,7 @@ export class ServedSession extends SessionScope implements McpSession {
 
   #finish(cause: CloseCause): void {
     this.#close(cause);
+    this.#offering.sessions.delete(this);
     this.end();
   }
 }
