@@ -12,13 +12,16 @@ import type {
   ConversationMessage,
   Dialect,
   ProgressReport,
+  PromptArgumentItem,
   PromptItem,
   ResourceItem,
   TemplateItem,
   ToolItem,
   ToolResultItem,
+  TypedItem,
 } from './dialect.ts';
 import { only, without } from './members.ts';
+import type { Wire } from './members.ts';
 
 const methods: ReadonlySet<string> = new Set([
   Method.initialize,
@@ -70,48 +73,51 @@ export class Dialect20241105 implements Dialect {
     return noBatches;
   }
 
-  tool(tool: ToolItem): JsonObject {
-    return { name: tool.name, ...this.described(tool), inputSchema: tool.inputSchema };
+  tool(tool: ToolItem): Wire {
+    const wire: Wire = { name: tool.name };
+    this.describe(tool, wire);
+    wire['inputSchema'] = tool.inputSchema;
+    return wire;
   }
 
-  resource(resource: ResourceItem): JsonObject {
-    const { uri, name, annotations } = resource;
-    return {
-      uri,
-      name,
-      ...this.described(resource),
-      ...only(resource, 'mimeType', 'size'),
-      ...(annotations ? { annotations: this.annotations(annotations) } : {}),
-    };
+  resource(resource: ResourceItem): Wire {
+    const wire: Wire = { uri: resource.uri, name: resource.name };
+    this.describe(resource, wire);
+    this.#type(resource, wire);
+    if (resource.size !== undefined) wire['size'] = resource.size;
+    return wire;
   }
 
-  template(template: TemplateItem): JsonObject {
-    const { uriTemplate, name, annotations } = template;
-    return {
-      uriTemplate,
-      name,
-      ...this.described(template),
-      ...only(template, 'mimeType'),
-      ...(annotations ? { annotations: this.annotations(annotations) } : {}),
-    };
+  template(template: TemplateItem): Wire {
+    const wire: Wire = { uriTemplate: template.uriTemplate, name: template.name };
+    this.describe(template, wire);
+    this.#type(template, wire);
+    return wire;
   }
 
-  prompt(prompt: PromptItem): JsonObject {
-    const declared = Object.entries(prompt.arguments ?? {}).map(([name, argument]) => ({
-      name,
-      ...this.described(argument),
-      ...only(argument, 'required'),
-    }));
-    return {
-      name: prompt.name,
-      ...this.described(prompt),
-      ...(declared.length > 0 ? { arguments: declared } : {}),
-    };
+  #type({ mimeType, annotations }: TypedItem, wire: Wire): void {
+    if (mimeType !== undefined) wire['mimeType'] = mimeType;
+    if (annotations) wire['annotations'] = this.annotations(annotations);
   }
 
-  /** What anything that is listed says of itself. */
-  protected described(item: Described): JsonObject {
-    return only(item, 'description');
+  prompt(prompt: PromptItem): Wire {
+    const wire: Wire = { name: prompt.name };
+    this.describe(prompt, wire);
+    const declared = Object.entries(prompt.arguments ?? {});
+    if (declared.length > 0) wire['arguments'] = declared.map((each) => this.#argument(...each));
+    return wire;
+  }
+
+  #argument(name: string, argument: PromptArgumentItem): Wire {
+    const wire: Wire = { name };
+    this.describe(argument, wire);
+    if (argument.required !== undefined) wire['required'] = argument.required;
+    return wire;
+  }
+
+  /** Writes what anything that is listed says of itself. */
+  protected describe(item: Described, wire: Wire): void {
+    if (item.description !== undefined) wire['description'] = item.description;
   }
 
   /** Hints about a resource, a template or a content block. */
@@ -152,12 +158,11 @@ export class Dialect20241105 implements Dialect {
     return without(contents, '_meta');
   }
 
-  toolResult({ content, isError, _meta }: ToolResultItem): JsonObject {
-    return {
-      content: this.content(content),
-      ...(isError ? { isError } : {}),
-      ...(_meta ? { _meta } : {}),
-    };
+  toolResult({ content, isError, _meta }: ToolResultItem): Wire {
+    const wire: Wire = { content: this.content(content) };
+    if (isError) wire['isError'] = true;
+    if (_meta) wire['_meta'] = _meta;
+    return wire;
   }
 
   invalidArguments(message: string): JsonObject {

@@ -4,6 +4,7 @@ import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import { Dialect20241105 } from './2024-11-05.ts';
 import type { ProgressReport, ToolItem } from './dialect.ts';
 import { only } from './members.ts';
+import type { Wire } from './members.ts';
 
 /** Adds tool annotations, audio, progress messages; the one revision in which batches MUST be received. */
 export class Dialect20250326 extends Dialect20241105 {
@@ -20,8 +21,10 @@ export class Dialect20250326 extends Dialect20241105 {
     return { code: ErrorCode.invalidRequest, message };
   }
 
-  override tool(tool: ToolItem): JsonObject {
-    return { ...super.tool(tool), ...only(tool, 'annotations') };
+  override tool(tool: ToolItem): Wire {
+    const wire = super.tool(tool);
+    if (tool.annotations) wire['annotations'] = tool.annotations;
+    return wire;
   }
 
   protected override block(block: ContentBlock): ContentBlock {

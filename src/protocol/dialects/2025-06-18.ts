@@ -9,6 +9,7 @@ import { Dialect20250326 } from './2025-03-26.ts';
 import type { ToolItem, ToolResultItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
 import { only, without } from './members.ts';
+import type { Wire } from './members.ts';
 
 /** Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms, the context of a completion. */
 export class Dialect20250618 extends Dialect20250326 {
@@ -22,12 +23,16 @@ export class Dialect20250618 extends Dialect20250326 {
     return noBatches;
   }
 
-  override tool(tool: ToolItem): JsonObject {
-    return { ...super.tool(tool), ...only(tool, 'outputSchema') };
+  override tool(tool: ToolItem): Wire {
+    const wire = super.tool(tool);
+    if (tool.outputSchema) wire['outputSchema'] = tool.outputSchema;
+    return wire;
   }
 
-  protected override described(item: Described): JsonObject {
-    return { ...super.described(item), ...only(item, 'title', '_meta') };
+  protected override describe(item: Described, wire: Wire): void {
+    super.describe(item, wire);
+    if (item.title !== undefined) wire['title'] = item.title;
+    if (item._meta) wire['_meta'] = item._meta;
   }
 
   protected override annotations(annotations: object): JsonObject {
@@ -42,10 +47,10 @@ export class Dialect20250618 extends Dialect20250326 {
     return contents;
   }
 
-  override toolResult(result: ToolResultItem): JsonObject {
-    const { structured } = result;
-    const plain = super.toolResult(result);
-    return structured ? { ...plain, structuredContent: structured } : plain;
+  override toolResult(result: ToolResultItem): Wire {
+    const wire = super.toolResult(result);
+    if (result.structured) wire['structuredContent'] = result.structured;
+    return wire;
   }
 
   override completionContext(params: JsonObject | undefined): unknown {

@@ -12,6 +12,7 @@ import { Dialect20250618 } from './2025-06-18.ts';
 import type { ConversationMessage, ToolItem } from './dialect.ts';
 import { richForm } from './form-schema.ts';
 import { only } from './members.ts';
+import type { Wire } from './members.ts';
 
 const taskMethods: ReadonlySet<string> = new Set([
   'tasks/get',
@@ -36,13 +37,16 @@ export class Dialect20251125 extends Dialect20250618 {
     return super.offers(method) || taskMethods.has(method);
   }
 
-  override tool(tool: ToolItem): JsonObject {
+  override tool(tool: ToolItem): Wire {
+    const wire = super.tool(tool);
     const { taskSupport } = tool;
-    return { ...super.tool(tool), ...(taskSupport ? { execution: { taskSupport } } : {}) };
+    if (taskSupport) wire['execution'] = { taskSupport };
+    return wire;
   }
 
-  protected override described(item: Described): JsonObject {
-    return { ...super.described(item), ...only(item, 'icons') };
+  protected override describe(item: Described, wire: Wire): void {
+    super.describe(item, wire);
+    if (item.icons) wire['icons'] = item.icons;
   }
 
   /** Blocks are neutral in this revision's form. */

@@ -22,21 +22,23 @@ export interface ToolItem extends Described {
   readonly taskSupport?: TaskSupport;
 }
 
-/** A resource as a list shows it. */
-export interface ResourceItem extends Described {
-  readonly uri: string;
-  readonly name: string;
+/** What has contents of a type, with hints about them. */
+export interface TypedItem extends Described {
   readonly mimeType?: string;
-  readonly size?: number;
   readonly annotations?: object;
 }
 
+/** A resource as a list shows it. */
+export interface ResourceItem extends TypedItem {
+  readonly uri: string;
+  readonly name: string;
+  readonly size?: number;
+}
+
 /** A resource template as a list shows it. */
-export interface TemplateItem extends Described {
+export interface TemplateItem extends TypedItem {
   readonly uriTemplate: string;
   readonly name: string;
-  readonly mimeType?: string;
-  readonly annotations?: object;
 }
 
 /** A prompt as a list shows it. */

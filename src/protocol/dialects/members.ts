@@ -1,4 +1,7 @@
-/** Choosing among the members of what goes to the wire. */
+/** The members of what goes to the wire. */
+
+/** What goes to the wire, while it is made: later revisions add to what an earlier one has begun. */
+export type Wire = { [member: string]: unknown };
 
 /** Those of these members that are there. */
 export function only<T extends object, K extends keyof T>(
