@@ -6,6 +6,7 @@ import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
 import { Method } from '../methods.ts';
+import { declaresRoots } from '../roots.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
 import type {
   ConversationItem,
@@ -198,7 +199,7 @@ export class Dialect20241105 implements Dialect {
   ): string | undefined {
     switch (method) {
       case Method.rootsList:
-        return isJsonObject(capabilities['roots']) ? undefined : didNotDeclare('roots');
+        return declaresRoots(capabilities) ? undefined : didNotDeclare('roots');
       case Method.createMessage: {
         const { sampling } = capabilities;
         return isJsonObject(sampling)

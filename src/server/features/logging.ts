@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, server/utilities/logging, "Setting Log Level"
  */
 import { describe } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import { invalidParams } from '../../protocol/errors.ts';
 import { logLevels } from '../context/session-log.ts';
 import type { LogLevel } from '../context/session-log.ts';
 import { sessionOf } from '../session-scope.ts';
@@ -22,8 +22,9 @@ export function loggingFeature(
         const given = params?.['level'];
         const level = logLevels.find((each) => each === given);
         if (level === undefined) {
-          const message = `Invalid params: "level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`;
-          throw new ProtocolError(ErrorCode.invalidParams, message);
+          throw invalidParams(
+            `"level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`,
+          );
         }
         setLevel(sessionOf(call), level);
         return {};

@@ -4,7 +4,7 @@
  * @see MCP 2025-11-25, server/utilities/pagination
  */
 import { describe } from '../../protocol/classify.ts';
-import { ErrorCode, ProtocolError } from '../../protocol/errors.ts';
+import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Placed } from '../registry.ts';
 
@@ -58,8 +58,7 @@ function readCursor(kind: string, cursor: unknown): number {
   if (cursor === undefined) return 0;
   const place = typeof cursor === 'string' ? placeIn(kind, cursor) : undefined;
   if (place !== undefined) return place;
-  const message = `Invalid params: the cursor ${describe(cursor)} is none that this list gave`;
-  throw new ProtocolError(ErrorCode.invalidParams, message);
+  throw invalidParams(`the cursor ${describe(cursor)} is none that this list gave`);
 }
 
 function placeIn(kind: string, cursor: string): number | undefined {

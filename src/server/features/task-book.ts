@@ -19,6 +19,7 @@ import type { Task } from '../../protocol/tasks.ts';
 import { sessionIn } from '../session-scope.ts';
 import type { SessionScope } from '../session-scope.ts';
 import { heardMachine } from '../transitions.ts';
+import { stringParam } from './invalid-params.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 
 const machine = heardMachine('task', taskMachine, sessionIn);
@@ -85,13 +86,10 @@ export class TaskBook {
 
   /** @throws {ProtocolError} -32602 where the params name no task that is kept */
   find(params: JsonObject | undefined): KeptTask {
-    const taskId = params?.['taskId'];
-    const task = typeof taskId === 'string' ? this.#tasks.get(taskId) : undefined;
+    const taskId = stringParam(params, 'taskId');
+    const task = this.#tasks.get(taskId);
     if (task) return task;
-    const message =
-      typeof taskId === 'string'
-        ? `Task not found: there is no ${describe(taskId)}, or its time to live is over`
-        : `Invalid params: "taskId" must be a string, this is ${describe(taskId)}`;
+    const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
     throw new ProtocolError(ErrorCode.invalidParams, message);
   }
 

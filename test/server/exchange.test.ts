@@ -1,0 +1,136 @@
+/** The handler's context over an exchange that is no call: no session, no correlation, no roots machine stands behind it. */
+import { SimulatedClock } from 'xstate';
+import { describe, expect, test, vi } from 'vitest';
+import type { Exchange, RequestSpec } from '../../src/actors/exchange.ts';
+import type { Clock } from '../../src/actors/clock.ts';
+import type { RootsReport } from '../../src/machines/roots-report.ts';
+import { latestDialect } from '../../src/protocol/dialects/registry.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { CallContext } from '../../src/server/call-context.ts';
+import { OpenElicitations } from '../../src/server/context/open-elicitations.ts';
+import { ResultChecks } from '../../src/server/context/result-checks.ts';
+import { defaultLimits } from '../../src/server/limits.ts';
+import { SchemaCompiler } from '../../src/server/validation.ts';
+
+const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
+const report: RootsReport = { status: 'known', generation: 1, settled: true, roots: [] };
+
+/** What the client answers to each method. */
+const answers: { readonly [method: string]: JsonObject } = {
+  'elicitation/create': { action: 'accept', content: { name: 'Ada' } },
+  'sampling/createMessage': {
+    role: 'assistant',
+    model: 'm',
+    content: { type: 'text', text: 'hi' },
+  },
+  'roots/list': { roots: [] },
+};
+
+/** A context, what was asked and said through its exchange, and how often the client's capabilities were looked at. */
+function contextOver(capabilities: JsonObject = everything) {
+  const asked: RequestSpec[] = [];
+  const said: [method: string, params: JsonObject][] = [];
+  const lacking = vi.fn(latestDialect.lacking.bind(latestDialect));
+  const dialect = Object.assign(Object.create(latestDialect) as typeof latestDialect, { lacking });
+  const clock: Clock = Object.assign(new SimulatedClock() as unknown as Clock);
+  const client = {
+    dialect,
+    requestedVersion: dialect.version,
+    info: { name: 'client', version: '1' },
+    capabilities,
+    fingerprint: '',
+  };
+  const exchange: Exchange = {
+    id: 7,
+    method: 'tools/call',
+    params: { _meta: { progressToken: 't' } },
+    client,
+    session: undefined,
+    signal: new AbortController().signal,
+    task: undefined,
+    hasEnded: false,
+    context: undefined,
+    ask: (question) => {
+      asked.push(question);
+      return Promise.resolve(answers[question.method] ?? {});
+    },
+    notify: (method, params) => void said.push([method, params]),
+    announce: (method, params) => void said.push([method, params]),
+    roots: () => Promise.resolve(report),
+    whenEnded: () => {},
+    park: () => {},
+    detach: () => () => {},
+  };
+  const session = {
+    id: 's',
+    state: 'modern' as const,
+    resourceUpdated: () => {},
+    elicitationCompleted: () => false,
+  };
+  const context = new CallContext(exchange, {
+    limits: defaultLimits,
+    clock,
+    log: { write: (call, level, data) => call.notify('notifications/message', { level, data }) },
+    session,
+    elicitations: new OpenElicitations(),
+    results: new ResultChecks(new SchemaCompiler()),
+  });
+  return { context, asked, said, lacking };
+}
+
+const form = {
+  message: 'Who?',
+  schema: { type: 'object', properties: { name: { type: 'string' } } },
+} as const;
+const conversation = { messages: [{ role: 'user', content: 'hello' }], maxTokens: 9 } as const;
+
+describe('a context over any exchange', () => {
+  test('asks for everything that a handler may ask, and reads what comes', async () => {
+    const { context, asked } = contextOver();
+    const { elicit, elicitUrl, sample, request, roots } = context;
+    await expect(elicit(form)).resolves.toEqual({ action: 'accept', content: { name: 'Ada' } });
+    await expect(elicitUrl({ message: 'Pay', url: 'https://a.example' })).resolves.toMatchObject({
+      action: 'accept',
+    });
+    await expect(sample(conversation)).resolves.toMatchObject({ text: 'hi' });
+    await expect(request('roots/list')).resolves.toEqual({ roots: [] });
+    await expect(roots()).resolves.toBe(report);
+    expect(asked.map(({ method, params }) => [method, params?.['mode']])).toEqual([
+      ['elicitation/create', 'form'],
+      ['elicitation/create', 'url'],
+      ['sampling/createMessage', undefined],
+      ['roots/list', undefined],
+    ]);
+  });
+
+  test('says what belongs to the request through it', () => {
+    const { context, said } = contextOver();
+    const { progress, log } = context;
+    progress(1, { total: 2, message: 'half' });
+    log.info('words');
+    expect(said).toEqual([
+      ['notifications/progress', { progressToken: 't', progress: 1, total: 2, message: 'half' }],
+      ['notifications/message', { level: 'info', data: 'words' }],
+    ]);
+  });
+
+  const questions: readonly (readonly [string, (context: CallContext) => unknown])[] = [
+    ['elicit', (context) => context.elicit(form)],
+    ['elicitUrl', (context) => context.elicitUrl({ message: '', url: 'https://a.example' })],
+    ['sample', (context) => context.sample(conversation)],
+    ['request', (context) => context.request('roots/list')],
+    ['request with a schema', (context) => context.request('roots/list', {}, { type: 'object' })],
+  ];
+
+  test.each(questions)('looks once whether the client may be asked: %s', async (_, ask) => {
+    const { context, asked, lacking } = contextOver();
+    await ask(context);
+    expect([asked.length, lacking.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  test.each(questions)('asks nothing of a client that did not declare it: %s', async (_, ask) => {
+    const { context, asked, lacking } = contextOver({});
+    await expect(ask(context)).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
+    expect([asked.length, lacking.mock.calls.length]).toEqual([0, 1]);
+  });
+});
