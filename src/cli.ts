@@ -3,6 +3,7 @@
 import { readArguments } from './cli/arguments.ts';
 import { commands } from './cli/commands.ts';
 import { UsageError, print } from './cli/command.ts';
+import { exitProcess } from './cli/process-end.ts';
 import { serve } from './cli/serve.ts';
 import { packageVersion } from './cli/version.ts';
 import { printableLines } from './protocol/printable.ts';
@@ -40,4 +41,4 @@ async function fail(error: unknown): Promise<number> {
 // A handler of a tool's may hold the event loop open: the process ends when the session has, whatever is left.
 void run()
   .catch(fail)
-  .then((code) => process.exit(code));
+  .then((code) => exitProcess(code));

@@ -51,5 +51,7 @@ export type ActorFactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
+  /** At the session's end the client takes nothing: the session ends without sending the rest. */
+  | 'output.stalled'
   /** A message found no stream of its session's to go on; the session goes on. */
   | 'output.lost';

@@ -53,6 +53,8 @@ class MessageWriter implements Behaviour<WriterEvent> {
   #queue: Item[] = [];
   /** Where in the queue the next one stands. */
   #next = 0;
+  /** Sends that have ended, one way or another. */
+  #settled = 0;
   /** What is done with a frame: sent, queued while a send is under way, dropped when nobody takes any more. */
   #deliver: (item: Item) => void = this.#send;
   /** What is done when a flush was asked for and everything has been sent. */
@@ -108,6 +110,7 @@ class MessageWriter implements Behaviour<WriterEvent> {
 
   #sendNext(): void {
     if (this.#deliver === this.#drop) return;
+    this.#settled++;
     const item = this.#queue[this.#next];
     if (item) {
       this.#next++;
@@ -134,9 +137,9 @@ class MessageWriter implements Behaviour<WriterEvent> {
   }
 
   #flush(): void {
-    const flushed = () => this.#flow.flushed();
-    if (this.#deliver === this.#enqueue) this.#onEmpty = flushed;
-    else flushed();
+    if (this.#deliver !== this.#enqueue) return this.#flow.flushed();
+    this.#onEmpty = () => this.#flow.flushed();
+    this.#flow.asked(this.#settled);
   }
 
   #break(error: unknown): void {

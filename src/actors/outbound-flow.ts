@@ -22,6 +22,8 @@ export class OutboundFlow {
   readonly #taker: string;
   #state: 'flowing' | 'blocked' | 'broken' = 'flowing';
   #queued = 0;
+  /** What had been taken as the session asked last whether all is gone. */
+  #takenWhenAsked: number | undefined = undefined;
 
   /** @param taker who takes the output, as the subject of a sentence */
   constructor(options: OutboundFlowOptions, session: Ref<SessionFact>, taker: string) {
@@ -82,6 +84,23 @@ export class OutboundFlow {
   /** Everything has gone that was there when it was asked for. */
   flushed(): void {
     this.#session.send({ type: 'output.flushed' });
+  }
+
+  /**
+   * The session has asked whether everything has gone, and it has not.
+   * @param taken how much has been taken so far, in any unit
+   */
+  asked(taken: number): void {
+    if (taken !== this.#takenWhenAsked) {
+      this.#takenWhenAsked = taken;
+      return;
+    }
+    this.#options.report({
+      level: 'warning',
+      name: 'output.stalled',
+      message: `${this.#taker} takes nothing: the session ends without sending the rest`,
+    });
+    this.#session.send({ type: 'output.stalled' });
   }
 
   /** A message that JSON cannot hold: whoever sent it hears of it if it wants to, the log otherwise. */

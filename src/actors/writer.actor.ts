@@ -28,6 +28,8 @@ export interface Sink {
   write(chunk: Chunk): boolean;
   /** Calls back once everything written so far is with the operating system. */
   flush(done: () => void): void;
+  /** How much of what it has taken is not with the operating system yet. */
+  untaken(): number;
   /** Starts listening; gives what stops it. */
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
@@ -60,6 +62,8 @@ class Writer implements Behaviour<WriterEvent> {
   readonly #stopListening: () => void;
   /** The text of this turn. */
   #turn = '';
+  /** How much was said so far, as {@link OutboundFlow} counts it. */
+  #said = 0;
   /** What waits for the sink, by turn. */
   #queue: Chunk[] = [];
   /** What is done with a turn's text: written, queued while the sink is full, dropped when nobody reads any more. */
@@ -111,6 +115,7 @@ class Writer implements Behaviour<WriterEvent> {
     if (this.#turn === '') return;
     const text = this.#turn;
     this.#turn = '';
+    this.#said += text.length;
     this.#deliver(text);
   }
 
@@ -158,6 +163,7 @@ class Writer implements Behaviour<WriterEvent> {
     if (this.#deliver === this.#drop) flushed();
     else if (this.#queue.length === 0) this.#sink.flush(flushed);
     else this.#onEmpty = () => this.#sink.flush(flushed);
+    this.#flow.asked(this.#said - this.#flow.queued - this.#sink.untaken());
   }
 
   #break(error: unknown): void {

@@ -47,7 +47,12 @@ const limitOptions: {
   drainTimeoutMs: {
     ...from(duration, 0),
     name: 'drain-timeout',
-    help: 'How long running calls and the output may take to finish once the session ends.',
+    help: 'How long running calls and the output may take to finish once the session ends; after a signal 1s, unless this is given.',
+  },
+  stallTimeoutMs: {
+    ...duration,
+    name: 'stall-timeout',
+    help: 'How long the client may take nothing of what is left to say once the session ends; then the session ends without it.',
   },
   requestTimeoutMs: {
     ...duration,

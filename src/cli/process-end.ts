@@ -5,25 +5,36 @@ import type { CommandFact, Log } from './log.ts';
 
 /** What can be ended. */
 interface Endable {
-  shutdown(reason: string): void;
+  shutdown(reason: string, drainTimeoutMs: number): void;
 }
 
 export interface ProcessEnd {
-  /** The exit code after a session that ended so. */
-  exitCode(cause: CloseCause): number;
+  /** The exit code after a session that ended so; once file requests have ended, or it has been logged that they hang. */
+  exitCode(cause: CloseCause): Promise<number>;
 }
 
 /** The part of the process that is used here. */
-type Host = Pick<NodeJS.Process, 'on' | 'off' | 'exit'>;
+type Host = Pick<
+  NodeJS.Process,
+  'emit' | 'exit' | 'getActiveResourcesInfo' | 'kill' | 'off' | 'on' | 'pid' | 'removeAllListeners'
+>;
 
-const endingSignals = ['SIGINT', 'SIGTERM'] as const;
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** How long a session may drain after a signal, milliseconds: whoever sends one does not wait for long. */
+export const signalDrainTimeoutMs = 1000;
 
 /** How much longer than its drain time a session may take, milliseconds, before the process ends without it. */
-const graceMs = 1000;
+const graceMs = 350;
+
+/** How long file requests may take to end, milliseconds, before the process ends without them. */
+const fileRequestTimeoutMs = 50;
 
 /**
  * Listens to the process: the first signal ends the session, the second one the process at once; what nobody catches is logged
  * and ends the session.
+ *
+ * @param drainTimeoutMs how long the session may drain then, milliseconds
  */
 export function endWithProcess(
   session: Endable,
@@ -34,19 +45,22 @@ export function endWithProcess(
   const failures: unknown[] = [];
 
   function end(reason: string): void {
-    session.shutdown(reason);
+    session.shutdown(reason, drainTimeoutMs);
     // The session bounds its own end. Should that be what is broken, the process ends all the same.
     setTimeout(() => {
       const message = `The session has not ended ${graceMs} ms after its drain time; the process ends without it`;
       log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
-      void log.close().then(() => host.exit(1));
+      void exitProcess(1, host);
     }, drainTimeoutMs + graceMs);
   }
 
   function endOnFirst(signal: NodeJS.Signals): void {
     for (const name of endingSignals) {
       host.off(name, endOnFirst);
-      host.on(name, (again) => host.exit(128 + constants.signals[again]));
+      host.on(name, (again) => {
+        if (fileRequests(host) > 0) killProcess(128 + constants.signals[again], again, host);
+        else host.exit(128 + constants.signals[again]);
+      });
     }
     const message = `${signal} ends the session; a second signal ends the process at once`;
     log.report({
@@ -74,6 +88,42 @@ export function endWithProcess(
   host.on('unhandledRejection', (reason) => fail(reason, 'unhandled rejection'));
 
   return {
-    exitCode: (cause) => (cause.kind === 'failure' || failures.length > 0 ? 1 : 0),
+    exitCode: async (cause) => {
+      const hanging = await hangingFileRequests(host);
+      if (hanging > 0) {
+        const message = `${hanging} file requests hang; the process ends by SIGTERM, because an exit would wait for them`;
+        log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
+      }
+      return cause.kind === 'failure' || failures.length > 0 ? 1 : 0;
+    },
   };
+}
+
+/**
+ * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, the process ends by SIGTERM instead: an exit waits
+ * for the threads of libuv, and so never comes.
+ */
+export async function exitProcess(code: number, host: Host = process): Promise<void> {
+  if ((await hangingFileRequests(host)) > 0) killProcess(code, 'SIGTERM', host);
+  host.exit(code);
+}
+
+/** Does nothing as the first process of a container: that one is sent no signal that it has no listener for. */
+function killProcess(code: number, signal: NodeJS.Signals, host: Host): void {
+  host.emit('exit', code);
+  host.removeAllListeners(signal);
+  host.kill(host.pid, signal);
+}
+
+/** How many requests there are that do not end within a short time. */
+async function hangingFileRequests(host: Host): Promise<number> {
+  for (let waitedMs = 0; waitedMs < fileRequestTimeoutMs; waitedMs += 10) {
+    if (fileRequests(host) === 0) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return fileRequests(host);
+}
+
+function fileRequests(host: Host): number {
+  return host.getActiveResourcesInfo().filter((name) => name.startsWith('FSReq')).length;
 }

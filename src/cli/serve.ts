@@ -17,7 +17,7 @@ import type { CommandFact, Log } from './log.ts';
 import { humanForm, jsonForm } from './log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
 import type { LogSink } from './log-sink.ts';
-import { endWithProcess } from './process-end.ts';
+import { endWithProcess, signalDrainTimeoutMs } from './process-end.ts';
 import { UsageError } from './command.ts';
 import { packageVersion } from './version.ts';
 
@@ -69,7 +69,8 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
       session?.resourceUpdated(workspaceRootsUri);
     },
   });
-  const end = endWithProcess(session, log, limits.drainTimeoutMs);
+  const drainTimeoutMs = invocation.limits.drainTimeoutMs ?? signalDrainTimeoutMs;
+  const end = endWithProcess(session, log, drainTimeoutMs);
   const served = session;
   dumpOnSignal({ dumps: () => [served.dump()], stderr, log });
   if (process.stdin.isTTY) await greet(script, directories);
@@ -85,8 +86,9 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
     } satisfies CommandFact);
   }
   await inspector?.close();
+  const code = await end.exitCode(cause);
   await log.close();
-  return end.exitCode(cause);
+  return code;
 }
 
 function openLog(

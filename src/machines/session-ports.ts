@@ -53,7 +53,10 @@ export interface FramesToSend {
 /** What the writer takes. */
 export type WriterEvent =
   | FramesToSend
-  /** Answer `output.flushed` once everything is with the operating system. */
+  /**
+   * Answer `output.flushed` once everything is with the operating system. Asked again before that, answer `output.stalled` if nothing was
+   * taken since.
+   */
   | { readonly type: 'output.flush' };
 
 /** What the correlation actor takes. */
@@ -117,6 +120,7 @@ export type SessionFact =
   | ClientUnresponsive
   | OutputFlow
   | { readonly type: 'output.flushed' }
+  | { readonly type: 'output.stalled' }
   | { readonly type: 'output.broken'; readonly error: unknown };
 
 /** Why a session ended. `failure` is a bug: an actor of the session's failed. */

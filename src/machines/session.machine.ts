@@ -19,6 +19,8 @@ import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
+import { causeOf, drainTimeoutOf } from './session-end.ts';
+import type { SessionShutdown } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
 import type {
@@ -40,6 +42,8 @@ import { anyActorFailed } from './xstate-events.ts';
 export interface SessionLimits extends KeepaliveLimits {
   /** How long handlers and the output may take to finish once the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
+  /** How long the client may take nothing of what is left to say at the end, milliseconds; then the session ends without it. */
+  readonly stallTimeoutMs: number;
   /** How long the client may take to answer `roots/list`, milliseconds. */
   readonly rootsTimeoutMs: number;
   /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
@@ -53,13 +57,7 @@ export interface SessionInput extends SessionInputScope {
   readonly limits: SessionLimits;
 }
 
-/** What a host may send; the rest of {@link SessionEvent} comes from the session's own actors. */
-export interface SessionShutdown {
-  readonly type: 'session.shutdown';
-  /** For the log and for the output. */
-  readonly reason: string;
-}
-
+/** A host may send {@link SessionShutdown}; the rest comes from the session's own actors. */
 export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated;
 
 /** What a host hears of. */
@@ -91,6 +89,8 @@ export interface SessionContext extends SessionInput {
   /** The last report of the roots machine. */
   readonly report: RootsReport | undefined;
   readonly cause: CloseCause | undefined;
+  /** How long the drain may take, milliseconds. */
+  readonly drainTimeoutMs: number;
 }
 
 export interface InitializeParams {
@@ -110,26 +110,6 @@ function refusal({ params }: InitializeParams, { cause, client }: SessionContext
   const reading = readInitialize(params);
   const fault = reading.ok ? 'it came at the wrong time' : reading.fault;
   return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
-}
-
-/** What ended the session, from the event that did. */
-function causeOf(event: { readonly type: string }): CloseCause {
-  const ending = event as Extract<
-    SessionEvent,
-    { readonly type: 'session.shutdown' | 'input.ended' | 'output.broken' | 'client.unresponsive' }
-  >;
-  switch (ending.type) {
-    case 'session.shutdown':
-      return { kind: 'shutdown', reason: ending.reason };
-    case 'input.ended':
-      return { kind: 'input-ended' };
-    case 'client.unresponsive':
-      return { kind: 'unresponsive', failures: ending.failures };
-    case 'output.broken':
-      return { kind: 'output-broken', error: ending.error };
-    default:
-      return { kind: 'failure', error: (event as { readonly error?: unknown }).error };
-  }
 }
 
 /**
@@ -153,12 +133,14 @@ export const sessionMachine = setup({
     keepalive: keepaliveMachine,
   },
   delays: {
-    drainTimeout: ({ context }) => context.limits.drainTimeoutMs,
+    drainTimeout: ({ context }) => context.drainTimeoutMs,
     /** The rest of the drain time is for handlers that were cancelled: to clean up, to end their children. */
-    settleTimeout: ({ context }) => context.limits.drainTimeoutMs * 0.875,
+    settleTimeout: ({ context }) => context.drainTimeoutMs * 0.875,
+    stallTimeout: ({ context }) => context.limits.stallTimeoutMs,
   },
   guards: {
     isReadable: (_, { params }: InitializeParams) => readInitialize(params).ok,
+    isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     /** A host whose roots come from elsewhere provides its own. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
@@ -219,7 +201,10 @@ export const sessionMachine = setup({
     invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
     rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
     ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
-    rememberCause: assign({ cause: ({ event }) => causeOf(event) }),
+    rememberEnd: assign(({ context, event }) => ({
+      cause: context.cause ?? causeOf(event),
+      drainTimeoutMs: Math.min(context.drainTimeoutMs, drainTimeoutOf(event)),
+    })),
     tellFlow: ({ context, event }) => {
       if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
       context.router.send(event);
@@ -262,6 +247,7 @@ export const sessionMachine = setup({
       client: undefined,
       report: undefined,
       cause: undefined,
+      drainTimeoutMs: input.limits.drainTimeoutMs,
     };
   },
   initial: 'uninitialized',
@@ -360,11 +346,11 @@ export const sessionMachine = setup({
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
-      entry: ['rememberCause', 'closeOutboundGate', stopChild('keepalive'), 'closeInboundGate'],
+      entry: ['rememberEnd', 'closeOutboundGate', stopChild('keepalive'), 'closeInboundGate'],
       on: {
         'input.ended': {},
         'client.unresponsive': {},
-        'session.shutdown': {},
+        'session.shutdown': [{ guard: 'isSooner', target: 'draining', reenter: true }, {}],
         'output.broken': '.aborting',
         [anyActorFailed]: 'closed',
       },
@@ -382,8 +368,15 @@ export const sessionMachine = setup({
           on: { 'output.broken': {}, 'calls.drained': 'flushing' },
         },
         flushing: {
+          description:
+            'The writer is asked again and again; it says whether anything was taken since.',
           entry: 'flushOutput',
-          on: { 'output.broken': '#session.closed', 'output.flushed': '#session.closed' },
+          on: {
+            'output.broken': '#session.closed',
+            'output.flushed': '#session.closed',
+            'output.stalled': '#session.closed',
+          },
+          after: { stallTimeout: { target: 'flushing', reenter: true } },
         },
       },
     },

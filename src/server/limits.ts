@@ -90,6 +90,7 @@ export const defaultLimits: Limits = {
   requestMaxTotalMs: 10 * minute,
   humanTimeoutMs: 10 * minute,
   drainTimeoutMs: 2 * second,
+  stallTimeoutMs: 300,
   rootsTimeoutMs: 5 * second,
   rootsRetryMs: 30 * second,
   maxOvertakenRoots: 16,

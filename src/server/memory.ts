@@ -85,6 +85,10 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     else done();
   }
 
+  untaken(): number {
+    return this.#unread?.reduce((sum, text) => sum + text.length, 0) ?? 0;
+  }
+
   listen(session: Parameters<Sink['listen']>[0]): () => void {
     this.#session = session;
     return () => {

@@ -5,6 +5,7 @@
 import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
+import type { SessionShutdown } from '../machines/session-end.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -62,7 +63,7 @@ export interface SessionEdge {
   /** The author's code or the host notifies the client on no call's behalf. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** The host ends the session. */
-  shutdown(reason: string, shutdown: (reason: string) => void): void;
+  shutdown(event: SessionShutdown, shutdown: () => void): void;
   /** The host asks whether the client is there. */
   ping<T>(
     timeoutMs: number,
@@ -84,7 +85,7 @@ export const plainEdge: SessionEdge = {
   randomId: (_, make) => make(),
   resolveRoots: (resolve) => resolve,
   notify: (notify, method, params) => notify(method, params),
-  shutdown: (reason, shutdown) => shutdown(reason),
+  shutdown: (_, shutdown) => shutdown(),
   ping: (_, signal, send) => send(signal),
   listener: (_, call) => call(),
   closed: () => {},

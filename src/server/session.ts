@@ -53,8 +53,12 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
   readonly actor: SessionActorRef;
   /** Resolves when the session has ended, with why. Never rejects. */
   readonly closed: Promise<CloseCause>;
-  /** Ends the session: what is in flight gets the drain time. Repeating it changes nothing. */
-  shutdown(reason: string): void;
+  /**
+   * Ends the session: what is in flight gets the drain time. Repeating it changes nothing, unless it asks for a shorter time.
+   *
+   * @param drainTimeoutMs a shorter drain time than the session's own, milliseconds
+   */
+  shutdown(reason: string, drainTimeoutMs?: number): void;
   /** What is pending, since when, which state, how full the queues are. */
   dump(): SessionDump;
   /**
@@ -120,10 +124,9 @@ export class ServedSession extends SessionScope implements McpSession {
     return this.#told.traffic$;
   }
 
-  shutdown(reason: string): void {
-    this.edge.shutdown(reason, (heard) =>
-      this.actor.send({ type: 'session.shutdown', reason: heard }),
-    );
+  shutdown(reason: string, drainTimeoutMs?: number): void {
+    const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
+    this.edge.shutdown(event, () => this.actor.send(event));
   }
 
   resourceUpdated(uri: string): void {

@@ -68,6 +68,7 @@ function sinkOf(
     flush: (done) => {
       write('', () => done());
     },
+    untaken: () => untakenBytes(stream),
     listen: ({ drained, broken }) => {
       stream.on('drain', drained);
       // Stays for good: a broken pipe may be reported again after the session is over.
@@ -77,6 +78,17 @@ function sinkOf(
       };
     },
   };
+}
+
+interface WritableState {
+  readonly writableLength?: number;
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+}
+
+/** `writableLength` counts a write until all of it is gone, and one may be as long as the longest answer: its handle knows how much is left. */
+function untakenBytes(stream: NodeJS.WritableStream & WritableState): number {
+  const { writableLength = 0, _handle: handle } = stream;
+  return writableLength + (handle?.writeQueueSize ?? 0);
 }
 
 /**

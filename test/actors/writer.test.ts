@@ -9,6 +9,7 @@ import { facts, listener, settled, startPort } from './stand-ins.ts';
 function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   const sink = {
     room,
+    untaken: 0,
     writes: [] as string[],
     /** What happens while it is written to. */
     onWrite: () => {},
@@ -25,6 +26,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
         return --sink.room > 0;
       },
       flush: (done) => void sink.flushes.push(done),
+      untaken: () => sink.untaken,
       listen: (events) => {
         sink.events = events;
         return () => (sink.events = undefined);
@@ -324,4 +326,31 @@ describe('what JSON cannot hold', () => {
       expect(ids()).toEqual([1, 2]);
     },
   );
+});
+
+describe('a writer that is asked to flush', () => {
+  const flush = { type: 'output.flush' } as const;
+
+  test('again and again says that nothing was taken since it was asked last', async () => {
+    const { actor, send, sink, told, heard } = startWriter({ room: 1 });
+    send(answer(0));
+    await settled();
+    sink.untaken = 100;
+    actor.send(flush);
+    sink.untaken = 40;
+    actor.send(flush);
+    expect(told()).toEqual([]);
+    // More that is said is not more that is taken.
+    send(answer(1));
+    actor.send(flush);
+    expect(told()).toEqual(['output.stalled']);
+    expect(heard).toMatchObject([{ name: 'output.stalled', level: 'warning' }]);
+  });
+
+  test('and has nothing that waits says so at once', () => {
+    const { actor, sink, told } = startWriter();
+    actor.send(flush);
+    for (const done of sink.flushes) done();
+    expect(told()).toEqual(['output.flushed']);
+  });
 });

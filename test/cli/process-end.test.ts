@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { endWithProcess } from '../../src/cli/process-end.ts';
+import { endWithProcess, exitProcess } from '../../src/cli/process-end.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 
 beforeEach(() => {
@@ -12,7 +12,18 @@ afterEach(() => {
 
 /** A process that only remembers how it was ended. */
 class FakeProcess extends EventEmitter {
+  readonly pid = 4711;
   readonly exits: unknown[] = [];
+  /** What waits for the operating system. */
+  active: string[] = ['PipeWrap', 'Timeout'];
+  getActiveResourcesInfo(): string[] {
+    return this.active;
+  }
+  /** As the kernel does it: only a signal that nobody listens to ends the process. */
+  kill(pid: number, signal: string): true {
+    if (pid === this.pid && this.listenerCount(signal) === 0) this.exits.push(signal);
+    return true;
+  }
   exit(code?: unknown): never {
     this.exits.push(code);
     return undefined as never;
@@ -22,29 +33,37 @@ class FakeProcess extends EventEmitter {
 function start() {
   const host = new FakeProcess();
   const shutdowns: string[] = [];
+  const drains: number[] = [];
   const logged: Fact[] = [];
   const log = {
     report: (fact: Fact) => void logged.push(fact),
     close: () => Promise.resolve(),
   };
-  const session = { shutdown: (reason: string) => void shutdowns.push(reason) };
+  const session = {
+    shutdown: (reason: string, drainTimeoutMs: number) => {
+      shutdowns.push(reason);
+      drains.push(drainTimeoutMs);
+    },
+  };
   const end = endWithProcess(session, log, 2000, host as unknown as NodeJS.Process);
-  return { host, shutdowns, logged, end };
+  return { host, shutdowns, drains, logged, end };
 }
 
-test('the first signal ends the session, and not the process', () => {
-  const { host, shutdowns, logged, end } = start();
+test('the first signal ends the session, and not the process', async () => {
+  const { host, shutdowns, drains, logged, end } = start();
   host.emit('SIGTERM', 'SIGTERM');
   expect(shutdowns).toEqual(['SIGTERM']);
+  expect(drains).toEqual([2000]);
   expect(host.exits).toEqual([]);
   expect(logged).toMatchObject([{ name: 'process.signalled', details: { signal: 'SIGTERM' } }]);
-  expect(end.exitCode({ kind: 'shutdown', reason: 'SIGTERM' })).toBe(0);
+  expect(await end.exitCode({ kind: 'shutdown', reason: 'SIGTERM' })).toBe(0);
 });
 
 test.each([
   ['SIGTERM', 'SIGTERM', 143],
   ['SIGTERM', 'SIGINT', 130],
   ['SIGINT', 'SIGTERM', 143],
+  ['SIGHUP', 'SIGHUP', 129],
 ])('%s and then %s ends the process at once with %d', (first, second, code) => {
   const { host, shutdowns } = start();
   host.emit(first, first);
@@ -58,7 +77,7 @@ test.each([
   ['unhandledRejection', 'unhandled rejection'],
 ])(
   '%s is logged and ends the session with exit code 1; more of them are logged',
-  (event, origin) => {
+  async (event, origin) => {
     const { host, shutdowns, logged, end } = start();
     host.emit(event, new Error('boom'));
     host.emit(event, 'not even an error');
@@ -67,14 +86,14 @@ test.each([
       { name: 'process.failed', level: 'error', message: `${origin}: boom` },
       { name: 'process.failed', level: 'error', message: `${origin}: not even an error` },
     ]);
-    expect(end.exitCode({ kind: 'shutdown', reason: origin })).toBe(1);
+    expect(await end.exitCode({ kind: 'shutdown', reason: origin })).toBe(1);
   },
 );
 
 test('a session that does not end in its time is left behind', async () => {
   const { host, logged } = start();
   host.emit('SIGINT', 'SIGINT');
-  await vi.advanceTimersByTimeAsync(2999);
+  await vi.advanceTimersByTimeAsync(2349);
   expect(host.exits).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
   expect(host.exits).toEqual([1]);
@@ -86,6 +105,42 @@ test.each([
   [{ kind: 'output-broken', error: new Error('EPIPE') }, 0],
   [{ kind: 'shutdown', reason: 'test' }, 0],
   [{ kind: 'failure', error: new Error('bug') }, 1],
-] as const)('a session that ended by %j gives exit code %d', (cause, code) => {
-  expect(start().end.exitCode(cause)).toBe(code);
+] as const)('a session that ended by %j gives exit code %d', async (cause, code) => {
+  expect(await start().end.exitCode(cause)).toBe(code);
+});
+
+test('a file request that hangs does not keep the process: its exit would wait, so a signal ends it', async () => {
+  const { host, logged, end } = start();
+  const exits: unknown[] = [];
+  host.on('exit', (code) => exits.push(code));
+  host.active.push('FSReqPromise');
+  const code = end.exitCode({ kind: 'input-ended' });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await code).toBe(0);
+  expect(logged).toMatchObject([{ name: 'process.abandoned', level: 'error' }]);
+  void exitProcess(0, host as unknown as NodeJS.Process);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(host.exits[0]).toBe('SIGTERM');
+  // Who writes at the exit has done so.
+  expect(exits).toEqual([0]);
+});
+
+test('a file request that ends in time changes nothing', async () => {
+  const { host, logged, end } = start();
+  host.active.push('FSReqPromise');
+  const code = end.exitCode({ kind: 'input-ended' });
+  host.active = [];
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await code).toBe(0);
+  expect(logged).toEqual([]);
+  await exitProcess(0, host as unknown as NodeJS.Process);
+  expect(host.exits).toEqual([0]);
+});
+
+test('a second signal while a file request hangs ends the process by that signal', () => {
+  const { host } = start();
+  host.active.push('FSReqCallback');
+  host.emit('SIGTERM', 'SIGTERM');
+  host.emit('SIGINT', 'SIGINT');
+  expect(host.exits[0]).toBe('SIGINT');
 });

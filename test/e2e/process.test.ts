@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
+import { temporaryDirectory } from '../workspace/temporary-directory.ts';
+import { makeNamedPipe } from '../workspace/named-pipe.ts';
 import { accident, onSignal, preload } from './preload.ts';
 import { command, gone, launch, reapServers } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -11,18 +14,25 @@ afterEach(reapServers);
 const clean = { code: 0, signal: null };
 const project = { cwd: tmpdir() };
 
+const deaf = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'deaf', version: '1' },
+};
+
 /** A server whose client has stopped reading: it has answers that it cannot write. */
-async function blocked(): Promise<ServerProcess> {
-  const limits = ['--max-outbound=64KiB', '--drain-timeout=1h', '--log-level=info'];
-  const server = launch([...command, ...limits], { ...project, unread: 'stdout' });
+async function blocked(first: readonly string[] = []): Promise<ServerProcess> {
+  const limits = [
+    '--max-outbound=64KiB',
+    '--drain-timeout=1h',
+    '--stall-timeout=1h',
+    '--log-level=info',
+  ];
+  const server = launch([...first, ...command, ...limits], { ...project, unread: 'stdout' });
   server.send({
     id: 'init',
     method: 'initialize',
-    params: {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: 'deaf', version: '1' },
-    },
+    params: deaf,
   });
   server.send(...Array.from({ length: 20_000 }, (_, id) => ({ id, method: 'ping' })));
   await server.log.find(({ event }) => event === 'output.blocked');
@@ -53,7 +63,7 @@ describe('the process ends with exit code 0', () => {
     expect(answered).toHaveLength(500);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('on %s', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('on %s', async (signal) => {
     const server = launch([...command, '--log-level=info'], project);
     await server.initialize();
     server.child.kill(signal);
@@ -120,6 +130,44 @@ describe('a second signal', () => {
     server.child.kill(signal);
     // Reading before it has ended would let it end by itself.
     expect(await once(server.child, 'exit')).toEqual([code, null]);
+  });
+});
+
+describe('ends in time', () => {
+  /** Opens a FIFO that nobody writes to: the thread that does it cannot be ended. */
+  async function hang(): Promise<readonly string[]> {
+    const pipe = join(await temporaryDirectory(), 'pipe');
+    makeNamedPipe(pipe);
+    return preload(`import { open } from 'node:fs'; open(${JSON.stringify(pipe)}, 'r', () => {});`);
+  }
+
+  test('though a file request hangs: by SIGTERM, because an exit would wait for it', async () => {
+    const server = launch([...(await hang()), ...command], project);
+    await server.initialize();
+    server.end();
+    expect(await server.exit).toEqual({ code: null, signal: 'SIGTERM' });
+    expect(server.log.all).toMatchObject([{ event: 'process.abandoned' }]);
+  });
+
+  test('though a file request hangs, at the second signal: by that signal', async () => {
+    const server = await blocked(await hang());
+    server.child.kill('SIGTERM');
+    await server.log.find(({ event }) => event === 'process.signalled');
+    server.child.kill('SIGINT');
+    expect(await once(server.child, 'exit')).toEqual([null, 'SIGINT']);
+  });
+
+  test('though nobody reads what is left to say: the rest is not waited for', async () => {
+    const server = launch([...command, '--max-outbound=64KiB', '--log-level=info'], {
+      ...project,
+      unread: 'stdout',
+    });
+    server.send({ id: 'init', method: 'initialize', params: deaf });
+    server.send(...Array.from({ length: 20_000 }, (_, id) => ({ id, method: 'ping' })));
+    await server.log.find(({ event }) => event === 'output.blocked');
+    server.child.kill('SIGTERM');
+    await server.log.find(({ event }) => event === 'output.stalled');
+    expect(await once(server.child, 'exit')).toEqual([0, null]);
   });
 });
 

@@ -10,7 +10,10 @@ const machines = await everyMachine();
 
 /** Contexts in which a machine's delays are computed, the extreme ones among them. */
 const contexts: { readonly [machine: string]: readonly object[] } = {
-  sessionMachine: [{ limits: { drainTimeoutMs: 2000 } }, { limits: { drainTimeoutMs: 0 } }],
+  sessionMachine: [
+    { drainTimeoutMs: 2000, limits: { stallTimeoutMs: 300 } },
+    { drainTimeoutMs: 0, limits: { stallTimeoutMs: 1 } },
+  ],
   taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
@@ -21,6 +24,7 @@ const inputs: { readonly [machine: string]: object } = {
     server: { serverInfo: { name: 's', version: '1' }, capabilities: {} },
     limits: {
       drainTimeoutMs: 1,
+      stallTimeoutMs: 1,
       rootsTimeoutMs: 1,
       rootsRetryMs: 1,
       maxOvertakenRoots: 1,

@@ -20,6 +20,7 @@ import { recorder, noKeepalive } from './stand-ins.ts';
 const limits = {
   ...noKeepalive,
   drainTimeoutMs: 2000,
+  stallTimeoutMs: 300,
   rootsTimeoutMs: 5000,
   rootsRetryMs: 30_000,
   maxOvertakenRoots: 16,

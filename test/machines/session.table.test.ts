@@ -14,6 +14,7 @@ const input: SessionInput = {
   limits: {
     ...noKeepalive,
     drainTimeoutMs: 2000,
+    stallTimeoutMs: 300,
     rootsTimeoutMs: 5000,
     rootsRetryMs: 30_000,
     maxOvertakenRoots: 16,
@@ -37,11 +38,13 @@ const events = {
   },
   'calls drained': { type: 'calls.drained' },
   'output flushed': { type: 'output.flushed' },
+  'output stalled': { type: 'output.stalled' },
   'output blocked': { type: 'output.blocked' },
   'output flowing': { type: 'output.flowing' },
   'input ended': { type: 'input.ended' },
   'client unresponsive': { type: 'client.unresponsive', failures: 3 },
   shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
+  'shutdown soon': { type: 'session.shutdown', reason: 'SIGTERM', drainTimeoutMs: 1000 },
   'output broken': { type: 'output.broken', error: 'EPIPE' },
 } satisfies Record<string, SessionEvent>;
 
@@ -51,12 +54,20 @@ const drained = { type: 'xstate.after.drainTimeout.session.draining' };
 
 const settled = { type: 'xstate.after.settleTimeout.session.draining.settling' };
 
-type EventName = keyof typeof events | 'an actor failed' | 'settle timeout' | 'drain timeout';
+const stalled = { type: 'xstate.after.stallTimeout.session.draining.flushing' };
+
+type EventName =
+  | keyof typeof events
+  | 'an actor failed'
+  | 'settle timeout'
+  | 'drain timeout'
+  | 'stall timeout';
 
 const eventOf = (name: EventName): EventFromLogic<typeof sessionMachine> => {
   if (name === 'an actor failed') return failure as never;
   if (name === 'drain timeout') return drained as never;
   if (name === 'settle timeout') return settled as never;
+  if (name === 'stall timeout') return stalled as never;
   return events[name];
 };
 
@@ -84,10 +95,17 @@ const close = [
   'after 2000',
   'after 1750',
 ] as const;
+const closeSoon = [
+  'correlation<gate.closed',
+  'router<gate.closed',
+  'after 1000',
+  'after 875',
+] as const;
 const ends: Row = {
   'input ended': ['draining.settling', ...close],
   'client unresponsive': ['draining.settling', ...close],
   shutdown: ['draining.settling', ...close],
+  'shutdown soon': ['draining.settling', ...closeSoon],
   'output broken': ['draining.aborting', ...close, 'router<calls.abandon'],
   'an actor failed': ['draining.settling', ...close],
 };
@@ -153,8 +171,14 @@ const table: { readonly [state in StateName]: Row } = {
     ...refuses('draining.settling'),
     ...flow('draining.settling'),
     ...ignores('draining.settling'),
-    'calls drained': ['draining.flushing', 'router<calls.abandon', 'writer<output.flush'],
+    'calls drained': [
+      'draining.flushing',
+      'router<calls.abandon',
+      'writer<output.flush',
+      'after 300',
+    ],
     'settle timeout': ['draining.aborting', 'router<calls.abandon'],
+    'shutdown soon': ['draining.settling', 'router<calls.abandon', ...closeSoon],
     'output broken': ['draining.aborting', 'router<calls.abandon'],
     'an actor failed': abandoned,
     'drain timeout': abandoned,
@@ -163,7 +187,8 @@ const table: { readonly [state in StateName]: Row } = {
     ...refuses('draining.aborting'),
     ...flow('draining.aborting'),
     ...ignores('draining.aborting'),
-    'calls drained': ['draining.flushing', 'writer<output.flush'],
+    'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
+    'shutdown soon': ['draining.settling', ...closeSoon],
     'an actor failed': closed,
     'drain timeout': closed,
   },
@@ -172,6 +197,9 @@ const table: { readonly [state in StateName]: Row } = {
     ...flow('draining.flushing'),
     ...ignores('draining.flushing'),
     'output flushed': closed,
+    'output stalled': closed,
+    'stall timeout': ['draining.flushing', 'writer<output.flush', 'after 300'],
+    'shutdown soon': ['draining.settling', ...closeSoon],
     'output broken': closed,
     'an actor failed': closed,
     'drain timeout': closed,
@@ -186,6 +214,7 @@ const eventNames = [
   'an actor failed',
   'settle timeout',
   'drain timeout',
+  'stall timeout',
 ] as EventName[];
 const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
   eventNames.map((event) => ({ state, event, row: table[state][event] })),

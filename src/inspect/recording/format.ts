@@ -62,10 +62,13 @@ export type TimerLine = Input & { readonly timer: number };
 /** A random id, taken by the session. */
 export type RandomLine = Input & { readonly random: string; readonly for: 'request' | 'task' };
 export type OutputLine = Input & {
-  readonly output: 'blocked' | 'flowing' | 'flushed' | 'broken';
+  readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';
   readonly error?: string;
 };
-export type ShutdownLine = Input & { readonly shutdown: string };
+export type ShutdownLine = Input & {
+  readonly shutdown: string;
+  readonly drainTimeoutMs?: number;
+};
 /** A notification on no call's behalf. */
 export type NotifyLine = Input & {
   readonly notify: string;

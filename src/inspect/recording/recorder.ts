@@ -6,6 +6,7 @@ import type { ResolveRoots } from '../../actors/ask-roots.actor.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Port, Ref } from '../../machines/port.ts';
+import type { SessionShutdown } from '../../machines/session-end.ts';
 import type {
   CloseCause,
   ReaderEvent,
@@ -156,8 +157,9 @@ class SessionRecorder implements Recorder {
     );
   }
 
-  shutdown(reason: string, shutdown: (reason: string) => void): void {
-    this.#through().input({ shutdown: reason }, () => shutdown(reason));
+  shutdown({ reason, drainTimeoutMs }: SessionShutdown, shutdown: () => void): void {
+    const within = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
+    this.#through().input({ shutdown: reason, ...within }, shutdown);
   }
 
   ping<T>(
@@ -241,6 +243,8 @@ function flowLine(event: SessionFact) {
       return { output: 'flowing' } as const;
     case 'output.flushed':
       return { output: 'flushed' } as const;
+    case 'output.stalled':
+      return { output: 'stalled' } as const;
     case 'output.broken':
       return { output: 'broken', error: textOfError(event.error) } as const;
     default:

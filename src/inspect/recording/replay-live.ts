@@ -126,7 +126,7 @@ class LivePlayer {
       return () => ends.receive(this.#names.fill(line.frames) as readonly InboundFrame[]);
     }
     if ('end' in line) return () => ends.tell({ type: 'input.ended' });
-    if ('shutdown' in line) return () => this.#session.shutdown(line.shutdown);
+    if ('shutdown' in line) return () => this.#session.shutdown(line.shutdown, line.drainTimeoutMs);
     if ('timer' in line) return () => void this.#clock.fire(line.timer);
     if ('ping' in line && line.timeoutMs !== undefined) {
       const { timeoutMs } = line;

@@ -13,7 +13,7 @@ import type { Notify, SessionEdge } from '../../server/session-edge.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
 import type { Difference } from './difference.ts';
-import type { InputLine, RecordingHeader } from './format.ts';
+import type { InputLine, OutputLine, RecordingHeader } from './format.ts';
 import { settledRounds } from './passage.ts';
 import type { Playing } from './playing.ts';
 import { RecordingError } from './recording.ts';
@@ -194,7 +194,7 @@ class Player {
         return `timer ${line.timer} fired in the recorded session, and the replayed one has not set it, or has cleared it`;
       }
     } else if ('output' in line) this.#flow(line.output, line.error);
-    else if ('shutdown' in line) this.#session.shutdown(line.shutdown);
+    else if ('shutdown' in line) this.#session.shutdown(line.shutdown, line.drainTimeoutMs);
     else if ('write' in line) this.#write(line.write);
     else if ('ping' in line) this.#ping(line);
     else if ('loaded' in line) {
@@ -210,7 +210,7 @@ class Player {
     return undefined;
   }
 
-  #flow(output: 'blocked' | 'flowing' | 'flushed' | 'broken', error: string | undefined): void {
+  #flow(output: OutputLine['output'], error: string | undefined): void {
     if (output === 'broken') this.#ends.tell({ type: 'output.broken', error: new Error(error) });
     else this.#ends.tell({ type: `output.${output}` });
   }
