@@ -57,10 +57,7 @@ export function endWithProcess(
   function endOnFirst(signal: NodeJS.Signals): void {
     for (const name of endingSignals) {
       host.off(name, endOnFirst);
-      host.on(name, (again) => {
-        if (fileRequests(host) > 0) killProcess(128 + constants.signals[again], again, host);
-        else host.exit(128 + constants.signals[again]);
-      });
+      host.on(name, (again) => void exitProcess(128 + constants.signals[again], host, again));
     }
     const message = `${signal} ends the session; a second signal ends the process at once`;
     log.report({
@@ -100,19 +97,21 @@ export function endWithProcess(
 }
 
 /**
- * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, the process ends by SIGTERM instead: an exit waits
+ * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, a signal ends the process instead: an exit waits
  * for the threads of libuv, and so never comes.
  */
-export async function exitProcess(code: number, host: Host = process): Promise<void> {
-  if ((await hangingFileRequests(host)) > 0) killProcess(code, 'SIGTERM', host);
+export async function exitProcess(
+  code: number,
+  host: Host = process,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  if ((await hangingFileRequests(host)) > 0) {
+    host.emit('exit', code);
+    host.removeAllListeners(signal);
+    // The first process of a container is sent no signal that it does not listen to: that one goes on to the exit.
+    host.kill(host.pid, signal);
+  }
   host.exit(code);
-}
-
-/** Does nothing as the first process of a container: that one is sent no signal that it has no listener for. */
-function killProcess(code: number, signal: NodeJS.Signals, host: Host): void {
-  host.emit('exit', code);
-  host.removeAllListeners(signal);
-  host.kill(host.pid, signal);
 }
 
 /** How many requests there are that do not end within a short time. */

@@ -64,10 +64,11 @@ test.each([
   ['SIGTERM', 'SIGINT', 130],
   ['SIGINT', 'SIGTERM', 143],
   ['SIGHUP', 'SIGHUP', 129],
-])('%s and then %s ends the process at once with %d', (first, second, code) => {
+])('%s and then %s ends the process at once with %d', async (first, second, code) => {
   const { host, shutdowns } = start();
   host.emit(first, first);
   host.emit(second, second);
+  await vi.advanceTimersByTimeAsync(0);
   expect(shutdowns).toHaveLength(1);
   expect(host.exits).toEqual([code]);
 });
@@ -137,10 +138,11 @@ test('a file request that ends in time changes nothing', async () => {
   expect(host.exits).toEqual([0]);
 });
 
-test('a second signal while a file request hangs ends the process by that signal', () => {
+test('a second signal while a file request hangs ends the process by that signal', async () => {
   const { host } = start();
   host.active.push('FSReqCallback');
   host.emit('SIGTERM', 'SIGTERM');
   host.emit('SIGINT', 'SIGINT');
+  await vi.advanceTimersByTimeAsync(100);
   expect(host.exits[0]).toBe('SIGINT');
 });
