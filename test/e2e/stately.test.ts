@@ -38,6 +38,7 @@ describe('the official inspector', () => {
     const server = launch(inspected(port));
     await events.find(sessionAt('uninitialized'));
     await server.initialize({
+      roots: {},
       experimental: { gateway: { apiKey: 'hunter2', note: 'Bearer abcdef0123456789' } },
     });
     const known = (await events.find(reached('initialized'))) as Told;
@@ -50,7 +51,7 @@ describe('the official inspector', () => {
     expect(await server.exit).toEqual({ code: 0, signal: null });
 
     const actors = events.all.filter(({ type }) => type === '@xstate.actor') as Told[];
-    expect(actors.map(({ name }) => name)).toEqual(['session', 'roots', 'keepalive']);
+    expect(actors.map(({ name }) => name)).toEqual(['session', 'roots']);
     const [session, roots] = actors as [Told, Told];
     const { definition } = session as { readonly definition?: string };
     expect(JSON.parse(definition ?? '')).toMatchObject({
