@@ -38,6 +38,21 @@ function ticksPerSecond(): number {
   return (ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })));
 }
 
+/**
+ * The processor time of all processes that this one has started and that have ended, milliseconds; NaN where there is no procfs. It is told in
+ * ticks, 10 ms as a rule, so that the difference between two readings says something only about several processes together.
+ *
+ * @see proc(5), `/proc/PID/stat`, `cutime` and `cstime`
+ */
+export function cpuMsOfEnded(): number {
+  const text = read('/proc/self/stat');
+  if (text === undefined) return Number.NaN;
+  // This starts a process itself the first time.
+  const msPerTick = 1000 / ticksPerSecond();
+  const fields = (read('/proc/self/stat') ?? text).slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * msPerTick;
+}
+
 /** The memory that a process holds, bytes; undefined where there is no procfs. */
 export function rssBytesOf(pid: number): number | undefined {
   const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1];

@@ -9,6 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cpuMsOf, rssBytesOf } from './accounting.ts';
+import { pinned } from './pinning.ts';
 
 /** A message as it comes; what a measure uses of it, the measure checks. */
 export interface Message {
@@ -45,6 +46,8 @@ export interface RawClientOptions {
   readonly silenceMs: number;
   /** Loads what tells the live heap, which is not done to a server whose time or whole memory is measured. */
   readonly heapProbe?: boolean;
+  /** Lets the server run on one core alone, where the system can be told so. */
+  readonly isPinned?: boolean;
 }
 
 type Server = ChildProcess & {
@@ -80,12 +83,14 @@ export class RawClient {
 
   /** Starts `node` with these arguments. */
   constructor(args: readonly string[], options: RawClientOptions) {
-    const { cwd, silenceMs, heapProbe: isProbed = false } = options;
+    const { cwd, silenceMs, heapProbe: isProbed = false, isPinned = false } = options;
     // Flags of whoever runs the benchmark are no business of the servers'.
     const env = { ...process.env, NODE_OPTIONS: '' };
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])];
     const allArgs = isProbed ? [...heapProbe, ...args] : args;
-    this.#child = spawn(process.execPath, allArgs, { cwd, env, stdio }) as Server;
+    const command = [process.execPath, ...allArgs] as const;
+    const [program, ...given] = isPinned ? pinned(command) : command;
+    this.#child = spawn(program, given, { cwd, env, stdio }) as Server;
     this.broken = new Promise((_resolve, reject) => {
       this.#break = reject;
     });

@@ -5,6 +5,7 @@ import { large } from './measures/large.ts';
 import { latency } from './measures/latency.ts';
 import type { Bench, Measure, Sample, Sizes } from './measures/measure.ts';
 import { cancelled, memory, pending } from './measures/memory.ts';
+import { early, session } from './measures/short.ts';
 import { start } from './measures/start.ts';
 import { echoThroughput, pingThroughput } from './measures/throughput.ts';
 import { unread } from './measures/unread.ts';
@@ -19,6 +20,8 @@ export const measures: readonly Measure[] = [
   echoThroughput,
   large,
   asking,
+  early,
+  session,
   memory,
   cancelled,
   pending,

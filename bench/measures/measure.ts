@@ -22,6 +22,17 @@ export interface Sizes {
   readonly warmUp: number;
   /** Messages of a throughput. */
   readonly messages: number;
+  /** What a session sees that has just begun. */
+  readonly early: {
+    /** Messages before the echoes. */
+    readonly before: number;
+    readonly echoes: number;
+    /** Requests of the server before those that are measured. */
+    readonly rootsBefore: number;
+    readonly roots: number;
+  };
+  /** Short sessions from start to end. */
+  readonly sessions: number;
   /** Lengths of echoed texts, bytes. */
   readonly large: readonly number[];
   readonly largeRepeats: number;
@@ -48,7 +59,7 @@ export interface Bench {
   /** Starts the server, does `body`, and ends it. Rejects where the client breaks meanwhile. */
   launch<T>(
     body: (client: RawClient) => Promise<T>,
-    options?: Pick<RawClientOptions, 'heapProbe'>,
+    options?: Pick<RawClientOptions, 'heapProbe' | 'isPinned'>,
   ): Promise<T>;
 }
 
