@@ -4,9 +4,9 @@
  * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its own end.
  */
 import { map } from 'rxjs';
-import type { Observable } from 'rxjs';
+import type { Observable, Observer, Subscription } from 'rxjs';
 import { plainActor } from '../machines/port.ts';
-import type { Port } from '../machines/port.ts';
+import type { Behaviour, Port } from '../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../machines/session-ports.ts';
 import { decodeLine } from '../protocol/codec.ts';
 import { textOfError } from '../protocol/errors.ts';
@@ -33,48 +33,67 @@ export interface ReaderOptions {
 /** The logic of a reader of newline-delimited JSON. */
 export function readerActor(
   source: ByteSource,
-  { maxLineBytes, maxDepth, readAheadBytes, report }: ReaderOptions,
+  options: ReaderOptions,
 ): Port<ReaderEvent, ReaderInput> {
-  return plainActor(({ input: { router, session } }) => {
-    const splitter = new LineSplitter(maxLineBytes);
-    const decode = (line: Line): InboundFrame =>
-      typeof line === 'string' ? decodeLine(line, maxDepth) : line;
-    /** How much may still be read before the source is paused. */
-    let allowance = Infinity;
+  return plainActor(({ input }) => new Reader(source, options, input));
+}
 
-    const spend = (chunk: Uint8Array): Uint8Array => {
-      allowance -= chunk.length;
-      if (allowance < 0) source.pause();
-      return chunk;
-    };
-    const send = (frames: readonly InboundFrame[]) => {
-      if (frames.length > 0) router.send({ type: 'frames.received', frames });
-    };
-    const end = () => {
-      send(splitter.end().map(decode));
-      session.send({ type: 'input.ended' });
-    };
+class Reader implements Behaviour<ReaderEvent>, Observer<readonly InboundFrame[]> {
+  readonly #source: ByteSource;
+  readonly #options: ReaderOptions;
+  readonly #input: ReaderInput;
+  readonly #splitter: LineSplitter;
+  readonly #subscription: Subscription;
+  /** How much may still be read before the source is paused. */
+  #allowance = Infinity;
 
-    const fail = (error: unknown) => {
-      const message = `The input failed: ${textOfError(error)}`;
-      report({ level: 'warning', name: 'input.failed', message, details: { error } });
-      end();
-    };
+  constructor(source: ByteSource, options: ReaderOptions, input: ReaderInput) {
+    this.#source = source;
+    this.#options = options;
+    this.#input = input;
+    this.#splitter = new LineSplitter(options.maxLineBytes);
+    this.#subscription = source.chunks$.pipe(map((chunk) => this.#framesIn(chunk))).subscribe(this);
+  }
 
-    const subscription = source.chunks$
-      .pipe(map((chunk) => splitter.push(spend(chunk)).map(decode)))
-      .subscribe({ next: send, complete: end, error: fail });
+  // What the session says.
 
-    return {
-      receive: (event) => {
-        if (event.type === 'output.blocked') {
-          allowance = readAheadBytes;
-        } else {
-          allowance = Infinity;
-          source.resume();
-        }
-      },
-      stop: () => subscription.unsubscribe(),
-    };
-  });
+  receive(event: ReaderEvent): void {
+    if (event.type === 'output.blocked') {
+      this.#allowance = this.#options.readAheadBytes;
+    } else {
+      this.#allowance = Infinity;
+      this.#source.resume();
+    }
+  }
+
+  stop(): void {
+    this.#subscription.unsubscribe();
+  }
+
+  // What the source says.
+
+  next(frames: readonly InboundFrame[]): void {
+    if (frames.length > 0) this.#input.router.send({ type: 'frames.received', frames });
+  }
+
+  complete(): void {
+    this.next(this.#splitter.end().map((line) => this.#decode(line)));
+    this.#input.session.send({ type: 'input.ended' });
+  }
+
+  error(error: unknown): void {
+    const message = `The input failed: ${textOfError(error)}`;
+    this.#options.report({ level: 'warning', name: 'input.failed', message, details: { error } });
+    this.complete();
+  }
+
+  #framesIn(chunk: Uint8Array): readonly InboundFrame[] {
+    this.#allowance -= chunk.length;
+    if (this.#allowance < 0) this.#source.pause();
+    return this.#splitter.push(chunk).map((line) => this.#decode(line));
+  }
+
+  #decode(line: Line): InboundFrame {
+    return typeof line === 'string' ? decodeLine(line, this.#options.maxDepth) : line;
+  }
 }

@@ -43,31 +43,51 @@ interface Heard {
   ): { unsubscribe(): void };
 }
 
+/** For whom an actor's listeners are guarded. */
+export interface Guarding<T> {
+  readonly report: Report<FactName>;
+  /** Called with each event that anybody listens to, before the first of them is told. */
+  emitting(event: T): void;
+}
+
+const guarding = new WeakMap<object, Guarding<never>>();
+
 /**
- * Guards whoever listens to an actor, by `on` or by `subscribe`, from now on: XState throws what they throw by a timer, where nobody can
- * catch it. So it does with the actor's own failure where a subscriber has no `error`; the session's `closed` tells of that.
- *
- * @param emitting called with each event that anybody listens to, before the first of them is told
+ * Guards all that listen to an actor, by `on` or by `subscribe`, from now on: XState throws what they throw by a timer, where nobody can
+ * catch it. So it does with the actor's own failure if a subscriber has no `error`; the session's `closed` tells of that.
  */
-export function guardListeners<T>(
-  actor: object,
-  guard: Guard,
-  emitting: (event: T) => void = () => {},
-): void {
-  const heard = actor as Heard;
-  const { on, subscribe } = heard;
-  heard.on = (type, listener) =>
-    on.call(actor, type, (event) => {
-      emitting(event as T);
-      guard(() => listener(event as never));
-    });
-  heard.subscribe = (observer, error, complete) => {
-    const given: Partial<Observer<unknown>> =
-      typeof observer === 'function' ? { next: observer, error, complete } : observer;
-    return subscribe.call(actor, {
-      next: (snapshot) => guard(() => given.next?.(snapshot)),
-      error: (failure) => guard(() => given.error?.(failure)),
-      complete: () => guard(() => given.complete?.()),
-    });
-  };
+export function guardListeners<T>(actor: object, by: Guarding<T>): void {
+  guarding.set(actor, by);
+  // The same two functions for all actors: a closure each would be two for every session.
+  Object.assign(actor, { on: guardedOn, subscribe: guardedSubscribe });
+}
+
+const guardedOn: Heard['on'] = function guardedOn(this: Heard, type, listener) {
+  const [unguarded, by] = [unguardedOf(this), guarding.get(this)];
+  const guard = guardOf(by?.report ?? (() => {}));
+  return unguarded.on.call(this, type, (event) => {
+    by?.emitting(event as never);
+    guard(() => listener(event as never));
+  });
+};
+
+const guardedSubscribe: Heard['subscribe'] = function guardedSubscribe(
+  this: Heard,
+  observer,
+  error,
+  complete,
+) {
+  const guard = guardOf(guarding.get(this)?.report ?? (() => {}));
+  const given: Partial<Observer<unknown>> =
+    typeof observer === 'function' ? { next: observer, error, complete } : observer;
+  return unguardedOf(this).subscribe.call(this, {
+    next: (snapshot) => guard(() => given.next?.(snapshot)),
+    error: (failure) => guard(() => given.error?.(failure)),
+    complete: () => guard(() => given.complete?.()),
+  });
+};
+
+/** The methods that every actor has. */
+function unguardedOf(actor: Heard): Heard {
+  return Object.getPrototypeOf(actor) as Heard;
 }

@@ -35,9 +35,12 @@ export interface MemoryPeer {
 export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
   const link = new MemoryLink();
   return {
-    transport: ({ limits, report }) => ({
-      reader: readerActor(link, { ...limits, report }),
-      writer: writerActor(link, { maxOutboundBytes: limits.maxOutboundBytes, report }),
+    transport: ({
+      limits: { maxLineBytes, maxDepth, readAheadBytes, maxOutboundBytes },
+      report,
+    }) => ({
+      reader: readerActor(link, { maxLineBytes, maxDepth, readAheadBytes, report }),
+      writer: writerActor(link, { maxOutboundBytes, report }),
     }),
     peer: link,
   };

@@ -92,9 +92,9 @@ export class ServedSession extends SessionScope implements McpSession {
     super(actor, options, surroundings);
     this.#offering = offering;
     this.#options = options;
-    guardListeners(actor, guardOf(this.report), (event: SessionEmitted) => {
-      this.lastEmitted = event;
-    });
+    // Its own listeners come first, and need no guard.
+    this.#listen();
+    guardListeners(actor, this);
   }
 
   get resolveRoots() {
@@ -170,9 +170,12 @@ export class ServedSession extends SessionScope implements McpSession {
     await this.closed;
   }
 
+  emitting(event: SessionEmitted): void {
+    this.lastEmitted = event;
+  }
+
   /** Called once, when the actor starts: from here on the session holds what it releases at its end. */
   begin(): void {
-    this.#tellHost();
     this.#watch();
     this.#offering.sessions.add(this);
     const { signal } = this.#options;
@@ -195,10 +198,9 @@ export class ServedSession extends SessionScope implements McpSession {
     }));
   }
 
-  #tellHost(): void {
-    const { actor, edge } = this;
+  #listen(): void {
+    const { actor } = this;
     const facts = this.#options.report ? factsOf(this.report) : undefined;
-    const guard = guardOf(this.report);
     actor.subscribe({
       next: (snapshot) => {
         facts?.moved(snapshot);
@@ -207,16 +209,18 @@ export class ServedSession extends SessionScope implements McpSession {
       error: (error) => this.#finish({ kind: 'failure', error }),
       complete: () => this.#finish({ kind: 'shutdown', reason: 'The actor was stopped' }),
     });
-    const { onEmitted, onRootsUpdated } = this.#options;
-    const tell = (event: SessionEmitted) => {
-      if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
-      onEmitted?.(event);
-    };
     // In any case: what is emitted last is known only if somebody listens.
     actor.on('*', (event) => {
+      this.emitting(event);
       facts?.emitted(event);
-      edge.listener(event.type, () => guard(() => tell(event)));
+      this.edge.listener(event.type, () => guardOf(this.report)(() => this.#tell(event)));
     });
+  }
+
+  #tell(event: SessionEmitted): void {
+    const { onEmitted, onRootsUpdated } = this.#options;
+    if (onRootsUpdated && event.type === 'roots.updated') onRootsUpdated(event.report);
+    onEmitted?.(event);
   }
 
   #watch(): void {
