@@ -94,6 +94,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #added = 0;
   /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
   #unanswered: Map<number, Unanswered> | undefined = undefined;
+  /** Hears of requests that cannot be written. */
+  #rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined = undefined;
   #queued: DeadlineQueue<Pending> | undefined = undefined;
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
@@ -199,14 +201,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #writeRequests(frames: OutboundFrame[], relatedTo: RequestId | undefined): void {
     if (frames.length === 0) return;
-    const rejected = this.#rejected;
+    const rejected = (this.#rejected ??= (error, frame) => this.#unwritable(error, frame));
     this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
   }
 
-  readonly #rejected = (error: unknown, frame: OutboundFrame): void => {
+  #unwritable(error: unknown, frame: OutboundFrame): void {
     const pending = 'id' in frame ? this.#find(frame.id) : undefined;
     if (pending) this.#reject(pending, error);
-  };
+  }
 
   #reject(pending: Pending, cause: unknown): void {
     this.#end(pending, 'cancelled');

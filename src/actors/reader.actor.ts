@@ -1,9 +1,8 @@
 /**
- * The input of a session: an RxJS pipeline from chunks to batches of classified frames, one event per chunk.
+ * The input of a session: from an observable of chunks to batches of classified frames, one event per chunk.
  *
  * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its own end.
  */
-import { map } from 'rxjs';
 import type { Observable, Observer, Subscription } from 'rxjs';
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour, Port } from '../machines/port.ts';
@@ -38,12 +37,12 @@ export function readerActor(
   return plainActor(({ input }) => new Reader(source, options, input));
 }
 
-class Reader implements Behaviour<ReaderEvent>, Observer<readonly InboundFrame[]> {
+class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
   readonly #source: ByteSource;
   readonly #options: ReaderOptions;
   readonly #input: ReaderInput;
   readonly #splitter: LineSplitter;
-  readonly #subscription: Subscription;
+  #subscription: Subscription | undefined = undefined;
   /** How much may still be read before the source is paused. */
   #allowance = Infinity;
 
@@ -52,7 +51,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<readonly InboundFrame[]
     this.#options = options;
     this.#input = input;
     this.#splitter = new LineSplitter(options.maxLineBytes);
-    this.#subscription = source.chunks$.pipe(map((chunk) => this.#framesIn(chunk))).subscribe(this);
+    this.#subscription = source.chunks$.subscribe(this);
   }
 
   // What the session says.
@@ -67,17 +66,25 @@ class Reader implements Behaviour<ReaderEvent>, Observer<readonly InboundFrame[]
   }
 
   stop(): void {
-    this.#subscription.unsubscribe();
+    this.#subscription?.unsubscribe();
   }
 
   // What the source says.
 
-  next(frames: readonly InboundFrame[]): void {
-    if (frames.length > 0) this.#input.router.send({ type: 'frames.received', frames });
+  next(chunk: Uint8Array): void {
+    let frames: readonly InboundFrame[];
+    try {
+      frames = this.#framesIn(chunk);
+    } catch (error) {
+      // A source that cannot be paused has failed.
+      this.stop();
+      return this.error(error);
+    }
+    this.#send(frames);
   }
 
   complete(): void {
-    this.next(this.#splitter.end().map((line) => this.#decode(line)));
+    this.#send(this.#splitter.end().map((line) => this.#decode(line)));
     this.#input.session.send({ type: 'input.ended' });
   }
 
@@ -85,6 +92,10 @@ class Reader implements Behaviour<ReaderEvent>, Observer<readonly InboundFrame[]
     const message = `The input failed: ${textOfError(error)}`;
     this.#options.report({ level: 'warning', name: 'input.failed', message, details: { error } });
     this.complete();
+  }
+
+  #send(frames: readonly InboundFrame[]): void {
+    if (frames.length > 0) this.#input.router.send({ type: 'frames.received', frames });
   }
 
   #framesIn(chunk: Uint8Array): readonly InboundFrame[] {

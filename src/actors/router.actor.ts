@@ -22,6 +22,7 @@ import type {
   InvalidFrame,
   JsonObject,
   OutboundFrame,
+  OutboundResponse,
   WireError,
 } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
@@ -70,12 +71,14 @@ export function routerActor(
 
 const emptyResult = Object.freeze({});
 
-class Router implements Behaviour<RouterEvent> {
+/** Nothing waits for the last handler. */
+const nobodyWaits = () => {};
+
+class Router implements Behaviour<RouterEvent>, Replies {
   readonly #options: RouterOptions;
   readonly #input: RouterInput;
   readonly #self: Ref<RouterEvent>;
   #made: CallsInFlight | undefined = undefined;
-  readonly #direct: Replies;
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
   /** What is done with a request that runs user code. */
@@ -83,7 +86,7 @@ class Router implements Behaviour<RouterEvent> {
   /** What is done when a handler settles outside of a turn: the first one begins a turn, which ends when all that are due have settled. */
   #late: () => void = this.#beginLateTurn;
   /** What is done when nothing runs any more. */
-  #onIdle: () => void = () => {};
+  #onIdle: () => void = nobodyWaits;
   /** Until the client has said which it speaks, the latest. */
   #dialect: Dialect = latestDialect;
 
@@ -92,7 +95,6 @@ class Router implements Behaviour<RouterEvent> {
     this.#input = input;
     this.#self = self;
     this.#gate = this.#refuseBeforeInitialize;
-    this.#direct = { add: (response) => this.#outbox.push(response), drop: () => {} };
   }
 
   get view(): RouterView {
@@ -106,10 +108,18 @@ class Router implements Behaviour<RouterEvent> {
 
   /** Handlers may settle after the session: nobody waits for them any more. Where it did not drain, they still run, and their signals fire. */
   stop(): void {
-    this.#onIdle = () => {};
+    this.#onIdle = nobodyWaits;
     this.#made?.abandon();
     this.#outbox = [];
   }
+
+  // Where the responses to requests go that came in no batch.
+
+  add(response: OutboundResponse): void {
+    this.#outbox.push(response);
+  }
+
+  drop(): void {}
 
   receive(event: RouterEvent): void {
     switch (event.type) {
@@ -178,14 +188,14 @@ class Router implements Behaviour<RouterEvent> {
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
     if (frame.kind === 'notification') return this.#notification(frame);
     const { id, params } = frame;
-    if (this.#made?.byId.has(id)) return this.#direct.add(errorResponse(id, duplicateId(id)));
+    if (this.#made?.byId.has(id)) return this.add(errorResponse(id, duplicateId(id)));
     this.#input.session.send({ type: 'initialize.received', id, params });
   }
 
   #routeOne(frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
-        return this.#request(frame, this.#direct);
+        return this.#request(frame, this);
       case 'response':
         return this.#input.correlation.send({ type: 'responses.received', responses: [frame] });
       case 'notification':
@@ -193,7 +203,7 @@ class Router implements Behaviour<RouterEvent> {
       case 'stray-error':
         return this.#strayError(frame.error);
       case 'invalid':
-        return this.#invalid(frame, this.#direct);
+        return this.#invalid(frame, this);
       case 'batch':
         return this.#batch(frame);
     }
@@ -311,7 +321,7 @@ class Router implements Behaviour<RouterEvent> {
   #batch({ messages }: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options.limits;
     const error = this.#dialect.batchRefusal(messages.length, maxRunning + maxWaiting);
-    if (error) return this.#invalid({ kind: 'invalid', error }, this.#direct);
+    if (error) return this.#invalid({ kind: 'invalid', error }, this);
     const frames = messages.map(classifyMessage);
     const replies = new BatchReplies((responses) => {
       this.#outbox.push(responses);

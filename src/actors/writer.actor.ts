@@ -48,6 +48,9 @@ const encoder = new TextEncoder();
 /** Stands where a frame was that has been encoded. */
 const nothing: OutboundFrame = [];
 
+/** No flush was asked for. */
+const nobodyWaits = () => {};
+
 /** The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size. */
 export function writerActor(
   sink: Sink,
@@ -69,7 +72,7 @@ class Writer implements Behaviour<WriterEvent> {
   /** What is done with a turn's text: written, queued while the sink is full, dropped when nobody reads any more. */
   #deliver: (chunk: Chunk) => void = this.#write;
   /** What is done when a flush was asked for and everything has been written. */
-  #onEmpty: () => void = () => {};
+  #onEmpty: () => void = nobodyWaits;
 
   constructor(sink: Sink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
     this.#sink = sink;
@@ -153,7 +156,7 @@ class Writer implements Behaviour<WriterEvent> {
     if (this.#queue.length > 0 || this.#deliver === this.#drop) return;
     this.#flow.emptied();
     const onEmpty = this.#onEmpty;
-    this.#onEmpty = () => {};
+    this.#onEmpty = nobodyWaits;
     onEmpty();
   }
 

@@ -62,6 +62,11 @@ export function guardListeners<T>(actor: object, by: Guarding<T>): void {
   Object.assign(actor, { on: guardedOn, subscribe: guardedSubscribe });
 }
 
+/** For whom an actor's listeners are guarded, if they are. */
+export function guardingOf(actor: object): object | undefined {
+  return guarding.get(actor);
+}
+
 const guardedOn: Heard['on'] = function guardedOn(this: Heard, type, listener) {
   const [unguarded, by] = [unguardedOf(this), guarding.get(this)];
   const guard = guardOf(by?.report ?? (() => {}));

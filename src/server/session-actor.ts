@@ -3,6 +3,7 @@ import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
+import { guardingOf } from './guarded-listeners.ts';
 import type { Offering } from './offering.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
@@ -40,16 +41,14 @@ export interface SessionLogic extends ActorLogic<
   provide(implementations: SessionImplementations): SessionLogic;
 }
 
-const sessions = new WeakMap<object, ServedSession>();
-
 /**
  * The session of an actor that a host has invoked or spawned: its state as an observable, `closed`, `dump()`, `ping()`.
  *
  * @throws {TypeError} the actor is no session
  */
 export function sessionOf(actor: AnyActorRef): McpSession {
-  const session = sessions.get(actor);
-  if (session) return session;
+  const session = guardingOf(actor);
+  if (session instanceof ServedSession) return session;
   throw new TypeError(
     `The actor "${actor.id}" is no session: give what was invoked or spawned with a server's sessionLogic`,
   );
@@ -63,14 +62,13 @@ export function sessionLogic(offering: Offering, machine = servedMachine): Sessi
       const actor = scope.self as SessionActorRef;
       const around = surroundings ?? surroundingsOf(actor);
       const session = new ServedSession(offering, actor, options, around);
-      sessions.set(actor, session);
       const server = connect(session, offering, transport);
       const { limits } = session;
       return machine.getInitialSnapshot(scope, { scope: session, server, limits });
     },
     start: (snapshot, { self }) => {
-      const session = sessions.get(self);
-      if (!session) {
+      const session = guardingOf(self);
+      if (!(session instanceof ServedSession)) {
         throw new Error(
           'A session cannot be restored from a snapshot: its connection is gone. Start a new one',
         );

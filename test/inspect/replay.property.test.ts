@@ -165,7 +165,7 @@ test('a session of random events replays as it was recorded', { timeout: 60_000 
       const { outputs } = await expectSame(await run(steps));
       compared += outputs;
     }),
-    { numRuns: 20 },
+    { numRuns: 25 },
   );
   expect(compared).toBeGreaterThan(300);
 });
