@@ -2,8 +2,9 @@
  * Operations on the file system, so that one that hangs costs its own thread and no other.
  *
  * Node has four threads for files, and nothing can be done about an operation that waits for a network mount whose server is gone. So a
- * volume has two of them at most, all volumes together three, and the last one goes only to a volume that answers. An operation that
- * takes too long is given up; it keeps its place until it returns. Whatever would only wait behind such operations is refused at once.
+ * volume that has answered has two of them at most, another one has one, all together have three, and the last one goes only to a volume
+ * that answers. An operation that takes too long is given up; it keeps its place until it returns. Whatever would only wait behind such
+ * operations is refused at once.
  */
 
 export interface DiskLanesOptions {
@@ -15,7 +16,10 @@ export interface DiskLanesOptions {
 
 /** The threads of Node's that there are, unless the user has asked for more. */
 const threads = 4;
-const maxPerVolume = 2;
+/** Operations of a volume at once. */
+const maxStarted = { untried: 1, answering: 2, hanging: 2 } as const;
+/** An operation on a file takes some microseconds, and on a network some milliseconds. */
+const slowMs = 100;
 /** Idle volumes are forgotten past this number. */
 const maxKnownVolumes = 64;
 
@@ -23,6 +27,8 @@ interface Operation {
   readonly path: string;
   readonly volume: Volume;
   state: 'waiting' | 'running' | 'overdue';
+  /** Milliseconds, as `performance.now()` has them. */
+  startedAt: number;
   readonly start: () => void;
   readonly giveUp: (why: string) => void;
 }
@@ -32,7 +38,7 @@ interface Volume {
   readonly waiting: Set<Operation>;
   /** Those that have a thread. */
   readonly started: Set<Operation>;
-  /** Only a volume that answers has two operations at once, or takes the last thread. */
+  /** `hanging` has answered before: what hangs may be a link out of it, so that it gets a second chance. */
   standing: 'untried' | 'answering' | 'hanging';
 }
 
@@ -84,7 +90,7 @@ export class DiskLanes {
         const message = `ETIMEDOUT: ${why}, ${path}`;
         reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
       };
-      const operation: Operation = { path, volume, state: 'waiting', start, giveUp };
+      const operation: Operation = { path, volume, state: 'waiting', startedAt: 0, start, giveUp };
       volume.waiting.add(operation);
       this.#proceed();
     });
@@ -109,9 +115,22 @@ export class DiskLanes {
 
   #expired(operation: Operation): void {
     operation.state = 'overdue';
-    operation.volume.standing = 'hanging';
+    const { volume } = operation;
+    if (volume.standing === 'answering') volume.standing = 'hanging';
     operation.giveUp(`not answered within ${this.#options.timeoutMs} ms`);
     this.#proceed();
+  }
+
+  /** True while an operation runs that should have returned by now, and may come to hang. */
+  get isSlow(): boolean {
+    const since = performance.now() - slowMs;
+    return (
+      this.#total(({ started }) => {
+        let slow = 0;
+        for (const { startedAt } of started) slow += startedAt < since ? 1 : 0;
+        return slow;
+      }) > 0
+    );
   }
 
   /** Starts what may start, and refuses what could only wait for what hangs. */
@@ -126,6 +145,7 @@ export class DiskLanes {
         volume.waiting.delete(operation);
         if (mayStart) {
           operation.state = 'running';
+          operation.startedAt = performance.now();
           volume.started.add(operation);
           operation.start();
         } else operation.giveUp('operations before it have not returned');
@@ -135,13 +155,13 @@ export class DiskLanes {
 
   #mayStart({ started, standing }: Volume): boolean {
     const total = this.#total(({ started: all }) => all.size);
-    if (started.size === 0) return total < (standing === 'answering' ? threads : threads - 1);
-    return started.size < maxPerVolume && standing !== 'untried' && total < threads - 1;
+    if (started.size === 0 && standing === 'answering') return total < threads;
+    return started.size < maxStarted[standing] && total < threads - 1;
   }
 
   /** True if nothing runs whose end could let an operation on this volume start. */
   #isStuck(volume: Volume): boolean {
-    if (count(volume, 'overdue') >= maxPerVolume) return true;
+    if (count(volume, 'overdue') >= maxStarted[volume.standing]) return true;
     return this.#total((each) => count(each, 'running')) === 0;
   }
 

@@ -4,6 +4,7 @@
  */
 import type { BigIntStats, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { DiskLanes } from './disk-lanes.ts';
 import { volumeOf } from './volumes.ts';
 
@@ -57,8 +58,42 @@ export async function lstat(path: string): Promise<Stats> {
   return await lanes.run(path, () => fs.lstat(path));
 }
 
+/**
+ * The system follows links on its own, also onto a volume that hangs, for which the volume of the path would then answer. While something
+ * is slow, each step is therefore taken by itself and counts for the volume that it is on. Only Linux tells volumes apart so finely.
+ */
 export async function realpath(path: string): Promise<string> {
+  if (process.platform === 'linux' && lanes.isSlow) return await followed(path);
   return await lanes.run(path, () => fs.realpath(path));
+}
+
+/** As many links as Linux follows before it gives up. */
+const maxLinks = 40;
+
+async function followed(path: string): Promise<string> {
+  let real = '/';
+  let names = namesOf(path);
+  for (let links = 0; ;) {
+    const [name, ...rest] = names;
+    if (name === undefined) return real;
+    const next = resolve(real, name);
+    if (!(await lstat(next)).isSymbolicLink()) {
+      real = next;
+      names = rest;
+      continue;
+    }
+    links += 1;
+    if (links > maxLinks) {
+      throw Object.assign(new Error(`ELOOP: too many symbolic links, ${path}`), { code: 'ELOOP' });
+    }
+    const target = await readlink(next);
+    if (target.startsWith('/')) real = '/';
+    names = [...namesOf(target), ...rest];
+  }
+}
+
+function namesOf(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
 export async function readlink(path: string): Promise<string> {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +8,11 @@ import {
   ResourceListChangedNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { makeNamedPipe } from '../workspace/named-pipe.ts';
 import { preload } from './preload.ts';
 import { closeClients, connect, textOf } from './sdk-client.ts';
-import { command } from './server-process.ts';
+import { command, launch, reapServers } from './server-process.ts';
 
 let base: string;
 let one: string;
@@ -173,4 +176,45 @@ describe('the workspace server, with the official client', () => {
     await expect(call).rejects.toThrow('enough');
     expect(await sdk.call('find_files')).toMatchObject({ files: ['fruit.txt'] });
   });
+});
+
+/** Makes each of these files a pipe and a file again, as fast as it can, until it is killed. */
+const flipping = `
+  const { linkSync, renameSync, rmSync } = require('node:fs');
+  const flipped = ['.git/HEAD', 'package.json', 'Makefile'];
+  for (;;) {
+    for (const kind of ['head', 'pipe']) {
+      for (const name of flipped) {
+        linkSync(kind, 'next');
+        renameSync('next', name);
+        rmSync('next', { force: true });
+      }
+    }
+    if (flipped.length === 3) flipped.push('.git/HEAD'), console.log('flipping');
+  }`;
+
+test('files that become pipes again and again hang neither a call nor the end', async () => {
+  const project = join(base, 'flipping');
+  mkdirSync(join(project, '.git'), { recursive: true });
+  writeFileSync(join(project, 'head'), 'ref: refs/heads/main\n');
+  makeNamedPipe(join(project, 'pipe'));
+  const flipper = spawn(process.execPath, ['-e', flipping], { cwd: project });
+  onTestFinished(() => void flipper.kill('SIGKILL'));
+  await once(flipper.stdout, 'data');
+
+  const server = launch([...command, project]);
+  onTestFinished(reapServers);
+  await server.initialize();
+  for (let round = 0; round < 30; round += 1) {
+    const ids = Array.from({ length: 8 }, (_, index) => `${round}-${index}`);
+    const params = { name: 'workspace_info', arguments: {} };
+    const answers = await Promise.all(ids.map((id) => server.request(id, 'tools/call', params)));
+    for (const { result } of answers) expect(result).not.toHaveProperty('isError');
+  }
+  const read = { name: 'read_file', arguments: { path: 'head' } };
+  expect(await server.request('read', 'tools/call', read)).toMatchObject({
+    result: { structuredContent: { text: 'ref: refs/heads/main\n' } },
+  });
+  server.end();
+  expect(await server.exit).toEqual({ code: 0, signal: null });
 });

@@ -57,13 +57,23 @@ describe('operations that hang', () => {
     };
   });
 
-  test('take two threads of a volume at most; the rest are refused at once, those that wait too', async () => {
+  test('take one thread of a volume that has never answered; what waits is refused with it', async () => {
     const { begin, started, outcomes } = lanesOf();
-    for (const name of ['1', '2', '3', '4', '5']) begin(`/dead/${name}`);
-    expect(started).toEqual(['/dead/1']);
+    for (const name of ['1', '2', '3']) begin(`/dead/${name}`);
     await expire();
+    begin('/dead/4');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(started).toEqual(['/dead/1']);
+    expect([...outcomes.values()]).toEqual(['TIMED_OUT', 'TIMED_OUT', 'TIMED_OUT', 'TIMED_OUT']);
+  });
+
+  test('take two threads of a volume at most; the rest are refused at once, those that wait too', async () => {
+    const { begin, answering, started, outcomes } = lanesOf();
+    await answering('dead');
+    outcomes.clear();
+    for (const name of ['1', '2', '3', '4', '5']) begin(`/dead/${name}`);
     expect(started).toEqual(['/dead/1', '/dead/2']);
-    expect([...outcomes]).toEqual([['/dead/1', 'TIMED_OUT']]);
+    expect(outcomes.size).toBe(0);
     await expire();
     expect(outcomes.size).toBe(5);
     begin('/dead/6');
@@ -109,7 +119,8 @@ describe('operations that hang', () => {
   });
 
   test('are not tried again while they hang, and other paths of the volume are', async () => {
-    const { begin, end, started, outcomes } = lanesOf();
+    const { begin, end, answering, started, outcomes } = lanesOf();
+    await answering('home');
     begin('/home/link-to-dead');
     await expire();
     begin('/home/link-to-dead');
@@ -120,9 +131,9 @@ describe('operations that hang', () => {
   });
 
   test('free their place when they return, and what they bring is let go', async () => {
-    const { begin, end, started, discarded, outcomes } = lanesOf();
+    const { begin, end, answering, started, discarded, outcomes } = lanesOf();
+    await answering('slow');
     for (const name of ['1', '2']) begin(`/slow/${name}`);
-    await expire();
     await expire();
     await end('/slow/1');
     await end('/slow/2');
