@@ -44,8 +44,9 @@ export function withMiddleware(
         `A middleware must give a result, such as what next() gave; for ${call.method} it gave ${describe(result)}`,
       );
     };
+    const { recover } = handler;
     const result = step(0);
-    return handler.recover ? result.catch(handler.recover) : result;
+    return recover ? result.catch((error: unknown) => recover(error, call)) : result;
   };
   return Object.assign(run, handler.prepare ? { prepare: handler.prepare } : {});
 }

@@ -7,7 +7,7 @@ import {
   negotiateDialect,
   supportedVersions,
 } from '../../src/protocol/dialects/registry.ts';
-import { ErrorCode } from '../../src/protocol/errors.ts';
+import { ErrorCode, RuntimeError, ToolError } from '../../src/protocol/errors.ts';
 import { inEach, outcome, since, versions } from './dialect-tables.ts';
 import type { Row } from './dialect-tables.ts';
 
@@ -345,6 +345,17 @@ describe('the result of a tool', () => {
     'in %s is an error of the tool or of the request if arguments are invalid',
     (_, dialect, expected) => {
       expect(outcome(() => dialect.invalidArguments('bad'))).toEqual(expected);
+    },
+  );
+
+  test.each(versions)(
+    'in %s is what a model may recover from, with its code if it has one',
+    (version) => {
+      const dialect = negotiateDialect(version);
+      const failed = (text: string) => ({ content: [{ type: 'text', text }], isError: true });
+      const missing = new RuntimeError('CAPABILITY_MISSING', 'no forms');
+      expect(dialect.toolFailure(new ToolError('gone'))).toEqual(failed('gone'));
+      expect(dialect.toolFailure(missing)).toEqual(failed('CAPABILITY_MISSING: no forms'));
     },
   );
 

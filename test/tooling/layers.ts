@@ -35,7 +35,7 @@ export const layers: { readonly [path: string]: Layer } = {
   workspace: { imports: [...core, 'server'], packages: ['@vscode/ripgrep'], node: true },
   testing: { imports: [...core, 'server', 'inspect'], packages: ['xstate'] },
   cli: { imports: [...core, 'server', 'diagnosis', 'inspect', 'workspace', 'check'], node: true },
-  'cli.ts': { imports: ['cli'] },
+  'cli.ts': { imports: ['protocol', 'cli'] },
   'index.ts': { imports: [...core, 'server', 'diagnosis'] },
 };
 

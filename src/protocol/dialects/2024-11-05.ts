@@ -1,7 +1,9 @@
+import { textBlock } from '../content.ts';
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
 import { describe, isJsonObject } from '../classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../errors.ts';
+import type { ToolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
@@ -168,6 +170,11 @@ export class Dialect20241105 implements Dialect {
 
   invalidArguments(message: string): JsonObject {
     throw invalidParams(message);
+  }
+
+  toolFailure({ code, message }: ToolError | RuntimeError): JsonObject {
+    const text = code === undefined ? message : `${code}: ${message}`;
+    return { content: [textBlock(text)], isError: true };
   }
 
   /** @see MCP 2025-11-25, server/resources, "Error Handling" */

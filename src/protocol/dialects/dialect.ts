@@ -7,7 +7,7 @@
  */
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
-import type { ProtocolError } from '../errors.ts';
+import type { ProtocolError, RuntimeError, ToolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { ServerDescription } from '../implementation.ts';
@@ -110,6 +110,8 @@ export interface Dialect {
    * @throws {ProtocolError} -32602 in a revision in which they are an error of the request
    */
   invalidArguments(message: string): JsonObject;
+  /** The result of a tool call that has failed in a way that a model may recover from. */
+  toolFailure(error: ToolError | RuntimeError): JsonObject;
   /** The error for a resource that is not there. */
   resourceNotFound(uri: string): ProtocolError;
   /** The params of a progress notification. */

@@ -7,7 +7,7 @@ import type { Changing } from './list-changed.observable.ts';
 /** Answers one method. */
 export interface FeatureHandler extends RequestHandler {
   /** Makes a result of what code around it has thrown, or throws it again. What it throws itself it has seen already. */
-  readonly recover?: (error: unknown) => JsonObject;
+  readonly recover?: (error: unknown, call: Exchange) => JsonObject;
 }
 
 export interface Feature {

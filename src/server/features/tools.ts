@@ -76,7 +76,7 @@ export function toolsFeature(
       },
       'tools/call': Object.assign(callTool, {
         prepare: () => compiler.load(),
-        recover: toolFailure,
+        recover: (error: unknown, { client }: Exchange) => failureOf(error, client.dialect),
       }),
     },
     list: { sources: [tools], changed: 'notifications/tools/list_changed' },
@@ -133,11 +133,20 @@ class CallableTool {
       // The handler gets only what its own input schema has let through.
       const output = this.#tool.handler(args.value as never, this.#contextOf(call));
       if (!isThenable(output)) return this.#result(output, dialect);
-      // A promise of whatever kind becomes one of ours, so that a broken one fails here.
-      return Promise.resolve(output).then((late) => this.#result(late, dialect), toolFailure);
+      return this.#late(output, dialect);
     } catch (error) {
-      return toolFailure(error);
+      return failureOf(error, dialect);
     }
+  }
+
+  async #late(output: PromiseLike<unknown>, dialect: Dialect): Promise<JsonObject> {
+    let given: unknown;
+    try {
+      given = await output;
+    } catch (error) {
+      return failureOf(error, dialect);
+    }
+    return this.#result(given, dialect);
   }
 
   #result(given: unknown, dialect: Dialect): Result {
@@ -178,11 +187,8 @@ function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialec
 }
 
 /** What the model may recover from is a result; anything else goes on to the router. */
-function toolFailure(error: unknown): JsonObject {
-  if (!(error instanceof ToolError || error instanceof RuntimeError)) throw error;
-  return errorResult(error.code === undefined ? error.message : `${error.code}: ${error.message}`);
-}
-
-function errorResult(message: string): JsonObject {
-  return { content: [textBlock(message)], isError: true };
+function failureOf(error: unknown, dialect: Dialect): JsonObject {
+  if (error instanceof ToolError || error instanceof RuntimeError)
+    return dialect.toolFailure(error);
+  throw error;
 }
