@@ -38,7 +38,7 @@ export interface HandlerContext {
    * @see MCP 2025-11-25, basic/utilities/tasks
    */
   readonly task?: TaskHandle | undefined;
-  /** The client's self-description and the negotiated revision. */
+  /** The client's self-description, and the dialect of the protocol that it speaks. */
   readonly client: ClientDescription;
   /** The session that the request came in. */
   readonly session: SessionView;

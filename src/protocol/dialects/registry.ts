@@ -5,14 +5,14 @@ import { Dialect20250618 } from './2025-06-18.ts';
 import { Dialect20251125 } from './2025-11-25.ts';
 import type { Dialect } from './dialect.ts';
 
-export const latestDialect: Dialect = new Dialect20251125();
-
-const dialects: readonly Dialect[] = [
-  latestDialect,
+const dialects: readonly [Dialect, ...Dialect[]] = [
+  new Dialect20251125(),
   new Dialect20250618(),
   new Dialect20250326(),
   new Dialect20241105(),
 ];
+
+export const latestDialect: Dialect = dialects[0];
 
 /** Version strings, newest first. */
 export const supportedVersions: readonly string[] = dialects.map(({ version }) => version);
