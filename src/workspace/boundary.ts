@@ -6,6 +6,7 @@
  */
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../protocol/errors.ts';
+import { printable } from '../protocol/printable.ts';
 import { contains } from './containment.ts';
 import { shown } from './directory-check.ts';
 import { lstat, readlink, realpath } from './disk.ts';
@@ -76,7 +77,7 @@ export async function assertInside(
 function outside(boundary: Boundary, given: string): ToolError {
   const roots = boundary.directories
     .slice(0, 20)
-    .map(({ path }) => path)
+    .map(({ path }) => printable(path))
     .join(', ');
   const more =
     boundary.directories.length > 20 ? `, and ${boundary.directories.length - 20} more` : '';

@@ -1,6 +1,7 @@
 /** Which of several roots a tool call means. */
 import { resolve } from 'node:path';
 import { ToolError } from '../protocol/errors.ts';
+import { printable } from '../protocol/printable.ts';
 import { checkDirectory, shown } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';
 import type { UsableRoot } from './project.ts';
@@ -41,7 +42,7 @@ async function pathOf(asked: string): Promise<string | undefined> {
 
 /** The roots for a message: names and paths, the first twenty. */
 function listRoots(usable: readonly UsableRoot[]): string {
-  const listed = usable.slice(0, 20).map(({ name, path }) => `${shown(name)} (${path})`);
+  const listed = usable.slice(0, 20).map(({ name, path }) => `${shown(name)} (${printable(path)})`);
   const more = usable.length > 20 ? `, and ${usable.length - 20} more` : '';
   return `The roots are: ${listed.join(', ')}${more}.`;
 }

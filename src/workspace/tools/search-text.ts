@@ -2,6 +2,7 @@
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
+import { shown } from '../directory-check.ts';
 import { selectFiles } from '../file-selection.ts';
 import { maxLineBytes } from '../search-input.ts';
 import { maxLineCharacters } from '../search-record.ts';
@@ -147,7 +148,7 @@ export function searchTextTool(workspace: Workspace): Tool {
           signal,
           deadline,
           onMatch: (count, path) =>
-            context.progress(count, { message: `${count} matching lines, now in ${path}` }),
+            context.progress(count, { message: `${count} matching lines, now in ${shown(path)}` }),
         }),
       );
       const text = withNote(
