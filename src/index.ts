@@ -61,8 +61,12 @@ export type {
   ToolUseResult,
 } from './server/context/sampling.ts';
 export { logLevels } from './server/context/session-log.ts';
-export type { HandlerLog, LogLevel, LogMethod } from './server/context/session-log.ts';
-export type { LoggingOptions } from './server/context/session-contexts.ts';
+export type {
+  HandlerLog,
+  LogLevel,
+  LogMethod,
+  LoggingOptions,
+} from './server/context/session-log.ts';
 export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';

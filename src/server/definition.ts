@@ -2,7 +2,7 @@
 import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { Root } from '../machines/roots-report.ts';
-import type { LoggingOptions } from './context/session-contexts.ts';
+import type { LoggingOptions } from './context/session-log.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';

@@ -1,22 +1,17 @@
-/** What a session reports, beside what its actors do. */
+/** What a session reports: its own facts, and those that its parts declare. */
 import type { ActorFactName } from '../actors/facts.ts';
+import type { LogFactName } from './context/session-log.ts';
+import type { TaskFactName } from './features/task-book.ts';
+import type { TransportFactName } from './transport.ts';
 
 /** What a session reports to its host. What looks at a session, such as a recorder, reports to it under names of its own. */
 export type FactName =
   | ActorFactName
+  | LogFactName
+  | TaskFactName
+  | TransportFactName
   | 'session.state'
   | 'session.closed'
   | 'roots.updated'
-  | 'task.created'
-  /** A task's work is over: completed, failed or cancelled. */
-  | 'task.ended'
-  /** A task's time to live is over. */
-  | 'task.expired'
-  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
-  | 'log.unsent'
-  /** A transport of somebody else's reported an error. It ends nothing by itself. */
-  | 'transport.failed'
-  /** Something other than the session wrote to stdout; it went to stderr. */
-  | 'output.diverted'
   /** XState's own logger. */
   | 'machine.log';

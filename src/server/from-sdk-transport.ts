@@ -4,11 +4,10 @@ import { messageWriterActor } from '../actors/message-writer.actor.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
-import type { FactName } from './facts.ts';
 import type { OutboundFrame, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { SdkTransport } from './sdk-transport.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportFactName } from './transport.ts';
 
 /**
  * Serves one session over anything with the shape of the official SDK's `Transport`, its own transports among them: Streamable HTTP, the
@@ -37,12 +36,12 @@ export function fromSdkTransport(transport: SdkTransport): Transport {
 /** Both ends of a session, over one transport. */
 class Connection {
   readonly #transport: SdkTransport;
-  readonly #report: Report<FactName>;
+  readonly #report: Report<TransportFactName>;
   /** The id of the handshake, until its answer tells the revision. */
   #initialize: RequestId | undefined;
   #broken: (error: unknown) => void = () => {};
 
-  constructor(transport: SdkTransport, report: Report<FactName>) {
+  constructor(transport: SdkTransport, report: Report<TransportFactName>) {
     this.#transport = transport;
     this.#report = report;
   }

@@ -1,13 +1,12 @@
 /** A host's error in code of its own that listens to a session is reported, and ends neither the session nor the process. */
 import type { ActorRef, EventObject, Observer, Snapshot } from 'xstate';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../actors/facts.ts';
-import type { FactName } from './facts.ts';
+import type { ActorFactName, Report } from '../actors/facts.ts';
 
 /** Calls the host's code. */
 export type Guard = (listener: () => void) => void;
 
-export function guardOf(report: Report<FactName>): Guard {
+export function guardOf(report: Report<ActorFactName>): Guard {
   return (listener) => {
     try {
       listener();
@@ -45,7 +44,7 @@ interface Heard {
 
 /** For whom an actor's listeners are guarded. */
 export interface Guarding<T> {
-  readonly report: Report<FactName>;
+  readonly report: Report<ActorFactName>;
   /** Called with each event that anybody listens to, before the first of them is told. */
   emitting(event: T): void;
 }

@@ -9,7 +9,6 @@ import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import { relatedTaskId } from '../protocol/tasks.ts';
 import type { Task } from '../protocol/tasks.ts';
-import type { KeptTask } from './features/kept-task.ts';
 import type { Limits } from './limits.ts';
 
 /** A session at a moment, as JSON can hold it. Times are milliseconds. */
@@ -97,13 +96,20 @@ interface Level {
   readonly max: number;
 }
 
+/** A task that is kept, and how many requests wait for its result. */
+interface KeptTaskView {
+  readonly item: Task;
+  readonly hasEnded: boolean;
+  readonly waiters: number;
+}
+
 /** What a dump is made from. */
 export interface DumpSource {
   readonly id: string;
   readonly context: SessionContext;
   readonly value: StateValue;
   readonly children: { readonly [id: string]: AnyActorRef | undefined };
-  readonly tasks: readonly KeptTask[];
+  readonly tasks: readonly KeptTaskView[];
   readonly limits: Limits;
   readonly now: number;
   readonly startedAt: number;

@@ -9,8 +9,7 @@ import type { ByteSource } from '../actors/reader.actor.ts';
 import { writerActor } from '../actors/writer.actor.ts';
 import type { Chunk, Sink } from '../actors/writer.actor.ts';
 import type { Report } from '../actors/facts.ts';
-import type { FactName } from './facts.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportFactName } from './transport.ts';
 
 export interface StdioStreams {
   /** By default `process.stdin`. */
@@ -95,7 +94,7 @@ function untakenBytes(stream: NodeJS.WritableStream & WritableState): number {
  * Keeps stdout for frames: the session writes through the stream's own method, everybody else (`console.log`, a dependency) gets one that
  * writes to stderr. It stays so after the session, because a late line would still reach the client.
  */
-function guardedStdout(report: Report<FactName>): Sink {
+function guardedStdout(report: Report<TransportFactName>): Sink {
   const { stdout } = process;
   const write = stdout.write.bind(stdout) as Write;
   stdout.write = ((...written: Parameters<typeof stdout.write>) => {

@@ -5,8 +5,7 @@
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { actorStopped } from '../machines/xstate-events.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../actors/facts.ts';
-import type { FactName } from './facts.ts';
+import type { ActorFactName, Report } from '../actors/facts.ts';
 
 /** The machines of a session. */
 export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
@@ -68,9 +67,9 @@ export function isMachine(logic: object | undefined): logic is AnyStateMachine {
 
 export class Transitions {
   readonly #listeners = new Set<TransitionListener>();
-  readonly #report: Report<FactName>;
+  readonly #report: Report<ActorFactName>;
 
-  constructor(report: Report<FactName>) {
+  constructor(report: Report<ActorFactName>) {
     this.#report = report;
   }
 

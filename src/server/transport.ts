@@ -10,6 +10,13 @@ import type {
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from './limits.ts';
 
+/** What transports report. */
+export type TransportFactName =
+  /** A transport of somebody else's reported an error. It ends nothing by itself. */
+  | 'transport.failed'
+  /** Something other than the session wrote to stdout; it went to stderr. */
+  | 'output.diverted';
+
 /** The two ends of a session. A host may give its own, as `fromCallback` logic. */
 export interface TransportActors {
   /** Sends its input's `router` what comes in, and its `session` that the input has ended. */

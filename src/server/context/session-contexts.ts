@@ -10,13 +10,7 @@ import type { SchemaCompiler } from '../validation.ts';
 import { OpenElicitations } from './open-elicitations.ts';
 import { ResultChecks } from './result-checks.ts';
 import { SessionLog, undeclaredLog } from './session-log.ts';
-import type { LogLevel } from './session-log.ts';
-
-/** What a server says of its log messages; see `ServerDefinition.logging`. */
-export interface LoggingOptions {
-  /** What is sent until the client says which level it wants; by default `info`. */
-  readonly level?: LogLevel;
-}
+import type { LogLevel, LoggingOptions } from './session-log.ts';
 
 export interface SessionContexts {
   readonly contextOf: ContextOf;

@@ -7,7 +7,6 @@ import type { Exchange } from '../../actors/exchange.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { FactName } from '../facts.ts';
 import { Method } from '../../protocol/methods.ts';
 
 /** From the least severe to the most, as in RFC 5424. */
@@ -23,6 +22,17 @@ export const logLevels = [
 ] as const;
 
 export type LogLevel = (typeof logLevels)[number];
+
+/** What a server says of its log messages; see `ServerDefinition.logging`. */
+export interface LoggingOptions {
+  /** What is sent until the client says which level it wants; by default `info`. */
+  readonly level?: LogLevel;
+}
+
+/** What the log to the client reports. */
+export type LogFactName =
+  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
+  'log.unsent';
 
 /** Says something to the client's log. Never throws. */
 export type LogMethod = (data: unknown, logger?: string) => void;
@@ -64,7 +74,7 @@ interface Omission {
 
 export class SessionLog implements LogSink {
   readonly #clock: Clock;
-  readonly #report: Report<FactName>;
+  readonly #report: Report<LogFactName>;
   readonly #maxPerSecond: number;
   #level: LogLevel;
   #windowStart = -Infinity;
@@ -76,7 +86,7 @@ export class SessionLog implements LogSink {
     readonly level: LogLevel;
     readonly maxLogsPerSecond: number;
     readonly clock: Clock;
-    readonly report: Report<FactName>;
+    readonly report: Report<LogFactName>;
   }) {
     this.#level = options.level;
     this.#maxPerSecond = options.maxLogsPerSecond;
@@ -157,7 +167,7 @@ function describeError({ name, message }: Error) {
 }
 
 /** Stands where a server has not declared logging: nothing may be sent, and the first attempt is reported. */
-export function undeclaredLog(report: Report<FactName>): LogSink {
+export function undeclaredLog(report: Report<LogFactName>): LogSink {
   const complain = () => {
     sink.write = () => {};
     const message =

@@ -14,13 +14,20 @@ import {
   textOfError,
 } from '../../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../../protocol/frames.ts';
-import type { FactName } from '../facts.ts';
 import type { Task } from '../../protocol/tasks.ts';
 import { sessionIn } from '../session-scope.ts';
 import type { SessionScope } from '../session-scope.ts';
 import { heardMachine } from '../transitions.ts';
 import { stringParam } from './invalid-params.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
+
+/** What tasks report. */
+export type TaskFactName =
+  | 'task.created'
+  /** A task's work is over: completed, failed or cancelled. */
+  | 'task.ended'
+  /** A task's time to live is over. */
+  | 'task.expired';
 
 const machine = heardMachine('task', taskMachine, sessionIn);
 
@@ -174,7 +181,7 @@ export class TaskBook {
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
   }
 
-  get #report(): Report<FactName> {
+  get #report(): Report<TaskFactName> {
     return this.#session.report;
   }
 
