@@ -1,6 +1,6 @@
 /** The tasks of one session: made within the limits, found by id, forgotten when their time to live is over. */
 import { createActor } from 'xstate';
-import type { Report } from '../../actors/facts.ts';
+import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { taskMachine } from '../../machines/task.machine.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
@@ -181,7 +181,7 @@ export class TaskBook {
     task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
   }
 
-  get #report(): Report<TaskFactName> {
+  get #report(): Report<TaskFactName | ActorFactName | 'machine.log'> {
     return this.#session.report;
   }
 
