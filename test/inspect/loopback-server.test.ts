@@ -43,6 +43,8 @@ describe('the server of a page', () => {
     expect(headers['access-control-allow-origin']).toBeUndefined();
     expect(headers['content-security-policy']).toContain("default-src 'none'");
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(headers['content-security-policy']).toContain("require-trusted-types-for 'script'");
     expect(headers['content-security-policy']).not.toContain('unsafe');
   });
 
@@ -88,7 +90,13 @@ describe('the server of a page', () => {
   test('has another token each time, and listens on this machine alone', async () => {
     const other = await serveLoopback(0, () => {});
     expect(new URL(other.url).pathname).not.toBe(url.pathname);
-    expect(new URL(other.url).hostname).toBe('127.0.0.1');
+    const { hostname, port } = new URL(other.url);
+    expect(hostname).toBe('127.0.0.1');
+    // On Linux 127.0.0.2 is this machine, too, and answers if the server listens everywhere.
+    for (const elsewhere of ['::1', ...(process.platform === 'linux' ? ['127.0.0.2'] : [])]) {
+      const socket = connect(Number(port), elsewhere);
+      await expect(once(socket, 'connect')).rejects.toThrow(/ECONNREFUSED|EADDRNOTAVAIL/);
+    }
     await other.close();
   });
 

@@ -1,10 +1,12 @@
 import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from 'vitest/node';
+import { faultsOfPromises, readPromises } from '../docs/promises.ts';
 import { citationsOf, faultsOf, isWhole } from '../requirements/citations.ts';
 import { closingLine, countRun } from './closing-line.ts';
 
 /**
  * Ends the run's output with `N passed, N failed`, whatever other reporters and the coverage print.
- * A requirement that a whole run did not test where it should is a failure of the run.
+ * A requirement that a whole run did not test where it should is a failure of the run, and so is a test that the page on security names
+ * and its file has not.
  */
 export default class ClosingLineReporter implements Reporter {
   #vitest: Vitest | undefined;
@@ -22,7 +24,10 @@ export default class ClosingLineReporter implements Reporter {
       reason !== 'interrupted' &&
       this.#vitest?.config.testNamePattern === undefined &&
       (await isWhole(testModules));
-    const faults = isJudged ? faultsOf(citationsOf(testModules)) : [];
+    const faults = [
+      ...faultsOfPromises(readPromises(), testModules, isJudged),
+      ...(isJudged ? faultsOf(citationsOf(testModules)) : []),
+    ];
     const counts = countRun(testModules, unhandledErrors.length + faults.length);
     if (faults.length > 0) process.exitCode = 1;
     // Only at exit has everything else been printed; writes to files, pipes and terminals are complete there.

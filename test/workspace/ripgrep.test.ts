@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
 import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/ripgrep.ts';
 import { countTurns, workFor } from './busy-loop.ts';
@@ -136,6 +137,13 @@ test('a signal that has fired before starts nothing', async () => {
   const reason = new Error('too late');
   const run = searching('/', 'x', { signal: AbortSignal.abort(reason) });
   await expect(all(run)).rejects.toBe(reason);
+});
+
+test('a configuration file of the user changes nothing', async () => {
+  const cwd = await temporaryDirectory({ 'a.txt': 'needle\n', config: '--files-without-match\n' });
+  vi.stubEnv('RIPGREP_CONFIG_PATH', join(cwd, 'config'));
+  const { texts } = await all(searching(cwd, 'needle'));
+  expect(texts.map((text) => JSON.parse(text).type)).toEqual(['begin', 'match', 'end', 'summary']);
 });
 
 describe('failures', () => {

@@ -1,5 +1,5 @@
 /** What a search takes at most, whatever files and patterns it is given. */
-import { rename, symlink } from 'node:fs/promises';
+import { rename, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SearchInput } from '../../src/workspace/search-input.ts';
@@ -8,6 +8,7 @@ import { collectMatches } from '../../src/workspace/text-search.ts';
 import type { TextSearch, TextSearchRun } from '../../src/workspace/text-search.ts';
 import { createWorkspace } from '../../src/workspace/workspace.ts';
 import type { WorkspaceSources } from '../../src/workspace/workspace.ts';
+import { countTurns, workFor } from './busy-loop.ts';
 import { callTool, fakeContext, toolError } from './fake-context.ts';
 import { peakOfRipgrep } from './peak-memory.ts';
 import { boundaryAt } from './root-at.ts';
@@ -177,6 +178,32 @@ describe('what is left out for it', () => {
       ['c.txt', [1, 2]],
     ]);
   });
+});
+
+test('files too large for the first step are selected in slices of time', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `${index}.txt`);
+  const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, 'needle'])));
+  for (const name of names) await truncate(join(cwd, name), 5 * mebibyte);
+  const turns = countTurns();
+  const filesOfTurn = new Map<number, number>();
+  await collectMatches({
+    boundary: boundaryAt(cwd),
+    patternArgs: ['--regexp=needle'],
+    fileArgs: [],
+    accepts() {
+      workFor(1);
+      filesOfTurn.set(turns.now(), (filesOfTurn.get(turns.now()) ?? 0) + 1);
+      return false;
+    },
+    contextLines: 0,
+    limit: 1,
+    signal: new AbortController().signal,
+    deadline: new AbortController().signal,
+    onMatch: () => {},
+  });
+  expect([...filesOfTurn.values()].reduce((sum, files) => sum + files, 0)).toBe(40);
+  // Five milliseconds, and the file that goes past them.
+  expect(Math.max(...filesOfTurn.values())).toBeLessThanOrEqual(6);
 });
 
 describe('the time of a search', () => {

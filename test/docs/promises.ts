@@ -1,0 +1,73 @@
+/** What `docs/security.md` promises, and the tests that it names for it. The names are held to those of a run. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunModule } from '../requirements/citations.ts';
+
+const root = join(import.meta.dirname, '../..');
+const page = 'docs/security.md';
+
+export interface NamedTest {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** Of a test or of what it stands in, as a run shows it; `…` stands for any text, as a table fills it in. */
+  readonly title: string;
+}
+
+export interface Promised {
+  readonly text: string;
+  readonly tests: readonly NamedTest[];
+}
+
+/** The promises of the page: what each item of a list under "Against …" says, with the tests that are listed below it. */
+export function readPromises(
+  text: string = readFileSync(join(root, page), 'utf8'),
+): readonly Promised[] {
+  const sections = text.split(/^## /m).filter((section) => section.startsWith('Against '));
+  const items = sections.flatMap((section) => section.split(/^- /m).slice(1));
+  return items.map((item) => {
+    const [promise = '', ...lines] = item.split(/^ {2}- /m);
+    return { text: promise.trim(), tests: lines.flatMap(readTests) };
+  });
+}
+
+/** `[file](link): `title`, `title``. The link has to lead from the page to the file. */
+function readTests(line: string): readonly NamedTest[] {
+  const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/s.exec(line) ?? [];
+  if (link !== `../${file}`) throw new Error(`${page}: no test is named by "${line.trim()}"`);
+  return [...titles.matchAll(/`([^`]+)`/g)].map(([, title = '']) => ({ file, title }));
+}
+
+/**
+ * What the promises lack after a run: a title that no test of its file has; after a run of all files also a file that there is not,
+ * and a promise whose tests were all skipped. What was not run is not judged.
+ */
+export function faultsOfPromises(
+  promises: readonly Promised[],
+  modules: readonly RunModule[],
+  isWhole: boolean,
+): readonly string[] {
+  const run = new Map(modules.map(({ moduleId, children }) => [moduleId, children]));
+  const named = ({ file, title }: NamedTest) => {
+    const tests = [...(run.get(join(root, file))?.allTests() ?? [])];
+    const pattern = patternOf(title);
+    return { tests, own: tests.filter(({ fullName }) => pattern.test(` > ${fullName} > `)) };
+  };
+  return promises.flatMap(({ text, tests }) => {
+    const lost = tests.filter((test) => {
+      const { tests, own } = named(test);
+      return own.length === 0 && (isWhole || tests.length > 0);
+    });
+    const isTested = tests.some((test) =>
+      named(test).own.some((one) => one.result().state !== 'skipped'),
+    );
+    return [
+      ...lost.map(({ file, title }) => `${page} names a test that ${file} has not: ${title}`),
+      ...(isWhole && !isTested ? [`${page} promises what no test has tested: ${text}`] : []),
+    ];
+  });
+}
+
+function patternOf(title: string): RegExp {
+  const parts = title.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(` > ${parts.join('.*')} > `, 's');
+}

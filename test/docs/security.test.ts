@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { faultsOfPromises, readPromises } from './promises.ts';
+import type { RunModule } from '../requirements/citations.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+describe('the page on security', () => {
+  const promises = readPromises();
+
+  test.each(promises.map(({ text, tests }) => [text.slice(0, 60), tests]))(
+    'names tests for what it promises: %s',
+    (_, tests) => {
+      expect(tests).not.toEqual([]);
+      const files = tests.map(({ file }) => file);
+      expect(files.filter((file) => !file.endsWith('.test.ts'))).toEqual([]);
+      expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+    },
+  );
+
+  test('promises something against each of those that it names', () => {
+    expect(promises.length).toBeGreaterThan(20);
+  });
+
+  test('names each test by its file and its title', () => {
+    const item = (tests: string) => `## Against rain\n\n- It is dry,\n  inside.\n  - ${tests}\n`;
+    const [promise] = readPromises(
+      `# A page\n\n- no promise\n\n${item('[test/a.test.ts](../test/a.test.ts): `is dry`, `… is not wet`')}\n## Not\n\n- no promise`,
+    );
+    expect(promise).toEqual({
+      text: 'It is dry,\n  inside.',
+      tests: [
+        { file: 'test/a.test.ts', title: 'is dry' },
+        { file: 'test/a.test.ts', title: '… is not wet' },
+      ],
+    });
+    expect(() => readPromises(item('[test/a.test.ts](../test/b.test.ts): `is dry`'))).toThrow(
+      'no test is named by',
+    );
+  });
+});
+
+describe('a run of the tests', () => {
+  const file = 'test/a.test.ts';
+
+  function run(...tests: readonly (readonly [fullName: string, state?: string])[]): RunModule {
+    const allTests = () =>
+      tests.map(([fullName, state = 'passed']) => ({ fullName, result: () => ({ state }) }));
+    return { moduleId: join(root, file), children: { allTests } };
+  }
+
+  const faultsIn = (title: string, modules: readonly RunModule[], isWhole = false) =>
+    faultsOfPromises([{ text: 'It is dry.', tests: [{ file, title }] }], modules, isWhole);
+
+  test('has the titles of tests and of what they stand in', () => {
+    const modules = [run(['a roof over "stdio" > is dry (in rain)'])];
+    for (const title of [
+      'is dry (in rain)',
+      'a roof over …',
+      'a roof over "stdio" > is dry (in rain)',
+      'is dry (…)',
+    ])
+      expect(faultsIn(title, modules, true)).toEqual([]);
+  });
+
+  test.each(['is dry', 'is dry (in snow)', 'roof', 'is dry .in rain.'])(
+    'fails if a title is that of none: %s',
+    (title) => {
+      expect(faultsIn(title, [run(['a roof > is dry (in rain)'])])).toEqual([
+        `docs/security.md names a test that ${file} has not: ${title}`,
+      ]);
+    },
+  );
+
+  test('does not judge files that it has not run, unless it should have run all', () => {
+    expect(faultsIn('is dry', [])).toEqual([]);
+    expect(faultsIn('is dry', [], true)).toEqual([
+      `docs/security.md names a test that ${file} has not: is dry`,
+      'docs/security.md promises what no test has tested: It is dry.',
+    ]);
+  });
+
+  test('of all tests fails if all that hold a promise were skipped', () => {
+    expect(faultsIn('is dry', [run(['is dry', 'skipped'])])).toEqual([]);
+    expect(faultsIn('is dry', [run(['is dry', 'skipped'])], true)).toEqual([
+      'docs/security.md promises what no test has tested: It is dry.',
+    ]);
+    expect(faultsIn('is dry', [run(['is dry', 'skipped'], ['is dry'])], true)).toEqual([]);
+  });
+});
