@@ -140,8 +140,8 @@ test('a signal that has fired before starts nothing', async () => {
 });
 
 test('a configuration file of the user changes nothing', async () => {
-  const cwd = await temporaryDirectory({ 'a.txt': 'needle\n', config: '--files-without-match\n' });
-  vi.stubEnv('RIPGREP_CONFIG_PATH', join(cwd, 'config'));
+  const cwd = await temporaryDirectory({ 'a.txt': 'needle\n', '.ripgreprc': '--invert-match\n' });
+  vi.stubEnv('RIPGREP_CONFIG_PATH', join(cwd, '.ripgreprc'));
   const { texts } = await all(searching(cwd, 'needle'));
   expect(texts.map((text) => JSON.parse(text).type)).toEqual(['begin', 'match', 'end', 'summary']);
 });
