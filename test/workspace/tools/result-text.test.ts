@@ -29,7 +29,7 @@ test.runIf(process.platform !== 'win32').each([
 ])('the text of %s shows control characters as their numbers', async (name, args) => {
   const { structured, text } = await texts(name, args);
   expect(text).toContain('a\\u001b[2J\\u000ab\\u202ec\\u200b');
-  expect(text).not.toMatch(/[\u001b\u202e\u200b]/);
+  for (const character of ['\u001b', '\u202e', '\u200b']) expect(text).not.toContain(character);
   expect(JSON.stringify(structured)).toContain(JSON.stringify(evil).slice(1, -1));
 });
 
@@ -37,7 +37,7 @@ test.runIf(process.platform !== 'win32')(
   'what read_file says of a file shows them so, and its content is the file’s own',
   async () => {
     const { text } = await texts('read_file', { path: `${evil}.txt` });
-    expect(text).toMatch(/^needle\u001b\[2J\u202e\n/);
+    expect(text.startsWith('needle\u001b[2J\u202e\n')).toBe(true);
     expect(text).toContain('a\\u001b[2J\\u000ab\\u202ec\\u200b');
   },
 );
