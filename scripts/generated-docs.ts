@@ -9,7 +9,7 @@ import { options } from '../src/cli/options.ts';
 import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
 import type { ChartName } from '../src/inspect/diagram.ts';
 import { machineDefinition } from '../src/inspect/machine-definition.ts';
-import { secretKeyWords, secretPlaces, tokenForms } from '../src/inspect/secrets.ts';
+import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
 
 const parts: { readonly [name: string]: () => string } = {
   ...Object.fromEntries(

@@ -1,5 +1,5 @@
 /** The options of `mcp-actors serve`. */
-import { defaultRecordingBytes } from '../inspect/recording/recording-limit.ts';
+import { defaultRecordingBytes } from '../recording/recording-limit.ts';
 import { defaultLimits } from '../server/limits.ts';
 import type { Limits } from '../server/limits.ts';
 import { defaultSearchTimeoutMs } from '../workspace/search-turns.ts';

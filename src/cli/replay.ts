@@ -1,12 +1,12 @@
 /** `mcp-actors replay`: plays a recording to a session of this version, and says where that does something else. */
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
-import { differenceText, lineText } from '../inspect/recording/difference.ts';
-import { RecordingError } from '../inspect/recording/recording.ts';
-import type { NumberedLine, Recording } from '../inspect/recording/recording.ts';
-import { readRecordingFile } from '../inspect/recording/recording-file.ts';
-import { replay } from '../inspect/recording/replay.ts';
-import type { ReplayOptions } from '../inspect/recording/playing.ts';
+import { differenceText, lineText } from '../recording/replay/difference.ts';
+import { RecordingError } from '../recording/recording.ts';
+import type { NumberedLine, Recording } from '../recording/recording.ts';
+import { readRecordingFile } from '../recording/recording-file.ts';
+import { replay } from '../recording/replay/replay.ts';
+import type { ReplayOptions } from '../recording/replay/playing.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { printable } from '../protocol/printable.ts';
 import { createMcpServer } from '../server/create-server.ts';

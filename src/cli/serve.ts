@@ -1,7 +1,7 @@
 /** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
 import { homedir } from 'node:os';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Recorder } from '../inspect/recording/recorder.ts';
+import type { Recorder } from '../recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import { defaultLimits } from '../server/limits.ts';
@@ -108,8 +108,7 @@ async function startRecording(
   { path, maxBytes, redact }: RecordWish,
   launch: JsonObject,
 ): Promise<Recorder> {
-  const { RecordingFileError, recordToFile } =
-    await import('../inspect/recording/recording-file.ts');
+  const { RecordingFileError, recordToFile } = await import('../recording/recording-file.ts');
   try {
     return recordToFile(path, {
       ...(maxBytes === undefined ? {} : { maxBytes }),

@@ -8,7 +8,7 @@ import type {
   RequestId,
 } from '../protocol/frames.ts';
 import type { FrameEvent } from './page-messages.ts';
-import { redact } from './redaction.ts';
+import { redact } from '../diagnosis/redaction.ts';
 
 export interface ReadFrame {
   readonly what: FrameEvent['what'];

@@ -5,7 +5,7 @@
 import type { AnyActorRef, AnyMachineSnapshot, StateValue } from 'xstate';
 import { stateName } from '../server/session-dump.ts';
 import type { MachineName, Transitions } from '../server/transitions.ts';
-import { redact } from './redaction.ts';
+import { redact } from '../diagnosis/redaction.ts';
 
 /** A machine's change from one state to another. */
 export interface Transition {

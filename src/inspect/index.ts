@@ -3,15 +3,19 @@ export { inspectPage } from './inspect-page.ts';
 export type { InspectPageOptions, InspectedPage } from './inspect-page.ts';
 export { inspectStately } from './stately/inspect-stately.ts';
 export type { InspectStatelyOptions, StatelyInspection } from './stately/inspect-stately.ts';
-export { differenceText } from './recording/difference.ts';
-export type { Difference } from './recording/difference.ts';
-export type { RecordedLine, RecordingHeader } from './recording/format.ts';
-export { record } from './recording/recorder.ts';
-export type { RecordOptions, Recorder } from './recording/recorder.ts';
-export type { RecordingOptions, RecordingSink } from './recording/recording-book.ts';
-export { RecordingFileError, readRecordingFile, recordToFile } from './recording/recording-file.ts';
-export { RecordingError, readRecording } from './recording/recording.ts';
-export type { NumberedLine, Recording } from './recording/recording.ts';
-export { replay } from './recording/replay.ts';
-export type { ReplayResult } from './recording/replay.ts';
-export type { ReplayOptions, TranscriptConnection } from './recording/playing.ts';
+export { differenceText } from '../recording/replay/difference.ts';
+export type { Difference } from '../recording/replay/difference.ts';
+export type { RecordedLine, RecordingHeader } from '../recording/format.ts';
+export { record } from '../recording/recorder.ts';
+export type { RecordOptions, Recorder } from '../recording/recorder.ts';
+export type { RecordingOptions, RecordingSink } from '../recording/recording-book.ts';
+export {
+  RecordingFileError,
+  readRecordingFile,
+  recordToFile,
+} from '../recording/recording-file.ts';
+export { RecordingError, readRecording } from '../recording/recording.ts';
+export type { NumberedLine, Recording } from '../recording/recording.ts';
+export { replay } from '../recording/replay/replay.ts';
+export type { ReplayResult } from '../recording/replay/replay.ts';
+export type { ReplayOptions, TranscriptConnection } from '../recording/replay/playing.ts';

@@ -1,7 +1,7 @@
 /** A session's dump, bounded for a page and without secrets. */
 import type { SessionDump } from '../server/session-dump.ts';
 import type { PageDump } from './page-messages.ts';
-import { redactText } from './redaction.ts';
+import { redactText } from '../diagnosis/redaction.ts';
 
 /** Entries of one list. Those that have waited longest come first, and are what one looks for. */
 const maxEntries = 100;

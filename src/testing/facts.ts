@@ -1,6 +1,6 @@
 /** A `report` that remembers, for tests that wait for what no message tells. */
 import type { Fact, Report } from '../actors/facts.ts';
-import type { RecordingFactName } from '../inspect/recording/recording-book.ts';
+import type { RecordingFactName } from '../recording/recording-book.ts';
 import type { FactName } from '../server/facts.ts';
 import { Inbox } from './inbox.ts';
 

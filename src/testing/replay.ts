@@ -1,9 +1,9 @@
 /** A recording as a test. */
-import { differenceText } from '../inspect/recording/difference.ts';
-import { readRecordingFile } from '../inspect/recording/recording-file.ts';
-import { replay } from '../inspect/recording/replay.ts';
-import type { ReplayOptions } from '../inspect/recording/playing.ts';
-import type { ReplayResult } from '../inspect/recording/replay.ts';
+import { differenceText } from '../recording/replay/difference.ts';
+import { readRecordingFile } from '../recording/recording-file.ts';
+import { replay } from '../recording/replay/replay.ts';
+import type { ReplayOptions } from '../recording/replay/playing.ts';
+import type { ReplayResult } from '../recording/replay/replay.ts';
 
 /**
  * Plays a recording, or a transcript, and fails where the session does something else: `await expectReplay('bug-123.jsonl')`.

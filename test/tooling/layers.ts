@@ -24,17 +24,21 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', '@standard-schema/spec', 'ajv', 'uri-template'],
   },
   diagnosis: { imports: ['protocol', 'server'] },
+  recording: { imports: [...core, 'server', 'diagnosis'], packages: ['xstate'], node: true },
   opentelemetry: { imports: [...core, 'server'], packages: ['@opentelemetry/api'] },
   // It knows a server by its wire alone.
   check: { imports: ['protocol'], packages: ['xstate'], node: true },
   inspect: {
-    imports: [...core, 'server', 'diagnosis'],
+    imports: [...core, 'server', 'diagnosis', 'recording'],
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
   workspace: { imports: [...core, 'server'], packages: ['@vscode/ripgrep'], node: true },
-  testing: { imports: [...core, 'server', 'inspect'], packages: ['xstate'] },
-  cli: { imports: [...core, 'server', 'diagnosis', 'inspect', 'workspace', 'check'], node: true },
+  testing: { imports: [...core, 'server', 'recording'], packages: ['xstate'] },
+  cli: {
+    imports: [...core, 'server', 'diagnosis', 'recording', 'inspect', 'workspace', 'check'],
+    node: true,
+  },
   'cli.ts': { imports: ['protocol', 'cli'] },
   'index.ts': { imports: [...core, 'server', 'diagnosis'] },
 };

@@ -2,7 +2,7 @@
 import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from '../../server/session.ts';
 import { watchTransitions } from '../gate.ts';
-import { redact } from '../redaction.ts';
+import { redact } from '../../diagnosis/redaction.ts';
 import type { StatelyPackage } from './stately-package.ts';
 
 type Inspector = ReturnType<StatelyPackage['createInspector']>;

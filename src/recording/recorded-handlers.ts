@@ -1,8 +1,8 @@
 /** Hears what handlers give. What they ask and say passes through {@link RecordedExchange}. */
-import { isThenable } from '../../actors/exchange.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { textOfError, toWireError } from '../../protocol/errors.ts';
+import { isThenable } from '../actors/exchange.ts';
+import type { RequestHandler } from '../actors/exchange.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { textOfError, toWireError } from '../protocol/errors.ts';
 import type { Passage } from './passage.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { written } from './written.ts';

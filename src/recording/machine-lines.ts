@@ -1,7 +1,7 @@
 /** What the machines do, as lines of a recording. */
 import type { AnyActorRef, StateValue } from 'xstate';
-import { stateName } from '../../server/session-dump.ts';
-import type { TransitionListener } from '../../server/transitions.ts';
+import { stateName } from '../server/session-dump.ts';
+import type { TransitionListener } from '../server/transitions.ts';
 import type { TransitionLine } from './format.ts';
 
 /** Gives what hears one session's machines. Tasks are counted in the order in which they are first heard. */

@@ -4,9 +4,9 @@
  */
 import { isSameJson } from './difference.ts';
 import type { Difference } from './difference.ts';
-import { isInput, isOutput } from './format.ts';
-import type { InputLine, OutputOfSession } from './format.ts';
-import type { NumberedLine, Recording } from './recording.ts';
+import { isInput, isOutput } from '../format.ts';
+import type { InputLine, OutputOfSession } from '../format.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
 
 export class Script {
   readonly #recording: Recording;

@@ -4,12 +4,12 @@
  * An input is what came to the session from outside; an output is what the session did. A transcript that a person has written has the same
  * lines, and may leave out everything but what the client says and what it is answered.
  */
-import type { InboundFrame, JsonObject, RequestId, WireError } from '../../protocol/frames.ts';
-import type { ServerDescription } from '../../protocol/implementation.ts';
-import type { Root } from '../../machines/roots-report.ts';
-import type { TaskSupport } from '../../protocol/tasks.ts';
-import type { Limits } from '../../server/limits.ts';
-import type { MachineName } from '../../server/transitions.ts';
+import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import type { Root } from '../machines/roots-report.ts';
+import type { TaskSupport } from '../protocol/tasks.ts';
+import type { Limits } from '../server/limits.ts';
+import type { MachineName } from '../server/transitions.ts';
 
 /** The version of the format that is written, and the newest that is read. */
 export const recordingVersion = 1;

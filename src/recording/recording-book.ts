@@ -1,6 +1,6 @@
 /** Writes the lines of a recording: redacted, bounded, a batch at a time. What goes wrong with it is said once, and ends the recording alone. */
-import { textOfError } from '../../protocol/errors.ts';
-import type { Report } from '../../actors/facts.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { Report } from '../actors/facts.ts';
 import { defaultRecordingBytes } from './recording-limit.ts';
 import { Redactor } from './redactor.ts';
 

@@ -1,7 +1,7 @@
 /** Where a replay is not what was recorded, told to a person. */
 import { printableLines } from '../../protocol/printable.ts';
-import { kindOf } from './format.ts';
-import type { NumberedLine, Recording } from './recording.ts';
+import { kindOf } from '../format.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
 
 /** The first difference between a recording and its replay. */
 export interface Difference {

@@ -11,8 +11,8 @@ import type { Difference } from './difference.ts';
 import { endedWithin } from './ended.ts';
 import { IdNames } from './id-names.ts';
 import type { Playing } from './playing.ts';
-import type { NumberedLine, Recording } from './recording.ts';
-import { RecordingError } from './recording.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
+import { RecordingError } from '../recording.ts';
 
 /** The first difference, or undefined. */
 export async function playTranscript(

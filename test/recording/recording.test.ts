@@ -4,7 +4,7 @@ import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspec
 import type { Recording } from 'mcp-actors/inspect';
 import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { RecordingBook } from '../../src/inspect/recording/recording-book.ts';
+import { RecordingBook } from '../../src/recording/recording-book.ts';
 import { connect, echo, tool } from '../contract/serving.ts';
 import type { Serving } from '../contract/serving.ts';
 import { expectSame, linesOf, recordedSession } from './recorded-session.ts';

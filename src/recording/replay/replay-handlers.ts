@@ -2,7 +2,7 @@
 import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { AskLine, CallLine, WithdrawLine } from './format.ts';
+import type { AskLine, CallLine, WithdrawLine } from '../format.ts';
 
 type Settlement =
   | { readonly ok: true; readonly result: unknown }

@@ -11,7 +11,7 @@ import type {
 } from '../../machines/session-ports.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { Transport } from '../../server/transport.ts';
-import { writtenFrames } from './written.ts';
+import { writtenFrames } from '../written.ts';
 
 export interface ReplayEnds {
   readonly transport: Transport;

@@ -1,8 +1,8 @@
 /** Plays a recording to a session of this version, and compares what it does. */
 import type { Difference } from './difference.ts';
 import type { Playing, ReplayOptions } from './playing.ts';
-import type { NumberedLine, Recording } from './recording.ts';
-import { RecordingError } from './recording.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
+import { RecordingError } from '../recording.ts';
 import { replayLive } from './replay-live.ts';
 import { replayRecorded } from './replay-recorded.ts';
 import { playTranscript } from './transcript.ts';

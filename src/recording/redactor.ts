@@ -2,8 +2,8 @@
  * Takes secrets out of what is recorded, so that it still replays: the same secret is the same placeholder wherever it stands, and nothing but
  * texts and numbers is replaced.
  */
-import { redactText } from '../redaction.ts';
-import { isSecretKey, secretRanges } from '../secrets.ts';
+import { redactText } from '../diagnosis/redaction.ts';
+import { isSecretKey, secretRanges } from '../diagnosis/secrets.ts';
 
 /** Different secrets that are told apart; what comes after them shares one placeholder. */
 const maxSecrets = 10_000;

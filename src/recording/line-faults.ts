@@ -1,6 +1,6 @@
 /** What can be wrong with a line of a recording. What passes here can be given to a session. */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import type { InboundFrame } from '../protocol/frames.ts';
 import { recordingVersion } from './format.ts';
 
 /** What is wrong with a header; undefined if nothing is. */

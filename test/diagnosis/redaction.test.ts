@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonForm } from '../../src/cli/log-line.ts';
-import { redact, redacted, redactText } from '../../src/inspect/redaction.ts';
-import { Redactor } from '../../src/inspect/recording/redactor.ts';
-import { isSecretKey, secretPlaces, tokenForms } from '../../src/inspect/secrets.ts';
+import { redact, redacted, redactText } from '../../src/diagnosis/redaction.ts';
+import { Redactor } from '../../src/recording/redactor.ts';
+import { isSecretKey, secretPlaces, tokenForms } from '../../src/diagnosis/secrets.ts';
 
 describe('secrets', () => {
   test.each([

@@ -1,6 +1,6 @@
 /** A recording, or a transcript that a person has written, as it is read. */
-import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { exceedsDepth } from '../../protocol/codec.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { exceedsDepth } from '../protocol/codec.ts';
 import { kindOf } from './format.ts';
 import type { RecordedLine, RecordingHeader } from './format.ts';
 import { faultOf, faultOfHeader } from './line-faults.ts';

@@ -4,9 +4,9 @@ import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Transport } from '../../server/transport.ts';
 import { plainEdge } from '../../server/session-edge.ts';
 import type { SessionEdge } from '../../server/session-edge.ts';
-import type { OutputOfSession, RecordingHeader } from './format.ts';
-import { machineLines } from './machine-lines.ts';
-import { timeOfDayAt } from './time-of-day.ts';
+import type { OutputOfSession, RecordingHeader } from '../format.ts';
+import { machineLines } from '../machine-lines.ts';
+import { timeOfDayAt } from '../time-of-day.ts';
 
 /** What the edges of all replays have in common: they hear the machines, and the time and the ids are the recording's. */
 export function replayEdge(options: {

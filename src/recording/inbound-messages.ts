@@ -1,6 +1,6 @@
 /** Inbound frames as lines of a recording. */
-import { messageOf } from '../../protocol/classify.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
+import { messageOf } from '../protocol/classify.ts';
+import type { InboundFrame } from '../protocol/frames.ts';
 
 /** The messages of a chunk; where something was no message, the frames as the reader has classified them. */
 export function chunkLine(

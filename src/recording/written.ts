@@ -1,8 +1,8 @@
 /** What goes out, as JSON holds it. */
-import { encodeFrame } from '../../protocol/codec.ts';
-import type { Unserializable } from '../../protocol/codec.ts';
-import { textOfError } from '../../protocol/errors.ts';
-import type { OutboundFrame } from '../../protocol/frames.ts';
+import { encodeFrame } from '../protocol/codec.ts';
+import type { Unserializable } from '../protocol/codec.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { OutboundFrame } from '../protocol/frames.ts';
 
 /** Each frame as JSON holds it; what JSON cannot hold is replaced or left out, as a writer does it. */
 export function writtenFrames(

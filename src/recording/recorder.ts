@@ -2,11 +2,11 @@
  * Records a session: everything that comes to it and everything that it does, in order, so that it can be played again.
  * It stands at the session's edge; a session that is not recorded pays nothing.
  */
-import type { ResolveRoots } from '../../actors/ask-roots.actor.ts';
-import type { RequestHandler } from '../../actors/exchange.ts';
-import type { Clock } from '../../actors/clock.ts';
-import type { Port, Ref } from '../../machines/port.ts';
-import type { SessionShutdown } from '../../machines/session-end.ts';
+import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
+import type { RequestHandler } from '../actors/exchange.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { Port, Ref } from '../machines/port.ts';
+import type { SessionShutdown } from '../machines/session-end.ts';
 import type {
   CloseCause,
   ReaderEvent,
@@ -15,11 +15,11 @@ import type {
   SessionFact,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
-import { textOfError } from '../../protocol/errors.ts';
-import type { JsonObject } from '../../protocol/frames.ts';
-import type { BeginningSession, Notify, SessionEdge } from '../../server/session-edge.ts';
-import type { Transport } from '../../server/transport.ts';
+} from '../machines/session-ports.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { BeginningSession, Notify, SessionEdge } from '../server/session-edge.ts';
+import type { Transport } from '../server/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
 import { heardSignal } from './heard-signal.ts';

@@ -1,15 +1,15 @@
 /** An exchange whose handler is heard: what it asks the client, what it says, what it says of its task. */
-import type { Clock } from '../../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
 import type {
   DetachedWork,
   Exchange,
   RequestHandler,
   RequestSpec,
   TaskHandle,
-} from '../../actors/exchange.ts';
-import type { JsonObject, RequestId } from '../../protocol/frames.ts';
-import type { ClientDescription } from '../../protocol/initialize.ts';
-import type { RootsReport } from '../../machines/roots-report.ts';
+} from '../actors/exchange.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import { heardSignal } from './heard-signal.ts';
 import type { Passage } from './passage.ts';
 import { written, writtenFrames } from './written.ts';

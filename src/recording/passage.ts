@@ -5,7 +5,7 @@
  * had. An input that comes while the session calls code of somebody else's is nested; one that comes in the turn of the input before it
  * says after how many rounds of microtasks it came: with both, a replay can put it into the same place.
  */
-import type { Clock } from '../../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
 import type { InputLine, OutputOfSession } from './format.ts';
 import type { RecordingBook } from './recording-book.ts';
 
