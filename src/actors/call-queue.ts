@@ -7,30 +7,44 @@ export type HoldReason = 'output' | 'preparation';
 /** How many places of calls that left are not worth a clean-up. */
 const slack = 64;
 
+export interface QueueBounds {
+  /** Calls that run at once. */
+  readonly maxRunning: number;
+  /** Calls that wait; not while something holds them all back. */
+  readonly maxWaiting: number;
+  /** What the messages of those that wait may come to, in UTF-16 units. */
+  readonly maxWaitingBytes: number;
+}
+
 export class CallQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
+  readonly #maxWaitingBytes: number;
   readonly #run: (call: Call) => void;
   /** In order of arrival; those that ended while they waited are passed over. */
   #line: Call[] = [];
   /** Where the line begins: taking from the front of an array or a Set costs more the longer it is. */
   #head = 0;
   #waiting = 0;
+  #waitingBytes = 0;
   readonly #holds = new Set<HoldReason>();
   #running = 0;
 
-  constructor(
-    bounds: { readonly maxRunning: number; readonly maxWaiting: number },
-    run: (call: Call) => void,
-  ) {
+  constructor(bounds: QueueBounds, run: (call: Call) => void) {
     this.#maxRunning = bounds.maxRunning;
     this.#maxWaiting = bounds.maxWaiting;
+    this.#maxWaitingBytes = bounds.maxWaitingBytes;
     this.#run = run;
   }
 
   /** How many calls count as running. */
   get running(): number {
     return this.#running;
+  }
+
+  /** What the messages of those that wait come to, in UTF-16 units. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
   }
 
   /** How many calls wait. */
@@ -47,9 +61,9 @@ export class CallQueue {
   add(call: Call): boolean {
     if (this.#waiting === 0 && this.#hasRoom()) {
       this.#start(call);
-    } else if (this.#waiting < this.#maxWaiting || this.#holds.size > 0) {
-      // What waits because of a hold is bounded by what the reader reads meanwhile, and is not the client's fault.
+    } else if (this.#mayWait(call)) {
       this.#waiting++;
+      this.#waitingBytes += call.size;
       this.#line.push(call);
     } else {
       return false;
@@ -68,6 +82,7 @@ export class CallQueue {
       return;
     }
     this.#waiting--;
+    this.#waitingBytes -= call.size;
     // While nothing is started nobody passes over those that left: they are taken out once they are the greater part.
     if (this.#line.length > 2 * this.#waiting + slack) {
       this.#line = this.#line.filter((other) => other.state === 'waiting' && other !== call);
@@ -95,6 +110,7 @@ export class CallQueue {
       const call = this.#line[this.#head++] as Call;
       if (call.state !== 'waiting') continue;
       this.#waiting--;
+      this.#waitingBytes -= call.size;
       this.#start(call);
     }
     // Half of the line has left: the places are given back, at a cost that stays constant per call.
@@ -111,6 +127,12 @@ export class CallQueue {
 
   release(reason: HoldReason): void {
     this.#holds.delete(reason);
+  }
+
+  #mayWait({ size }: Call): boolean {
+    if (this.#waitingBytes + size > this.#maxWaitingBytes) return false;
+    // That many wait because of a hold is not the client's fault.
+    return this.#waiting < this.#maxWaiting || this.#holds.size > 0;
   }
 
   #hasRoom(): boolean {

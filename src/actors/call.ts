@@ -62,6 +62,8 @@ export class Call implements Asker, Exchange {
   readonly scope: CallScope;
   readonly replies: Replies;
   state: CallState = 'waiting';
+  /** How long its message was, in UTF-16 units. */
+  readonly size: number;
   /** When its chunk of input came, the clock's milliseconds. */
   receivedAt = 0;
   context: object | undefined;
@@ -79,6 +81,7 @@ export class Call implements Asker, Exchange {
       readonly id: RequestId;
       readonly method: string;
       readonly params: JsonObject | undefined;
+      readonly size?: number | undefined;
     },
     handler: RequestHandler,
     scope: CallScope,
@@ -87,6 +90,7 @@ export class Call implements Asker, Exchange {
     this.id = request.id;
     this.method = request.method;
     this.params = request.params;
+    this.size = request.size ?? 0;
     this.handler = handler;
     this.scope = scope;
     this.replies = replies;

@@ -5,7 +5,7 @@ import type { InboundRequest, OutboundResponse, RequestId } from '../protocol/fr
 import { Call } from './call.ts';
 import type { CallScope, Replies } from './call.ts';
 import { CallQueue } from './call-queue.ts';
-import type { HoldReason } from './call-queue.ts';
+import type { HoldReason, QueueBounds } from './call-queue.ts';
 import type { DetachedWork, RequestHandler } from './exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from './microtask.ts';
@@ -14,12 +14,7 @@ import { overloaded } from './refusals.ts';
 import { TaskRun } from './task-run.ts';
 
 export interface CallOptions {
-  readonly limits: {
-    /** Handlers that run at once. */
-    readonly maxRunning: number;
-    /** Requests that wait for a handler; more are refused. */
-    readonly maxWaiting: number;
-  };
+  readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
   readonly hearing: Hearing;
 }
@@ -183,9 +178,9 @@ export class CallsInFlight {
     this.#queue.remove(call);
   }
 
-  #refuseOverload({ id, replies }: Call): void {
-    const { maxRunning, maxWaiting } = this.#options.limits;
-    const error = overloaded(maxRunning, maxWaiting);
+  #refuseOverload({ id, size, replies }: Call): void {
+    const { waiting, waitingBytes } = this.#queue;
+    const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
     this.#calls.delete(id);
     replies.add(errorResponse(id, error));

@@ -51,6 +51,8 @@ export type ActorFactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
+  /** The client takes nothing and goes on sending, over a transport that cannot be paused: the session ends. */
+  | 'output.overrun'
   /** At the session's end the client takes nothing: the session ends without sending the rest. */
   | 'output.stalled'
   /** A message found no stream of its session's to go on; the session goes on. */

@@ -4,8 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
-import { parseError } from '../protocol/codec.ts';
-import { ErrorCode } from '../protocol/errors.ts';
+import { parseError, tooLong } from '../protocol/codec.ts';
 import type { InvalidFrame } from '../protocol/frames.ts';
 
 /** A line of text, or what is wrong with it. */
@@ -90,7 +89,7 @@ export class LineSplitter {
       addPiece(piece, this.#pieces);
       return;
     }
-    lines.push(this.#tooLong());
+    lines.push({ kind: 'invalid', error: tooLong(this.#maxLineBytes) });
     this.#pieces = [];
     this.#takePiece = this.#skip;
   }
@@ -116,11 +115,6 @@ export class LineSplitter {
     } catch {
       return undefined;
     }
-  }
-
-  #tooLong(): InvalidFrame {
-    const message = `Invalid request: the message is longer than ${this.#maxLineBytes} bytes; it is skipped`;
-    return { kind: 'invalid', error: { code: ErrorCode.invalidRequest, message } };
   }
 }
 

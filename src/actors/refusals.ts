@@ -2,6 +2,7 @@
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestId, WireError } from '../protocol/frames.ts';
+import type { QueueBounds } from './call-queue.ts';
 
 export function beforeInitialize(method: string): WireError {
   return invalidRequest(`${describe(method)} came before "initialize"; only "ping" may`);
@@ -16,10 +17,19 @@ export function methodNotOffered(method: string): WireError {
   return { code: ErrorCode.methodNotFound, message };
 }
 
-export function overloaded(maxRunning: number, maxWaiting: number): WireError {
+/** @param now what waits as a request of so many bytes comes */
+export function overloaded(
+  { maxRunning, maxWaiting, maxWaitingBytes }: QueueBounds,
+  now: { readonly waiting: number; readonly waitingBytes: number; readonly size: number },
+): WireError {
+  const { waiting, waitingBytes, size } = now;
+  const what =
+    waitingBytes + size > maxWaitingBytes
+      ? `${waiting} requests of ${waitingBytes} bytes wait, and this one of ${size} would be more than ${maxWaitingBytes}`
+      : `${maxRunning} requests run and ${maxWaiting} wait`;
   return {
     code: ErrorCode.serverUnavailable,
-    message: `Overloaded: ${maxRunning} requests run and ${maxWaiting} wait; try again when some have been answered`,
+    message: `Overloaded: ${what}; try again when some have been answered`,
     data: { reason: 'overloaded', retryable: true },
   };
 }

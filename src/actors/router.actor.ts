@@ -318,11 +318,12 @@ class Router implements Behaviour<RouterEvent>, Replies {
     replies.add(errorResponse(id, error));
   }
 
-  #batch({ messages }: InboundBatch): void {
+  #batch({ messages, size }: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options.limits;
     const error = this.#dialect.batchRefusal(messages.length, maxRunning + maxWaiting);
     if (error) return this.#invalid({ kind: 'invalid', error }, this);
-    const frames = messages.map(classifyMessage);
+    const sizeOfEach = (size ?? 0) / messages.length;
+    const frames = messages.map((message) => classifyMessage(message, sizeOfEach));
     const replies = new BatchReplies((responses) => {
       this.#outbox.push(responses);
     });

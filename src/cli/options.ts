@@ -139,6 +139,11 @@ const limitOptions: {
     name: 'max-waiting',
     help: "How many of the client's requests wait for their turn; more are refused with an error that says to try again.",
   },
+  maxWaitingBytes: {
+    ...size,
+    name: 'max-waiting-size',
+    help: "How long the client's requests that wait may be, together; one more that would exceed it is refused in the same way.",
+  },
   maxPending: {
     ...count,
     name: 'max-pending',

@@ -25,15 +25,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Classifies any JSON value. Never throws; what is no message comes back as `invalid`, saying why. */
-export function classify(value: unknown): InboundFrame {
-  if (!Array.isArray(value)) return classifyMessage(value);
+/**
+ * Classifies any JSON value. Never throws; what is no message comes back as `invalid`, saying why.
+ * @param size how long it was on the wire
+ */
+export function classify(value: unknown, size?: number): InboundFrame {
+  if (!Array.isArray(value)) return classifyMessage(value, size);
   if (value.length === 0) return invalid('The batch is empty; a batch holds at least one message');
-  return { kind: 'batch', messages: value };
+  return { kind: 'batch', messages: value, size };
 }
 
 /** Classifies one message, or a member of a batch. */
-export function classifyMessage(value: unknown): SingleFrame {
+export function classifyMessage(value: unknown, size?: number): SingleFrame {
   if (!isJsonObject(value)) {
     return invalid(`A message is a JSON object, this is ${describe(value)}`);
   }
@@ -61,7 +64,7 @@ export function classifyMessage(value: unknown): SingleFrame {
     const code = Array.isArray(params) ? ErrorCode.invalidParams : ErrorCode.invalidRequest;
     return invalid(`"params" must be an object, this is ${describe(params)}`, id, code);
   }
-  return { kind: 'request', id, method, params };
+  return { kind: 'request', id, method, params, size };
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Text to frames and frames to text: one line each way. Nothing here throws on what a peer can send. */
-import { classify } from './classify.ts';
+import { classify, isJsonObject, isRequestId } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
 import type {
   InboundFrame,
@@ -18,18 +18,46 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
   } catch (error) {
     return { kind: 'invalid', error: parseError((error as SyntaxError).message) };
   }
-  return classify(value);
+  return classify(value, line.length);
 }
 
-/** Does the same for a value that somebody else has parsed. */
-export function decodeValue(value: unknown, maxDepth: number): InboundFrame {
-  return nestsDeeper(value, maxDepth) ? tooDeep(maxDepth) : classify(value);
+/**
+ * Does the same for a value that somebody else has parsed.
+ * @returns the frame, and about how long its text would be
+ */
+export function decodeValue(
+  value: unknown,
+  { maxDepth, maxLineBytes }: { readonly maxDepth: number; readonly maxLineBytes: number },
+): { readonly frame: InboundFrame; readonly size: number } {
+  const size = textLength(value, maxDepth);
+  if (size <= maxLineBytes) return { frame: classify(value, size), size };
+  // What is too deep is measured no further.
+  if (size === Infinity) return { frame: tooDeep(maxDepth), size: 0 };
+  const { id } = isJsonObject(value) ? value : {};
+  const error = tooLong(maxLineBytes);
+  return { frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id } : {}) }, size };
 }
 
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  return Object.values(value).some((member) => nestsDeeper(member, levels - 1));
+/** About how long a value is as JSON; Infinity if it nests deeper than so many levels. */
+function textLength(value: unknown, levels: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object' || value === null) return 4;
+  if (levels === 0) return Infinity;
+  let length = 2;
+  if (Array.isArray(value)) {
+    for (const member of value) length += textLength(member, levels - 1) + 1;
+  } else {
+    for (const [name, member] of Object.entries(value)) {
+      length += name.length + 4 + textLength(member, levels - 1);
+    }
+  }
+  return length;
+}
+
+/** The wire error for a message that is longer than may be. */
+export function tooLong(maxLineBytes: number): WireError {
+  const message = `Invalid request: the message is longer than ${maxLineBytes} bytes; it is skipped`;
+  return { code: ErrorCode.invalidRequest, message };
 }
 
 function tooDeep(maxDepth: number): InvalidFrame {

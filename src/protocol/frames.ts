@@ -55,6 +55,8 @@ export interface InboundRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
+  /** How long it was on the wire, if anybody has measured it: UTF-16 units, which are bytes for ASCII. */
+  readonly size?: number | undefined;
 }
 
 /** A notification of the client's, checked. */
@@ -92,6 +94,8 @@ export interface StrayError {
 export interface InboundBatch {
   readonly kind: 'batch';
   readonly messages: readonly unknown[];
+  /** How long all of them were on the wire, if anybody has measured it. */
+  readonly size?: number | undefined;
 }
 
 export type SingleFrame =

@@ -1,5 +1,5 @@
 /** Inbound frames as lines of a recording. */
-import { messageOf } from '../protocol/classify.ts';
+import { classify, messageOf } from '../protocol/classify.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 
 /** The messages of a chunk; where something was no message, the frames as the reader has classified them. */
@@ -10,4 +10,9 @@ export function chunkLine(
     frame.kind === 'batch' ? frame.messages : messageOf(frame),
   );
   return messages.includes(undefined) ? { frames } : { client: messages };
+}
+
+/** A recorded message as the reader classified it. Its length on the wire is about that of its JSON. */
+export function recordedFrame(message: unknown): InboundFrame {
+  return classify(message, JSON.stringify(message).length);
 }

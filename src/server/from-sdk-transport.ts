@@ -27,7 +27,7 @@ export function fromSdkTransport(transport: SdkTransport): Transport {
   return ({ limits, report }) => {
     const connection = new Connection(transport, report);
     return {
-      reader: messageReaderActor(connection, limits),
+      reader: messageReaderActor(connection, { ...limits, report }),
       writer: messageWriterActor(connection, { ...limits, report }),
     };
   };

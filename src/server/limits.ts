@@ -24,6 +24,8 @@ export interface RouterLimits {
   readonly maxRunning: number;
   /** Client requests that wait for their turn; more are refused with a retryable error. */
   readonly maxWaiting: number;
+  /** What their messages may come to, bytes; a request that would be more than that is refused in the same way. */
+  readonly maxWaitingBytes: number;
 }
 
 /** Bounds of the correlation actor. */
@@ -85,6 +87,7 @@ export const defaultLimits: Limits = {
   readAheadBytes: 1 * MiB,
   maxRunning: 64,
   maxWaiting: 1024,
+  maxWaitingBytes: 64 * MiB,
   maxPending: 1024,
   requestTimeoutMs: 60 * second,
   requestMaxTotalMs: 10 * minute,

@@ -5,15 +5,20 @@ import { describe, expect, test } from 'vitest';
 import { CallQueue } from '../../src/actors/call-queue.ts';
 import { Call } from '../../src/actors/call.ts';
 
-const call = (id: number | string = 0, weight?: object): Call =>
-  new Call({ id, method: 'm', params: weight ? { weight } : undefined }, () => ({}), {} as never, {
-    add: () => {},
-    drop: () => {},
-  });
+const replies = { add: () => {}, drop: () => {} };
+const call = (id: number | string = 0, weight?: object, size = 0): Call =>
+  new Call(
+    { id, method: 'm', params: weight ? { weight } : undefined, size },
+    () => ({}),
+    {} as never,
+    replies,
+  );
 
-function startQueue(maxRunning: number, maxWaiting: number) {
+function startQueue(maxRunning: number, maxWaiting: number, maxWaitingBytes = Infinity) {
   const started: Call[] = [];
-  const queue = new CallQueue({ maxRunning, maxWaiting }, (each) => started.push(each));
+  const queue = new CallQueue({ maxRunning, maxWaiting, maxWaitingBytes }, (each) =>
+    started.push(each),
+  );
   /** Ends a call as the router does. */
   const end = (each: Call) => {
     queue.remove(each);
@@ -47,6 +52,28 @@ describe('the queue of calls', () => {
     end(started[2] as Call);
     queue.startWaiting();
     expect(ids()).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('lets so many bytes wait, whatever holds them back; who starts or leaves makes room', () => {
+    const { queue, started, end } = startQueue(1, 10, 100);
+    const sized = (size: number) => call(0, undefined, size);
+    const large = sized(1_000_000);
+    expect(queue.add(large)).toBe(true);
+    expect(started).toEqual([large]);
+    const [first, second] = [sized(60), sized(40)];
+    expect([queue.add(first), queue.add(second)]).toEqual([true, true]);
+    queue.hold('output');
+    expect(queue.add(sized(1))).toBe(false);
+    expect(queue.add(sized(0))).toBe(true);
+    end(second);
+    expect(queue.waitingBytes).toBe(60);
+    expect(queue.add(sized(41))).toBe(false);
+    expect(queue.add(sized(40))).toBe(true);
+    queue.release('output');
+    end(large);
+    queue.startWaiting();
+    expect(started).toEqual([large, first]);
+    expect(queue.waitingBytes).toBe(40);
   });
 
   test('lets nobody overtake those who wait', () => {
@@ -90,13 +117,16 @@ describe('the queue of calls', () => {
     let depth = 0;
     let deepest = 0;
     let count = 0;
-    const queue: CallQueue = new CallQueue({ maxRunning: 1, maxWaiting: 100_000 }, (each) => {
-      deepest = Math.max(deepest, ++depth);
-      count++;
-      queue.remove(each);
-      each.end();
-      depth--;
-    });
+    const queue: CallQueue = new CallQueue(
+      { maxRunning: 1, maxWaiting: 100_000, maxWaitingBytes: 1 },
+      (each) => {
+        deepest = Math.max(deepest, ++depth);
+        count++;
+        queue.remove(each);
+        each.end();
+        depth--;
+      },
+    );
     queue.hold('output');
     for (let id = 0; id < 50_000; id++) queue.add(call(id));
     queue.release('output');

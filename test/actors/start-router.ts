@@ -29,7 +29,7 @@ export function startRouter(
   const logic = routerActor(() => ({
     handlerOf,
     roots: () => undefined,
-    limits: { maxRunning: 4, maxWaiting: 4 },
+    limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
     hearing: { lastHeardAt: 0 },
     clock,
     requestIds: ids,
@@ -48,7 +48,7 @@ export function startRouter(
   if (reading.ok && revision !== 'none')
     actor.send({ type: 'gate.opened', client: reading.client });
   const receive = (...messages: readonly unknown[]) =>
-    actor.send({ type: 'frames.received', frames: messages.map(classify) });
+    actor.send({ type: 'frames.received', frames: messages.map((message) => classify(message)) });
   const sent = (): readonly OutboundFrame[] =>
     writer.events.flatMap((event) => (event.type === 'frames.send' ? event.frames : []));
   const told = () => session.events.map(({ type }) => type);

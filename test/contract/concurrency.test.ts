@@ -53,6 +53,26 @@ everywhere('requests in flight', eachTransport, (combination) => {
     expect(started).toEqual([1, 2, 3, 4, 5]);
   });
 
+  test('past so many waiting bytes a request is refused, and served again later [FLOW-02]', async () => {
+    const { door, hold } = holding();
+    const limits = { maxRunning: 1, maxWaitingBytes: 30_000 };
+    const { peer, facts } = await operateWarm({ tools: [hold] }, { ...combination, limits });
+    const text = 'x'.repeat(10_000);
+    const large = (n: number) => toolCall(n, 'hold', { n, text });
+    peer.send(...[1, 2, 3, 4].map(large), call(5));
+    const { code, message, data } = await peer.error(4);
+    expect(code).toBe(-32000);
+    expect(message).toMatch(
+      /^Overloaded: 2 requests of 20\d{3} bytes wait, and this one of 10\d{3}/,
+    );
+    expect(data).toEqual({ reason: 'overloaded', retryable: true });
+    await facts.next('request.refused');
+    door.release();
+    for (const n of [1, 2, 3, 5]) await peer.response(n);
+    peer.send(large(4));
+    expect(textOf((await peer.response(4)).result)).toBe('4');
+  });
+
   test('past the queue a request is refused, and served again later [FLOW-02]', async () => {
     const { door, hold } = holding();
     const limits = { maxRunning: 2, maxWaiting: 3 };

@@ -119,15 +119,20 @@ describe('a transport of the SDK’s shape under a session', () => {
     expect(facts.of('transport.failed')[0]?.message).toContain('stuck');
   });
 
-  test('gives what is no message, and what nests too deep, an answer', async () => {
-    const { transport } = await operate([], { limits: { maxDepth: 8 } });
+  test('gives what is no message, nests too deep or is too long an answer', async () => {
+    const { transport } = await operate([], { limits: { maxDepth: 8, maxLineBytes: 1024 } });
     let deep: object = {};
     for (let level = 0; level < 8; level++) deep = { deep };
-    transport.receive({ jsonrpc: '1.0', id: 1, method: 'ping' }, toolCall(2, 'echo', { deep }));
+    transport.receive(
+      { jsonrpc: '1.0', id: 1, method: 'ping' },
+      toolCall(2, 'echo', { deep }),
+      toolCall(3, 'echo', { list: Array.from({ length: 512 }, () => 1) }),
+    );
     await turn();
     expect(transport.responses).toMatchObject([
       { id: 1, error: { code: -32600 } },
       { error: { code: -32600, message: expect.stringContaining('8 levels') as string } },
+      { id: 3, error: { code: -32600, message: expect.stringContaining('1024 bytes') as string } },
     ]);
   });
 });
@@ -264,6 +269,61 @@ describe('a send', () => {
         message: 'sampling/createMessage was not sent: Error: no stream',
       },
     ]);
+  });
+
+  test('that never ends ends the session once the client has sent more than is read ahead', async () => {
+    const reasons: unknown[] = [];
+    const held = tool('held', (_, { signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason));
+      return new Promise<never>(() => {});
+    });
+    const clock = new TestClock();
+    const limits = { maxOutboundBytes: 1000, readAheadBytes: 10_000, maxWaiting: 5 };
+    const { transport, session, facts } = await operate([held], { clock, limits });
+    transport.receive(toolCall('held', 'held'));
+    transport.taking = () => new Promise(() => {});
+    let sent = 0;
+    while (facts.of('output.blocked').length === 0) {
+      transport.receive(request(sent++, 'ping'));
+      await turn();
+      expect(sent).toBeLessThan(1000);
+    }
+    while (transport.calls.at(-1) !== 'close') {
+      transport.receive(toolCall(sent++, 'echo', { text: 'x'.repeat(100) }));
+      await turn();
+      expect(sent).toBeLessThan(1000);
+    }
+    expect(session.dump().state).toContain('draining');
+    expect(reasons).toMatchObject([{ code: 'TRANSPORT_CLOSED' }]);
+    expect(facts.of('output.overrun')).toMatchObject([{ level: 'warning' }]);
+    // Whatever else it sends costs nothing.
+    const said = transport.sent.length;
+    transport.receive(...Array.from({ length: 100 }, (_, n) => request(`late-${n}`, 'ping')));
+    await turn();
+    expect(transport.sent).toHaveLength(said);
+    clock.increment(defaultLimits.drainTimeoutMs);
+    expect(await session.closed).toMatchObject({
+      kind: 'output-broken',
+      error: { code: 'LIMIT_EXCEEDED' },
+    });
+  });
+
+  test('that takes again after it took nothing goes on', async () => {
+    const limits = { maxOutboundBytes: 1000, readAheadBytes: 10_000 };
+    const { transport, session, facts } = await operate([], { limits });
+    const door = gate();
+    transport.taking = () => door.pass();
+    for (let id = 0; id < 100; id++) transport.receive(request(id, 'ping'));
+    await facts.next('output.blocked');
+    transport.receive(toolCall('waits', 'echo', { text: 'x'.repeat(4000) }));
+    door.release();
+    await transport.answered('waits');
+    await facts.next('output.flowing');
+    for (let n = 0; n < 4; n++) {
+      transport.receive(toolCall(`again-${n}`, 'echo', { text: 'x'.repeat(4000) }));
+      await transport.answered(`again-${n}`);
+    }
+    expect(session.actor.getSnapshot().status).toBe('active');
   });
 
   test('that never ends is given up at the drain deadline', async () => {

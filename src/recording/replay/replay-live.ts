@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../actors/clock.ts';
-import { classify, isJsonObject } from '../../protocol/classify.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -15,6 +15,7 @@ import { endedWithin } from './ended.ts';
 import { isOutput } from '../format.ts';
 import type { RecordingHeader } from '../format.ts';
 import { IdNames } from './id-names.ts';
+import { recordedFrame } from '../inbound-messages.ts';
 import type { Playing } from './playing.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
 import { ReplayClock } from './replay-clock.ts';
@@ -120,7 +121,8 @@ class LivePlayer {
   #inputOf(line: Line): (() => void) | undefined {
     const ends = this.#ends;
     if ('client' in line) {
-      return () => ends.receive(line.client.map((message) => classify(this.#names.fill(message))));
+      return () =>
+        ends.receive(line.client.map((message) => recordedFrame(this.#names.fill(message))));
     }
     if ('frames' in line) {
       return () => ends.receive(this.#names.fill(line.frames) as readonly InboundFrame[]);

@@ -3,7 +3,6 @@
  * nothing is left to chance: the same code gives the same outputs in the same order.
  */
 import { setImmediate } from 'node:timers/promises';
-import { classify } from '../../protocol/classify.ts';
 import type { InboundFrame, OutboundFrame } from '../../protocol/frames.ts';
 import type { Root } from '../../machines/roots-report.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
@@ -14,6 +13,7 @@ import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
 import type { Difference } from './difference.ts';
 import type { InputLine, OutputLine, RecordingHeader } from '../format.ts';
+import { recordedFrame } from '../inbound-messages.ts';
 import { settledRounds } from '../passage.ts';
 import type { Playing } from './playing.ts';
 import { RecordingError } from '../recording.ts';
@@ -186,7 +186,7 @@ class Player {
 
   /** Says why it cannot be done, where it cannot. */
   #do(line: InputLine): string | undefined {
-    if ('client' in line) this.#ends.receive(line.client.map(classify));
+    if ('client' in line) this.#ends.receive(line.client.map(recordedFrame));
     else if ('frames' in line) this.#ends.receive(line.frames as readonly InboundFrame[]);
     else if ('end' in line) this.#ends.tell({ type: 'input.ended' });
     else if ('timer' in line) {
