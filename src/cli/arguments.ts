@@ -8,7 +8,7 @@ import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
 import { UsageError, isCommandName } from './command.ts';
 import type { CommandName } from './command.ts';
-import { defaultSearchTimeoutMs } from '../workspace/search-turns.ts';
+import { defaultSearchTimeoutMs } from '../workspace/search/search-turns.ts';
 
 /** What the command is to do. */
 export type Invocation =

@@ -2,14 +2,14 @@
 import type { RootsReport } from '../machines/roots-report.ts';
 import { defineResource } from '../server/resource.ts';
 import type { ServerDefinition } from '../server/definition.ts';
-import { rootsResolver } from './resolve-roots.ts';
+import { rootsResolver } from './roots/resolve-roots.ts';
 import { findFilesTool } from './tools/find-files.ts';
 import { readFileTool } from './tools/read-file.ts';
 import { searchTextTool } from './tools/search-text.ts';
 import { workspaceInfoTool } from './tools/workspace-info.ts';
-import { gatherFacts } from './workspace-facts.ts';
-import { createWorkspace } from './workspace.ts';
-import type { Workspace, WorkspaceSources } from './workspace.ts';
+import { gatherFacts } from './project/workspace-facts.ts';
+import { createWorkspace } from './project/workspace.ts';
+import type { Workspace, WorkspaceSources } from './project/workspace.ts';
 
 export interface WorkspaceOptions extends WorkspaceSources {
   /** The server's version, as it introduces itself. */

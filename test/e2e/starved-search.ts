@@ -1,6 +1,6 @@
 /** Lists the directory that is its argument, first while this process has no file descriptor left, and then again. Prints what came of it. */
 import { closeSync, openSync } from 'node:fs';
-import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
+import { ripgrep, ripgrepArguments } from '../../src/workspace/search/ripgrep.ts';
 import { rootDirectory } from '../workspace/root-at.ts';
 
 const root = rootDirectory(process.argv[2] ?? '');

@@ -13,6 +13,7 @@ export interface Layer {
 }
 
 const core = ['protocol', 'machines', 'actors'];
+const roomsOf = (...rooms: string[]): string[] => rooms.map((room) => `workspace/${room}`);
 
 /** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
 export const layers: { readonly [path: string]: Layer } = {
@@ -33,10 +34,36 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
-  workspace: { imports: [...core, 'server'], packages: ['@vscode/ripgrep'], node: true },
+  'workspace/disk': { imports: [], node: true },
+  'workspace/roots': { imports: [...core, 'server', 'workspace/disk'], node: true },
+  'workspace/text': { imports: ['workspace/disk'], node: true },
+  'workspace/globs': { imports: ['protocol', 'workspace/roots'] },
+  'workspace/search': {
+    imports: ['protocol', ...roomsOf('disk', 'roots', 'text', 'globs')],
+    packages: ['@vscode/ripgrep'],
+    node: true,
+  },
+  'workspace/project': {
+    imports: [...core, 'server', ...roomsOf('disk', 'roots', 'text', 'search')],
+    node: true,
+  },
+  'workspace/tools': {
+    imports: [...core, 'server', ...roomsOf('disk', 'roots', 'text', 'globs', 'search', 'project')],
+    node: true,
+  },
+  workspace: { imports: [...core, 'server', ...roomsOf('roots', 'project', 'tools')] },
   testing: { imports: [...core, 'server', 'recording'], packages: ['xstate'] },
   cli: {
-    imports: [...core, 'server', 'diagnosis', 'recording', 'inspect', 'workspace', 'check'],
+    imports: [
+      ...core,
+      'server',
+      'diagnosis',
+      'recording',
+      'inspect',
+      'workspace',
+      'workspace/search',
+      'check',
+    ],
     node: true,
   },
   'cli.ts': { imports: ['protocol', 'cli'] },

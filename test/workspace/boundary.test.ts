@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ToolError } from '../../src/protocol/errors.ts';
-import { resolveInside } from '../../src/workspace/boundary.ts';
-import { openChecked, openInside } from '../../src/workspace/open-inside.ts';
+import { resolveInside } from '../../src/workspace/roots/boundary.ts';
+import { openChecked, openInside } from '../../src/workspace/roots/open-inside.ts';
 import { toolError } from './fake-context.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { boundaryAt, rootDirectory } from './root-at.ts';
-import { readWhole } from '../../src/workspace/read-text.ts';
+import { readWhole } from '../../src/workspace/text/read-text.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 async function boundaryOf(files: Readonly<Record<string, string>> = {}) {

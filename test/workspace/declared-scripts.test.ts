@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { scriptFiles } from '../../src/workspace/declared-scripts.ts';
-import type { ScriptFile } from '../../src/workspace/declared-scripts.ts';
+import { scriptFiles } from '../../src/workspace/project/declared-scripts.ts';
+import type { ScriptFile } from '../../src/workspace/project/declared-scripts.ts';
 
 const totalCharacters = 20_000;
 

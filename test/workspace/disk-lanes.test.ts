@@ -2,9 +2,9 @@ import { closeSync, constants, openSync, readFileSync, readdirSync } from 'node:
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { DiskLanes } from '../../src/workspace/disk-lanes.ts';
-import { fsFault } from '../../src/workspace/fs-fault.ts';
-import { mountPointsOf, volumeOf } from '../../src/workspace/volumes.ts';
+import { DiskLanes } from '../../src/workspace/disk/disk-lanes.ts';
+import { fsFault } from '../../src/workspace/disk/fs-fault.ts';
+import { mountPointsOf, volumeOf } from '../../src/workspace/disk/volumes.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -4,8 +4,8 @@ import { realpath as systemRealpath, symlink } from 'node:fs/promises';
 import type * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { open, realpath, stat } from '../../src/workspace/disk.ts';
-import { systemCode } from '../../src/workspace/fs-fault.ts';
+import { open, realpath, stat } from '../../src/workspace/disk/disk.ts';
+import { systemCode } from '../../src/workspace/disk/fs-fault.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -16,7 +16,7 @@ const dead = vi.hoisted(() => ({
   onAsked: () => {},
 }));
 
-vi.mock('../../src/workspace/volumes.ts', () => ({
+vi.mock('../../src/workspace/disk/volumes.ts', () => ({
   volumeOf: (path: string) => (isDead(path) ? 'dead' : 'alive'),
 }));
 

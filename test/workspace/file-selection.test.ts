@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { selectFiles } from '../../src/workspace/file-selection.ts';
+import { selectFiles } from '../../src/workspace/globs/file-selection.ts';
 import { countTurns } from './busy-loop.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFileUri } from '../../src/workspace/file-uri.ts';
+import { readFileUri } from '../../src/workspace/roots/file-uri.ts';
 
 describe('on POSIX', () => {
   test.each([

@@ -3,8 +3,8 @@ import { rgPath } from '@vscode/ripgrep';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolError } from '../../src/protocol/errors.ts';
-import { compileGlobs, readGlobs } from '../../src/workspace/glob.ts';
-import { comparePaths } from '../../src/workspace/path-order.ts';
+import { compileGlobs, readGlobs } from '../../src/workspace/globs/glob.ts';
+import { comparePaths } from '../../src/workspace/globs/path-order.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const compileGlob = (...globs: string[]) => compileGlobs(readGlobs(globs));

@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RootsReport } from '../../src/machines/roots-report.ts';
-import { chooseProject } from '../../src/workspace/project.ts';
+import { chooseProject } from '../../src/workspace/project/project.ts';
 import type {
   DirectoryReading,
   ProjectChoice,
   SourceReadings,
-} from '../../src/workspace/project.ts';
-import { fallbackNote, whyChosen, whyNoProject } from '../../src/workspace/project-notes.ts';
+} from '../../src/workspace/project/project.ts';
+import {
+  fallbackNote,
+  whyChosen,
+  whyNoProject,
+} from '../../src/workspace/project/project-notes.ts';
 import { reportOf, undeclared } from './fake-context.ts';
 
 const good = (path: string): DirectoryReading => ({

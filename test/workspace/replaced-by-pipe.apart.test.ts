@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import type * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readProjectFacts } from '../../src/workspace/project-facts.ts';
+import { readProjectFacts } from '../../src/workspace/project/project-facts.ts';
 import { makeNamedPipe } from './named-pipe.ts';
 import { boundaryAt } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

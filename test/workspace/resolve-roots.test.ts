@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readRootsResult } from '../../src/protocol/roots.ts';
 import type { Root } from '../../src/machines/roots-report.ts';
-import { rootsResolver } from '../../src/workspace/resolve-roots.ts';
-import type { DirectoryProbe } from '../../src/workspace/directory-check.ts';
+import { rootsResolver } from '../../src/workspace/roots/resolve-roots.ts';
+import type { DirectoryProbe } from '../../src/workspace/roots/directory-check.ts';
 import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { ripgrep, ripgrepArguments } from '../../src/workspace/ripgrep.ts';
-import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/ripgrep.ts';
+import { ripgrep, ripgrepArguments } from '../../src/workspace/search/ripgrep.ts';
+import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/search/ripgrep.ts';
 import { countTurns, workFor } from './busy-loop.ts';
 import { toolError } from './fake-context.ts';
 import { rootDirectory } from './root-at.ts';

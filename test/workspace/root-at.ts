@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { Root } from '../../src/machines/roots-report.ts';
-import type { Boundary } from '../../src/workspace/boundary.ts';
-import { identityOf } from '../../src/workspace/directory-check.ts';
-import type { RootDirectory } from '../../src/workspace/root-directory.ts';
+import type { Boundary } from '../../src/workspace/roots/boundary.ts';
+import { identityOf } from '../../src/workspace/roots/directory-check.ts';
+import type { RootDirectory } from '../../src/workspace/roots/root-directory.ts';
 
 /** The directory at a real path, as it is now; one that does not exist has an identity that none has. */
 export function rootDirectory(path: string): RootDirectory {

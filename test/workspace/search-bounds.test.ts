@@ -2,12 +2,12 @@
 import { rename, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { SearchInput } from '../../src/workspace/search-input.ts';
+import { SearchInput } from '../../src/workspace/search/search-input.ts';
 import { searchTextTool } from '../../src/workspace/tools/search-text.ts';
-import { collectMatches } from '../../src/workspace/text-search.ts';
-import type { TextSearch, TextSearchRun } from '../../src/workspace/text-search.ts';
-import { createWorkspace } from '../../src/workspace/workspace.ts';
-import type { WorkspaceSources } from '../../src/workspace/workspace.ts';
+import { collectMatches } from '../../src/workspace/search/text-search.ts';
+import type { TextSearch, TextSearchRun } from '../../src/workspace/search/text-search.ts';
+import { createWorkspace } from '../../src/workspace/project/workspace.ts';
+import type { WorkspaceSources } from '../../src/workspace/project/workspace.ts';
 import { countTurns, workFor } from './busy-loop.ts';
 import { callTool, fakeContext, toolError } from './fake-context.ts';
 import { peakOfRipgrep } from './peak-memory.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSliceOver, nextSlice } from '../../src/workspace/time-slices.ts';
+import { isSliceOver, nextSlice } from '../../src/workspace/globs/time-slices.ts';
 import { countTurns, workFor } from './busy-loop.ts';
 
 const never = new AbortController().signal;

@@ -2,11 +2,11 @@
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
-import { shown } from '../directory-check.ts';
-import { selectFiles } from '../file-selection.ts';
-import { FilePages, walkFiles } from '../file-walk.ts';
-import { ripgrep, ripgrepArguments } from '../ripgrep.ts';
-import type { Workspace } from '../workspace.ts';
+import { shown } from '../roots/directory-check.ts';
+import { selectFiles } from '../globs/file-selection.ts';
+import { FilePages, walkFiles } from '../search/file-walk.ts';
+import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
+import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
 const defaultLimit = 200;

@@ -2,14 +2,14 @@
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
-import { shown } from '../directory-check.ts';
-import { fsFault, systemCode } from '../fs-fault.ts';
-import type { LineRange } from '../line-range.ts';
-import { openInside } from '../open-inside.ts';
-import type { InsideFile } from '../open-inside.ts';
-import { defaultBounds, readText } from '../read-text.ts';
-import type { TextReading } from '../read-text.ts';
-import type { Workspace } from '../workspace.ts';
+import { shown } from '../roots/directory-check.ts';
+import { fsFault, systemCode } from '../disk/fs-fault.ts';
+import type { LineRange } from '../text/line-range.ts';
+import { openInside } from '../roots/open-inside.ts';
+import type { InsideFile } from '../roots/open-inside.ts';
+import { defaultBounds, readText } from '../text/read-text.ts';
+import type { TextReading } from '../text/read-text.ts';
+import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
 const defaultMaxCharacters = 60_000;

@@ -1,6 +1,6 @@
 /** What every tool takes and gives about the root that it works in. */
 import { printableLines } from '../../protocol/printable.ts';
-import type { Entered } from '../workspace.ts';
+import type { Entered } from '../project/workspace.ts';
 
 /** The optional `root` of a tool's input. */
 export const rootParameter = {

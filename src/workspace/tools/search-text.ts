@@ -2,13 +2,13 @@
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
-import { shown } from '../directory-check.ts';
-import { selectFiles } from '../file-selection.ts';
-import { maxLineBytes } from '../search-input.ts';
-import { maxLineCharacters } from '../search-record.ts';
-import { collectMatches } from '../text-search.ts';
-import type { FoundFile, TextSearch } from '../text-search.ts';
-import type { Workspace } from '../workspace.ts';
+import { shown } from '../roots/directory-check.ts';
+import { selectFiles } from '../globs/file-selection.ts';
+import { maxLineBytes } from '../search/search-input.ts';
+import { maxLineCharacters } from '../search/search-record.ts';
+import { collectMatches } from '../search/text-search.ts';
+import type { FoundFile, TextSearch } from '../search/text-search.ts';
+import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
 const defaultLimit = 100;

@@ -2,9 +2,9 @@
 import { printableLines } from '../../protocol/printable.ts';
 import { defineTool } from '../../server/tool.ts';
 import type { Tool } from '../../server/tool.ts';
-import { gatherFacts, workspaceFactsSchema } from '../workspace-facts.ts';
-import type { WorkspaceFacts } from '../workspace-facts.ts';
-import type { Workspace } from '../workspace.ts';
+import { gatherFacts, workspaceFactsSchema } from '../project/workspace-facts.ts';
+import type { WorkspaceFacts } from '../project/workspace-facts.ts';
+import type { Workspace } from '../project/workspace.ts';
 
 const maxTextScripts = 30;
 

@@ -2,7 +2,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findFilesTool } from '../../../src/workspace/tools/find-files.ts';
-import { createWorkspace } from '../../../src/workspace/workspace.ts';
+import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
 import { rootAt } from '../root-at.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

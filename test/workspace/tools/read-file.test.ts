@@ -3,12 +3,12 @@ import { open, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LineTaker } from '../../../src/workspace/line-range.ts';
-import type { LineRange } from '../../../src/workspace/line-range.ts';
-import { readText } from '../../../src/workspace/read-text.ts';
-import type { ReadBounds } from '../../../src/workspace/read-text.ts';
+import { LineTaker } from '../../../src/workspace/text/line-range.ts';
+import type { LineRange } from '../../../src/workspace/text/line-range.ts';
+import { readText } from '../../../src/workspace/text/read-text.ts';
+import type { ReadBounds } from '../../../src/workspace/text/read-text.ts';
 import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
-import { createWorkspace } from '../../../src/workspace/workspace.ts';
+import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../fake-context.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 

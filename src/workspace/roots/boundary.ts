@@ -5,14 +5,14 @@
  * @see MCP 2025-11-25, client/roots, "Security Considerations"; protocol notes 33
  */
 import { basename, dirname, join, resolve } from 'node:path';
-import { ToolError } from '../protocol/errors.ts';
-import { printable } from '../protocol/printable.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { printable } from '../../protocol/printable.ts';
 import { contains } from './containment.ts';
 import { shown } from './directory-check.ts';
-import { lstat, readlink, realpath } from './disk.ts';
+import { lstat, readlink, realpath } from '../disk/disk.ts';
 import { readFileUri } from './file-uri.ts';
-import { fsFault, systemCode } from './fs-fault.ts';
-import type { FsFault } from './fs-fault.ts';
+import { fsFault, systemCode } from '../disk/fs-fault.ts';
+import type { FsFault } from '../disk/fs-fault.ts';
 import { assertRootAvailable } from './root-directory.ts';
 import type { RootDirectory } from './root-directory.ts';
 

@@ -1,8 +1,8 @@
 /** How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred times their size. */
 import { dirname, resolve } from 'node:path';
-import { ToolError } from '../protocol/errors.ts';
-import { shown } from './directory-check.ts';
-import { stat } from './disk.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { shown } from '../roots/directory-check.ts';
+import { stat } from '../disk/disk.ts';
 
 /** Of all that apply to one directory: its own and those above it, bytes. */
 const maxIgnoreBytes = 64 * 1024;

@@ -1,17 +1,17 @@
 /** What the tools of one session share: the choice of the project, and the searches that run. */
 import { isAbsolute } from 'node:path';
-import type { RootsReport } from '../machines/roots-report.ts';
-import { ToolError } from '../protocol/errors.ts';
-import type { HandlerContext } from '../server/handler-context.ts';
-import type { Boundary } from './boundary.ts';
-import { contains } from './containment.ts';
-import { checkDirectory, shown } from './directory-check.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { HandlerContext } from '../../server/handler-context.ts';
+import type { Boundary } from '../roots/boundary.ts';
+import { contains } from '../roots/containment.ts';
+import { checkDirectory, shown } from '../roots/directory-check.ts';
 import { chooseProject } from './project.ts';
 import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, whyNoProject } from './project-notes.ts';
-import { assertRootAvailable } from './root-directory.ts';
+import { assertRootAvailable } from '../roots/root-directory.ts';
 import { selectRoot } from './root-selection.ts';
-import { deadlineIn, defaultSearchTimeoutMs, turns } from './search-turns.ts';
+import { deadlineIn, defaultSearchTimeoutMs, turns } from '../search/search-turns.ts';
 
 export interface WorkspaceSources {
   /** Absolute directories of the command line: a ceiling within which the client's roots choose. */

@@ -1,5 +1,5 @@
 /** When a search may run, and how long: each costs memory and threads of its own, whatever session it belongs to. */
-import { ToolError } from '../protocol/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 
 /** How long a search may take, milliseconds. */
 export const defaultSearchTimeoutMs = 20_000;

@@ -4,8 +4,8 @@
  *
  * Matching a path costs its length times the length of the globs, whatever they are (docs/decisions/0021).
  */
-import { ToolError } from '../protocol/errors.ts';
-import { shown } from './directory-check.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { shown } from '../roots/directory-check.ts';
 import { matchAny } from './path-automaton.ts';
 import type { CharacterClass, NameToken, PathMatcher, PathPattern } from './path-automaton.ts';
 

@@ -7,8 +7,8 @@
  * as the last one.
  */
 import { isUtf8 } from 'node:buffer';
-import type { PathMatcher } from './path-automaton.ts';
-import { comparePathBytes } from './path-order.ts';
+import type { PathMatcher } from '../globs/path-automaton.ts';
+import { comparePathBytes } from '../globs/path-order.ts';
 import type { RipgrepRecord } from './ripgrep.ts';
 
 /** A path relative to the root; bytes if it is not UTF-8, because no text stands for it. */

@@ -1,11 +1,11 @@
 /** A directory as it was when it was resolved: its path can come to name another one, which is then not used. */
 import { constants } from 'node:fs';
 import { readlink } from 'node:fs/promises';
-import { ToolError } from '../protocol/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import { checkDirectory, identityOf, shown } from './directory-check.ts';
-import { open } from './disk.ts';
-import type { OpenFile } from './disk.ts';
-import { fsFault, systemCode } from './fs-fault.ts';
+import { open } from '../disk/disk.ts';
+import type { OpenFile } from '../disk/disk.ts';
+import { fsFault, systemCode } from '../disk/fs-fault.ts';
 
 export interface RootDirectory {
   /** The real path. */

@@ -4,9 +4,9 @@
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
-import type { Root } from '../machines/roots-report.ts';
-import type { RootProblemCode } from '../protocol/roots.ts';
-import type { RootsResolver } from '../server/definition.ts';
+import type { Root } from '../../machines/roots-report.ts';
+import type { RootProblemCode } from '../../protocol/roots.ts';
+import type { RootsResolver } from '../../server/definition.ts';
 import { checkDirectory, shown } from './directory-check.ts';
 import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';

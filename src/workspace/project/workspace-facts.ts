@@ -1,13 +1,13 @@
 /** What a session's workspace is, in full: for `workspace_info` and the `workspace://roots` resource. */
-import type { Root, RootsReport } from '../machines/roots-report.ts';
-import { ToolError } from '../protocol/errors.ts';
-import type { HandlerContext } from '../server/handler-context.ts';
+import type { Root, RootsReport } from '../../machines/roots-report.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { HandlerContext } from '../../server/handler-context.ts';
 import type { GitHead } from './git-head.ts';
 import { readProjectFacts } from './project-facts.ts';
 import type { ProjectFacts } from './project-facts.ts';
 import { whyChosen, whyNoProject } from './project-notes.ts';
 import type { ProjectChoice, UsableRoot } from './project.ts';
-import { assertRootAvailable } from './root-directory.ts';
+import { assertRootAvailable } from '../roots/root-directory.ts';
 import type { Workspace } from './workspace.ts';
 
 /** A list of ten thousand roots is counted in full and listed so far. */

@@ -3,15 +3,15 @@ import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ToolError } from '../protocol/errors.ts';
-import { systemCode } from './fs-fault.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { systemCode } from '../disk/fs-fault.ts';
 import { IgnoreFiles } from './ignore-files.ts';
 import { findBinary } from './ripgrep-binary.ts';
 import { readMessages } from './ripgrep-messages.ts';
 import type { MessageListeners } from './ripgrep-messages.ts';
-import { openRoot } from './root-directory.ts';
-import type { RootDirectory } from './root-directory.ts';
-import { isSliceOver, nextSlice } from './time-slices.ts';
+import { openRoot } from '../roots/root-directory.ts';
+import type { RootDirectory } from '../roots/root-directory.ts';
+import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 
 export interface RipgrepRun {
   /** Options and the paths to search; see {@link ripgrepArguments}. */

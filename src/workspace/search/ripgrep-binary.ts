@@ -2,8 +2,8 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ToolError } from '../protocol/errors.ts';
-import { fsFault } from './fs-fault.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { fsFault } from '../disk/fs-fault.ts';
 
 /**
  * Finds the binary. A failure is not remembered: the next call looks again.

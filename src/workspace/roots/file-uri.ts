@@ -4,8 +4,8 @@
  * @see MCP 2025-11-25, client/roots, "Root"; RFC 8089
  */
 import { fileURLToPath } from 'node:url';
-import { describe } from '../protocol/classify.ts';
-import { systemCode } from './fs-fault.ts';
+import { describe } from '../../protocol/classify.ts';
+import { systemCode } from '../disk/fs-fault.ts';
 
 /** Whose paths are meant: Windows forms are tested on every system. */
 export interface PathStyle {

@@ -4,13 +4,13 @@
  * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line longer than `maxLineBytes`, comes
  * from files that were open when they were found inside the roots boundary, and is UTF-8 if the file says so.
  */
-import { ToolError } from '../protocol/errors.ts';
-import type { Boundary } from './boundary.ts';
-import { shown } from './directory-check.ts';
-import type { OpenFile } from './disk.ts';
-import { fsFault, systemCode } from './fs-fault.ts';
-import { openInside } from './open-inside.ts';
-import { decoderLabel, detectContent } from './text-encoding.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { Boundary } from '../roots/boundary.ts';
+import { shown } from '../roots/directory-check.ts';
+import type { OpenFile } from '../disk/disk.ts';
+import { fsFault, systemCode } from '../disk/fs-fault.ts';
+import { openInside } from '../roots/open-inside.ts';
+import { decoderLabel, detectContent } from '../text/text-encoding.ts';
 
 /** Longer lines are not searched; they are named. */
 export const maxLineBytes = 256 * 1024;

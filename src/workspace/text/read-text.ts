@@ -1,5 +1,5 @@
 /** Reading a range of lines from an open file of any size. */
-import type { OpenFile } from './disk.ts';
+import type { OpenFile } from '../disk/disk.ts';
 import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';
 import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';

@@ -1,9 +1,9 @@
 /** Whether a path is a directory that can be worked in, asked with a deadline. */
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { printable } from '../protocol/printable.ts';
-import { access, realpath, stat } from './disk.ts';
-import { fsFault } from './fs-fault.ts';
+import { printable } from '../../protocol/printable.ts';
+import { access, realpath, stat } from '../disk/disk.ts';
+import { fsFault } from '../disk/fs-fault.ts';
 
 export type DirectoryCheck =
   /** `path` is the directory's real path; `identity` is its device and inode, which stay the same while it exists. */

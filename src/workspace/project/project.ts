@@ -4,11 +4,11 @@
  */
 import { basename, parse } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Root, RootsReport } from '../machines/roots-report.ts';
-import { contains } from './containment.ts';
-import type { DirectoryCheck } from './directory-check.ts';
-import { shown } from './directory-check.ts';
-import type { RootDirectory } from './root-directory.ts';
+import type { Root, RootsReport } from '../../machines/roots-report.ts';
+import { contains } from '../roots/containment.ts';
+import type { DirectoryCheck } from '../roots/directory-check.ts';
+import { shown } from '../roots/directory-check.ts';
+import type { RootDirectory } from '../roots/root-directory.ts';
 import { whyNoRoots } from './roots-reasons.ts';
 
 /** Where a project may come from; see {@link projectSources} for the order. */

@@ -1,9 +1,9 @@
 /** Which of several roots a tool call means. */
 import { resolve } from 'node:path';
-import { ToolError } from '../protocol/errors.ts';
-import { printable } from '../protocol/printable.ts';
-import { checkDirectory, shown } from './directory-check.ts';
-import { readFileUri } from './file-uri.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { printable } from '../../protocol/printable.ts';
+import { checkDirectory, shown } from '../roots/directory-check.ts';
+import { readFileUri } from '../roots/file-uri.ts';
 import type { UsableRoot } from './project.ts';
 
 /**

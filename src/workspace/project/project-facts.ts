@@ -1,13 +1,13 @@
 /** What a project says of itself: its branch, and the scripts and targets that it declares. */
-import { ToolError } from '../protocol/errors.ts';
-import { printable } from '../protocol/printable.ts';
-import type { Boundary } from './boundary.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import { printable } from '../../protocol/printable.ts';
+import type { Boundary } from '../roots/boundary.ts';
 import { scriptFiles } from './declared-scripts.ts';
 import type { DeclaredScript, ScriptFile } from './declared-scripts.ts';
 import { readGitHead } from './git-head.ts';
 import type { GitHead } from './git-head.ts';
-import { openInside } from './open-inside.ts';
-import { readWhole } from './read-text.ts';
+import { openInside } from '../roots/open-inside.ts';
+import { readWhole } from '../text/read-text.ts';
 
 export interface ScriptSource {
   readonly file: string;

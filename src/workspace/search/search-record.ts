@@ -3,9 +3,9 @@
  *
  * @see https://docs.rs/grep-printer, "JSON output format"
  */
-import { isJsonObject } from '../protocol/classify.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
 import type { RipgrepRecord } from './ripgrep.ts';
-import { cutText } from './text-cut.ts';
+import { cutText } from '../text/text-cut.ts';
 
 /** One line of what was searched: a match, or what stands around one. */
 export interface SearchLine {

@@ -2,8 +2,8 @@
  * Reading the scripts that a project's files declare. Pure, and linear in the text: a hostile project's files come here too. A file that
  * cannot be read throws a `SyntaxError` with the reason, and nothing else is thrown.
  */
-import { describe, isJsonObject } from '../protocol/classify.ts';
-import { cutText } from './text-cut.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { cutText } from '../text/text-cut.ts';
 
 export interface DeclaredScript {
   readonly name: string;

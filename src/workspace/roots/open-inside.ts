@@ -1,13 +1,13 @@
 /** Opening a file inside the roots boundary, checked again once it is open. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { ToolError } from '../protocol/errors.ts';
+import { ToolError } from '../../protocol/errors.ts';
 import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
 import { shown } from './directory-check.ts';
-import { open, realpath, stat } from './disk.ts';
-import type { OpenFile } from './disk.ts';
-import { fsFault, systemCode } from './fs-fault.ts';
+import { open, realpath, stat } from '../disk/disk.ts';
+import type { OpenFile } from '../disk/disk.ts';
+import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { placeOfDescriptor } from './root-directory.ts';
 
 /** An open regular file; whoever opened it closes `handle`. */

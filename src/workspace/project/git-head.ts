@@ -1,11 +1,11 @@
 /** What is checked out, read from `.git` without running git. */
 import { basename, dirname, join, resolve } from 'node:path';
-import { ToolError } from '../protocol/errors.ts';
-import type { Boundary } from './boundary.ts';
-import { contains } from './containment.ts';
-import { checkDirectory } from './directory-check.ts';
-import { openInside } from './open-inside.ts';
-import { readWhole } from './read-text.ts';
+import { ToolError } from '../../protocol/errors.ts';
+import type { Boundary } from '../roots/boundary.ts';
+import { contains } from '../roots/containment.ts';
+import { checkDirectory } from '../roots/directory-check.ts';
+import { openInside } from '../roots/open-inside.ts';
+import { readWhole } from '../text/read-text.ts';
 
 export type GitHead =
   | { readonly kind: 'branch'; readonly branch: string; readonly repository: string }

@@ -1,5 +1,5 @@
 /** Why the client's roots did not choose the project, in words. */
-import type { RootsReport } from '../machines/roots-report.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
 
 /** The reason why there is no usable root; for a person. */
 export function whyNoRoots(

@@ -1,14 +1,14 @@
 /** Gathering the lines that a search finds, within its limits. */
 import { isUtf8 } from 'node:buffer';
-import type { Boundary } from './boundary.ts';
-import { shown } from './directory-check.ts';
-import type { PathMatcher } from './path-automaton.ts';
-import { comparePaths } from './path-order.ts';
+import type { Boundary } from '../roots/boundary.ts';
+import { shown } from '../roots/directory-check.ts';
+import type { PathMatcher } from '../globs/path-automaton.ts';
+import { comparePaths } from '../globs/path-order.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
 import { readSearchRecord, withoutDot } from './search-record.ts';
 import type { SearchLine } from './search-record.ts';
-import { isSliceOver, nextSlice } from './time-slices.ts';
+import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 
 export interface FoundLine {
   readonly line: number;
