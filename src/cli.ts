@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The `mcp-actors` command. */
-import { readArguments } from './cli/arguments.ts';
+import { readArguments } from './cli/options/arguments.ts';
 import { commands } from './cli/commands.ts';
 import { UsageError, print } from './cli/command.ts';
 import { exitProcess } from './cli/process-end.ts';

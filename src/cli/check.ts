@@ -14,9 +14,9 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { supportedVersions } from '../protocol/dialects/registry.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
-import { optionsText } from './option.ts';
-import type { OptionTable } from './option.ts';
-import { parseOptions, switchIn } from './parse-options.ts';
+import { optionsText } from './options/option.ts';
+import type { OptionTable } from './options/option.ts';
+import { parseOptions, switchIn } from './options/parse-options.ts';
 
 const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
 

@@ -23,7 +23,7 @@ export const commands: { readonly [name in CommandName]: Entry } = {
   doctor: {
     usage: '[PID...]',
     summary: 'Say what running servers wait for.',
-    load: () => import('./doctor.ts'),
+    load: () => import('./doctor/doctor.ts'),
   },
   replay: {
     usage: 'FILE [DIRECTORIES...]',

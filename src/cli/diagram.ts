@@ -6,9 +6,9 @@ import type { ChartName } from '../inspect/diagram.ts';
 import { machineDefinition } from '../inspect/machine-definition.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
-import { optionsText } from './option.ts';
-import type { OptionTable } from './option.ts';
-import { parseOptions, switchIn } from './parse-options.ts';
+import { optionsText } from './options/option.ts';
+import type { OptionTable } from './options/option.ts';
+import { parseOptions, switchIn } from './options/parse-options.ts';
 
 /** A line feed ends each. */
 const formats: { readonly [format: string]: (name: ChartName) => string } = {

@@ -1,7 +1,7 @@
 /** SIGUSR2 asks a serving process what it waits for. What answers is loaded when it is asked: until then this costs one listener. */
 import type { SessionDump } from '../server/session-dump.ts';
-import type { CommandFact, Log } from './log.ts';
-import type { LogSink } from './log-sink.ts';
+import type { CommandFact, Log } from './log/log.ts';
+import type { LogSink } from './log/log-sink.ts';
 
 export interface DumpSource {
   /** One for each session that is open. */

@@ -1,7 +1,7 @@
 /** The help text of the command as a whole. */
 import { commands } from './commands.ts';
-import { optionsText, wrap } from './option.ts';
-import { options } from './options.ts';
+import { optionsText, wrap } from './options/option.ts';
+import { options } from './options/serve-options.ts';
 
 /** What `mcp-actors --help` prints. */
 export function helpText(): string {

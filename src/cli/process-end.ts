@@ -1,7 +1,7 @@
 /** Ends the session when the process is told to end, and says with which exit code the process ends. */
 import { constants } from 'node:os';
 import type { CloseCause } from '../machines/session-ports.ts';
-import type { CommandFact, Log } from './log.ts';
+import type { CommandFact, Log } from './log/log.ts';
 
 /** What can be ended. */
 interface Endable {

@@ -14,11 +14,11 @@ import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-serve
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
-import { optionsText } from './option.ts';
+import { optionsText } from './options/option.ts';
 import { inspectorWish, openInspector } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
-import type { OptionTable } from './option.ts';
-import { parseOptions, switchIn } from './parse-options.ts';
+import type { OptionTable } from './options/option.ts';
+import { parseOptions, switchIn } from './options/parse-options.ts';
 import { packageVersion } from './version.ts';
 
 const options = {

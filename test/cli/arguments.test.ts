@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { readArguments } from '../../src/cli/arguments.ts';
-import type { ServeInvocation } from '../../src/cli/arguments.ts';
+import { readArguments } from '../../src/cli/options/arguments.ts';
+import type { ServeInvocation } from '../../src/cli/options/arguments.ts';
 import { helpText } from '../../src/cli/help.ts';
-import { defaultOf, optionsTable } from '../../src/cli/option.ts';
-import type { Option } from '../../src/cli/option.ts';
-import { options } from '../../src/cli/options.ts';
-import type { LimitOption } from '../../src/cli/options.ts';
+import { defaultOf, optionsTable } from '../../src/cli/options/option.ts';
+import type { Option } from '../../src/cli/options/option.ts';
+import { options } from '../../src/cli/options/serve-options.ts';
+import type { LimitOption } from '../../src/cli/options/serve-options.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { defaultLimits } from '../../src/server/limits.ts';
 

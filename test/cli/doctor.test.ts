@@ -17,7 +17,7 @@ import { ask } from '../../src/cli/doctor/ask.ts';
 import { exchangeFault, openExchange, socketPath, userId } from '../../src/cli/doctor/exchange.ts';
 import { serveArguments } from '../../src/cli/doctor/node-script.ts';
 import { secondsOf } from '../../src/cli/doctor/process-table.ts';
-import { command } from '../../src/cli/doctor.ts';
+import { command } from '../../src/cli/doctor/doctor.ts';
 import { dumpOnSignal } from '../../src/cli/dump-signal.ts';
 
 let base: string;

@@ -11,12 +11,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createLog } from '../../src/cli/log.ts';
+import { createLog } from '../../src/cli/log/log.ts';
 import type { Fact } from '../../src/actors/facts.ts';
-import { humanForm, jsonForm } from '../../src/cli/log-line.ts';
-import { logLevels } from '../../src/cli/log-level.ts';
-import type { LogLevel } from '../../src/cli/log-level.ts';
-import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
+import { humanForm, jsonForm } from '../../src/cli/log/log-line.ts';
+import { logLevels } from '../../src/cli/log/log-level.ts';
+import type { LogLevel } from '../../src/cli/log/log-level.ts';
+import { fileSink, streamSink } from '../../src/cli/log/log-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
 

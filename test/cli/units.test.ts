@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatQuantity, parseQuantity } from '../../src/cli/units.ts';
-import type { Quantity } from '../../src/cli/units.ts';
+import { formatQuantity, parseQuantity } from '../../src/cli/options/units.ts';
+import type { Quantity } from '../../src/cli/options/units.ts';
 import { UsageError } from '../../src/cli/command.ts';
 
 const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };

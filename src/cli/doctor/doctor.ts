@@ -1,12 +1,12 @@
 /** `mcp-actors doctor`: asks the processes that serve what they wait for. */
-import { UsageError, print } from './command.ts';
-import type { Command } from './command.ts';
-import { ask, notServing } from './doctor/ask.ts';
-import type { Outcome } from './doctor/ask.ts';
-import { servingProcess, servingProcesses } from './doctor/process-table.ts';
-import { optionsText } from './option.ts';
-import type { OptionTable } from './option.ts';
-import { parseOptions, switchIn } from './parse-options.ts';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
+import { ask, notServing } from './ask.ts';
+import type { Outcome } from './ask.ts';
+import { servingProcess, servingProcesses } from './process-table.ts';
+import { optionsText } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { parseOptions, switchIn } from '../options/parse-options.ts';
 
 const defaultTimeoutMs = 2000;
 

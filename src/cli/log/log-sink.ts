@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { UsageError } from './command.ts';
+import { UsageError } from '../command.ts';
 
 export interface LogSink {
   /** @returns false where the line is lost */

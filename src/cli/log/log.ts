@@ -1,5 +1,5 @@
 /** The log: facts that pass a level, at a bounded rate, written to a sink. */
-import type { Fact, Report } from '../actors/facts.ts';
+import type { Fact, Report } from '../../actors/facts.ts';
 import type { LogForm } from './log-line.ts';
 import { isLogged } from './log-level.ts';
 import type { LogLevel } from './log-level.ts';

@@ -1,9 +1,9 @@
 /** The options of `mcp-actors serve`. */
-import { defaultRecordingBytes } from '../recording/recording-limit.ts';
-import { defaultLimits } from '../server/limits.ts';
-import type { Limits } from '../server/limits.ts';
-import { defaultSearchTimeoutMs } from '../workspace/search/search-turns.ts';
-import { logLevels } from './log-level.ts';
+import { defaultRecordingBytes } from '../../recording/recording-limit.ts';
+import { defaultLimits } from '../../server/limits.ts';
+import type { Limits } from '../../server/limits.ts';
+import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
+import { logLevels } from '../log/log-level.ts';
 import type { Measured, OptionTable } from './option.ts';
 import type { Bounds } from './units.ts';
 

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Choice, Option, OptionTable, ValueOf } from './option.ts';
 import { parseQuantity } from './units.ts';
-import { UsageError } from './command.ts';
+import { UsageError } from '../command.ts';
 
 export type Values<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
 

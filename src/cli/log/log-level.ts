@@ -1,5 +1,5 @@
 /** How much is logged. */
-import type { FactLevel } from '../actors/facts.ts';
+import type { FactLevel } from '../../actors/facts.ts';
 
 /** From the most to the least; `silent` logs nothing. */
 export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;

@@ -1,7 +1,7 @@
 /** How one entry of the log is written. */
-import type { FactLevel } from '../actors/facts.ts';
-import { printable } from '../protocol/printable.ts';
-import { redact, redactText } from '../diagnosis/redaction.ts';
+import type { FactLevel } from '../../actors/facts.ts';
+import { printable } from '../../protocol/printable.ts';
+import { redact, redactText } from '../../diagnosis/redaction.ts';
 
 /** One entry, as it stands in the log. */
 export interface LogEntry {

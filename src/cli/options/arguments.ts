@@ -1,14 +1,14 @@
 /** Reads the command line and the environment. */
-import type { Limits } from '../server/limits.ts';
-import { inspectorWish } from './inspector.ts';
-import type { InspectorWish } from './inspector.ts';
-import type { LogLevel } from './log-level.ts';
-import { limitsOf, options } from './options.ts';
+import type { Limits } from '../../server/limits.ts';
+import { inspectorWish } from '../inspector.ts';
+import type { InspectorWish } from '../inspector.ts';
+import type { LogLevel } from '../log/log-level.ts';
+import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
-import { UsageError, isCommandName } from './command.ts';
-import type { CommandName } from './command.ts';
-import { defaultSearchTimeoutMs } from '../workspace/search/search-turns.ts';
+import { UsageError, isCommandName } from '../command.ts';
+import type { CommandName } from '../command.ts';
+import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 
 /** What the command is to do. */
 export type Invocation =

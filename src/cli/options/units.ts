@@ -1,5 +1,5 @@
 /** Values of options that carry a unit: durations and sizes. */
-import { UsageError } from './command.ts';
+import { UsageError } from '../command.ts';
 
 /** What an option's number counts. */
 export type Quantity = 'duration' | 'size' | 'count';
