@@ -26,35 +26,11 @@ ${drawings.join('')}};
 `;
 }
 
-/** The transitions that may happen in any state are drawn once, from a box around those states. */
 async function draw(machine: AnyStateMachine): Promise<string> {
   const { root } = machine;
-  const common = [...root.transitions.values()].flat().filter(({ target }) => target);
-  const grouped = new Set(
-    common.length > 0 ? Object.values(root.states).filter((node) => inherits(node, root)) : [],
-  );
-  const states = statesIn(root);
-  const inside = states.filter(({ name }) => [...grouped].some((node) => idOf(node) === name));
-  const first = states.filter(({ type }) => type === 'initial');
-  const group: IState = {
-    name: groupName,
-    label: ' ',
-    type: 'regular',
-    class: 's-any',
-    statemachine: { states: [...first, ...inside] },
-  };
   const chart: IStateMachine = {
-    states:
-      grouped.size > 1
-        ? [group, ...states.filter((state) => ![...first, ...inside].includes(state))]
-        : states,
-    transitions: numbered([
-      ...initials(root),
-      ...descendants(root).flatMap(arrowsOf),
-      ...(grouped.size > 1
-        ? arrowsFrom(root, common)
-        : [...grouped].flatMap((node) => arrowsFrom(node, common))),
-    ]),
+    states: statesIn(root),
+    transitions: numbered([...initials(root), ...descendants(root).flatMap(arrowsOf)]),
   };
   const svg = await render(chart, {
     inputType: 'json',
@@ -75,16 +51,6 @@ async function draw(machine: AnyStateMachine): Promise<string> {
 /** Every monospaced font is as wide, so that what Graphviz leaves room for fits wherever it is shown. */
 const font = [{ name: 'fontname', value: 'Courier' }];
 const fontFamily = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
-
-const groupName = 'any';
-
-/** True for a state that the root's transitions lead out of. */
-function inherits(node: AnyStateNode, root: AnyStateNode): boolean {
-  const common = [...root.transitions.values()].flat().filter(({ target }) => target);
-  const isTarget = common.some(({ target }) => target?.includes(node));
-  const overrides = common.some(({ eventType }) => node.transitions.has(eventType));
-  return node.type !== 'final' && !isTarget && !overrides;
-}
 
 function statesIn(parent: AnyStateNode): IState[] {
   const states = Object.values(parent.states).map((node): IState => {
@@ -175,7 +141,7 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
 
 /** The path of a state, as its class in the drawing ends. */
 function idOf(node: AnyStateNode): string {
-  return node.path.length > 0 ? node.path.join('_') : groupName;
+  return node.path.join('_');
 }
 
 /** Takes the colours of what it stands in, and has no ids, because several stand in one page. */

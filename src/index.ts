@@ -6,7 +6,7 @@ export type { SessionImplementations } from './server/session-logic.ts';
 export type { SessionEdge } from './server/session-edge.ts';
 export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
-export type { SessionActorRef, SessionSnapshot } from './server/session-state.ts';
+export type { SessionActorRef, SessionSnapshot, SessionState } from './server/session-state.ts';
 export type { SessionStreams } from './server/session-streams.observable.ts';
 export type { TrafficItem } from './server/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
@@ -71,7 +71,7 @@ export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';
 export type { SessionDump } from './server/session-dump.ts';
-export type { SessionHandle, SessionState, SessionView } from './server/context/session-view.ts';
+export type { SessionHandle, SessionView } from './server/context/session-view.ts';
 export { defineForm } from './server/forms/form.ts';
 export type {
   ContentOf,

@@ -42,6 +42,8 @@ export interface PendingRequest {
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
+  /** Whether the client can know of it: before the gate is open it is held. */
+  readonly state: 'held' | 'sent';
   /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
   readonly request: Pick<ClientRequest, 'relatedTo' | 'meta'>;
 }
@@ -50,8 +52,7 @@ class Pending extends Expiring implements PendingRequest {
   readonly number: number;
   readonly request: ClientRequest;
   readonly sentAt: number;
-  /** Whether the client can know of it: before the gate is open it is held. */
-  state: 'held' | 'sent' = 'held';
+  state: PendingRequest['state'] = 'held';
   readonly #ids: RequestIds;
 
   constructor(ids: RequestIds, request: ClientRequest, sentAt: number) {

@@ -27,6 +27,7 @@ import type {
 } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
 import { latestDialect } from '../protocol/dialects/registry.ts';
+import { readInitialize } from '../protocol/initialize.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { Method } from '../protocol/methods.ts';
 import { BatchReplies } from './batch-replies.ts';
@@ -189,7 +190,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
     if (frame.kind === 'notification') return this.#notification(frame);
     const { id, params } = frame;
     if (this.#made?.byId.has(id)) return this.add(errorResponse(id, duplicateId(id)));
-    this.#input.session.send({ type: 'initialize.received', id, params });
+    const reading = readInitialize(params);
+    this.#input.session.send({ type: 'initialize.received', id, reading });
   }
 
   #routeOne(frame: InboundFrame): void {

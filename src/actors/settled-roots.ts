@@ -58,19 +58,16 @@ export function settledRoots(
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 function isSettled(snapshot: RootsSnapshot): boolean {
-  return (
-    snapshot.status === 'active' && !snapshot.matches('unasked') && !snapshot.matches('querying')
-  );
+  return snapshot.status === 'active' && snapshot.hasTag('settled');
 }
 
 /** What is known now; where nothing is, why not. */
-function reportOf({ context, value }: RootsSnapshot, waitedMs = 0): RootsReport {
-  const settled = value !== 'unasked' && typeof value === 'string';
-  if (context.report) return settled ? context.report : { ...context.report, settled: false };
-  const problem =
-    value === 'unasked'
-      ? `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`
-      : `The client has not answered "roots/list" within ${waitedMs} ms`;
+function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
+  const { report } = snapshot.context;
+  if (report) return snapshot.hasTag('settled') ? report : { ...report, settled: false };
+  const problem = snapshot.hasTag('asking')
+    ? `The client has not answered "roots/list" within ${waitedMs} ms`
+    : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
   return { status: 'failed', generation: 0, settled: false, roots: [], problem };
 }
 

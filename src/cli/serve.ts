@@ -5,7 +5,7 @@ import type { Recorder } from '../recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import { defaultLimits } from '../server/limits.ts';
-import { stateName } from '../server/session-dump.ts';
+import { stateName } from '../machines/state-name.ts';
 import { stdio } from '../server/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { RecordWish, ServeInvocation } from './options/arguments.ts';
@@ -35,11 +35,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
   let session: McpSession | undefined = undefined;
   // Made in any case: it keeps a stderr that breaks from ending the process, whoever writes to it.
   const stderr = streamSink(process.stderr);
-  const log = openLog(
-    invocation,
-    stderr,
-    () => session && stateName(session.actor.getSnapshot().value),
-  );
+  const log = openLog(invocation, stderr, () => session && stateName(session.actor.getSnapshot()));
 
   const workspace = workspaceServer({
     directories,

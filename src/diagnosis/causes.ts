@@ -52,23 +52,23 @@ export function causesOf(dump: SessionDump): readonly Cause[] {
   ];
 }
 
-function lifecycle({ state, ageMs, quietMs, calls: { length } }: SessionDump): Cause[] {
-  switch (state) {
-    case 'uninitialized':
-      return [{ kind: 'initialize-missing', ageMs }];
-    case 'negotiated':
-      return [{ kind: 'initialized-missing', ageMs: quietMs }];
-    case 'draining.settling':
-      return [{ kind: 'settling', calls: length }];
-    case 'draining.aborting':
-      return [{ kind: 'aborting', calls: length }];
-    case 'draining.flushing':
-      return [{ kind: 'flushing', calls: length }];
-    case 'closed':
-      return [{ kind: 'closed' }];
-    default:
-      return [];
-  }
+function lifecycle({ tags, ageMs, quietMs, calls: { length } }: SessionDump): Cause[] {
+  return tags.flatMap((tag): Cause[] => {
+    switch (tag) {
+      case 'awaitsInitialize':
+        return [{ kind: 'initialize-missing', ageMs }];
+      case 'awaitsInitialized':
+        return [{ kind: 'initialized-missing', ageMs: quietMs }];
+      case 'settling':
+      case 'aborting':
+      case 'flushing':
+        return [{ kind: tag, calls: length }];
+      case 'closed':
+        return [{ kind: 'closed' }];
+      case 'operating':
+        return [];
+    }
+  });
 }
 
 function output({ queues: { outboundBytes, holds } }: SessionDump): Cause[] {

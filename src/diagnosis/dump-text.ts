@@ -68,7 +68,7 @@ function sentenceOf(cause: Cause, { queues, roots }: SessionDump): string {
     case 'task':
       return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
     case 'work': {
-      const unsettled = roots.state === 'unasked' || roots.state.startsWith('querying');
+      const unsettled = !roots.tags.includes('settled');
       return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client${unsettled ? ', unless it waits for the roots' : ': its handler is at work'}`;
     }
     case 'roots-failed':

@@ -58,10 +58,9 @@ function endInWords(
 function rootsQuestion(questions: readonly Question[], dump: SessionDump): Headline | undefined {
   const query = questions.find(({ subject }) => subject.method === 'roots/list');
   if (!query) return undefined;
-  const next =
-    dump.roots.state === 'querying.stale'
-      ? ' Its list has changed since it was asked, so it will be asked again.'
-      : '';
+  const next = dump.roots.tags.includes('overtaken')
+    ? ' Its list has changed since it was asked, so it will be asked again.'
+    : '';
   return waitingFor(query, `Waiting for ${who(dump)} to answer roots/list.${next}`);
 }
 

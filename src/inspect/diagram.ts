@@ -1,4 +1,5 @@
 /** A machine as a Mermaid state diagram, drawn from its code: a drawing that differs from the machine is out of date. */
+import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
@@ -86,9 +87,19 @@ function labelOf({ eventType, guard, actions }: DrawnTransition): string {
 
 /** A guard as a person calls it. */
 export function guardName(guard: unknown): string {
-  const { guards } = guard as { readonly guards?: readonly unknown[] };
-  return guards ? guards.map(guardName).join(' and ') : nameOf(guard);
+  const { guards, check } = guard as Partial<Combined>;
+  if (!guards) return nameOf(guard);
+  const names = guards.map(guardName);
+  return check === isNot ? `not ${names.join()}` : names.join(check === isOr ? ' or ' : ' and ');
 }
+
+/** What XState makes of `and`, `or`, `not`: they are told apart by what checks them. */
+interface Combined {
+  readonly guards: readonly unknown[];
+  readonly check: unknown;
+}
+
+const [isNot, isOr] = [not('a'), or(['a'])].map((guard) => (guard as unknown as Combined).check);
 
 /** Actions and guards are named by a string or by their `type`; functions of XState's own have no name worth drawing. */
 function nameOf(named: unknown): string {

@@ -2,8 +2,8 @@
  * The one gate that everything which shows the machines stands behind: changes of value only, each with the event that caused it,
  * redacted and bounded.
  */
-import type { AnyActorRef, AnyMachineSnapshot, StateValue } from 'xstate';
-import { stateName } from '../server/session-dump.ts';
+import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
+import { stateName } from '../machines/state-name.ts';
 import type { MachineName, Transitions } from '../server/transitions.ts';
 import { redact } from '../diagnosis/redaction.ts';
 
@@ -33,13 +33,9 @@ export function watchTransitions(
   tell: (transition: Transition) => void,
 ): () => void {
   return transitions.listen(({ machine, actor, event, before, after }) => {
-    const [from, to] = [nameOf(before), nameOf(after)];
+    const [from, to] = [stateName(before), stateName(after)];
     if (from === to) return;
     const shown = () => redact(event) as { readonly type: string };
     tell({ actor, machine, from, to, before, after, cause: event.type, event: shown });
   });
-}
-
-function nameOf({ value }: AnyMachineSnapshot): string {
-  return stateName(value as StateValue);
 }

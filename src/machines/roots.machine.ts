@@ -51,6 +51,18 @@ export interface RootsUpdated {
   readonly report: RootsReport;
 }
 
+/** What a state means to those outside of the machine. */
+export const rootsTags = [
+  /** The client has been asked and has not answered. */
+  'asking',
+  /** Its list has changed since: it will be asked again. */
+  'overtaken',
+  /** What is known is the latest, as far as the client has told. */
+  'settled',
+] as const;
+
+export type RootsTag = (typeof rootsTags)[number];
+
 export interface RootsContext extends RootsInput {
   readonly report: RootsReport | undefined;
   /** Answers discarded since the last publication. */
@@ -135,6 +147,7 @@ export const rootsMachine = setup({
     input: {} as RootsInput,
     context: {} as RootsContext,
     events: {} as RootsEvent,
+    tags: {} as RootsTag,
   },
   actors: { ask: unprovided },
   guards: {
@@ -181,6 +194,7 @@ export const rootsMachine = setup({
     },
     querying: {
       description: 'One query in flight.',
+      tags: 'asking',
       invoke: {
         id: 'ask',
         src: 'ask',
@@ -231,15 +245,18 @@ export const rootsMachine = setup({
         stale: {
           description:
             'The list changed after the query went out: its answer is old. Ask once more.',
+          tags: 'overtaken',
         },
       },
     },
-    known: { on: { 'roots.invalidate': 'querying' } },
+    known: { tags: 'settled', on: { 'roots.invalidate': 'querying' } },
     unsupported: {
       description: 'The client answered -32601: it is not asked again.',
+      tags: 'settled',
     },
     retrying: {
       description: 'The query timed out or failed: ask when the list changes, or after a while.',
+      tags: 'settled',
       on: { 'roots.invalidate': 'querying' },
       after: { retryTimeout: 'querying' },
     },

@@ -1,4 +1,6 @@
 /** How a session's end begins: what asks for it, why, and how long it may take. */
+import type { ErrorActorEvent } from 'xstate';
+import type { RootsUpdated } from './roots.machine.ts';
 import type { CloseCause, SessionFact } from './session-ports.ts';
 
 /** What a host sends to end a session. */
@@ -10,32 +12,31 @@ export interface SessionShutdown {
   readonly drainTimeoutMs?: number | undefined;
 }
 
-type Ending =
-  | SessionShutdown
-  | Extract<
-      SessionFact,
-      { readonly type: 'input.ended' | 'output.broken' | 'client.unresponsive' }
-    >;
+/** What a session hears. A host may send {@link SessionShutdown}; the rest comes from the session's own actors, and from XState if one of them fails. */
+export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated | ErrorActorEvent;
 
 /** What ended the session, from the event that did. */
-export function causeOf(event: { readonly type: string }): CloseCause {
-  const ending = event as Ending;
-  switch (ending.type) {
+export function causeOf(event: SessionEvent): CloseCause {
+  switch (event.type) {
     case 'session.shutdown':
-      return { kind: 'shutdown', reason: ending.reason };
+      return { kind: 'shutdown', reason: event.reason };
     case 'input.ended':
       return { kind: 'input-ended' };
     case 'client.unresponsive':
-      return { kind: 'unresponsive', failures: ending.failures };
+      return { kind: 'unresponsive', failures: event.failures };
     case 'output.broken':
-      return { kind: 'output-broken', error: ending.error };
+      return { kind: 'output-broken', error: event.error };
     default:
-      return { kind: 'failure', error: (event as { readonly error?: unknown }).error };
+      return { kind: 'failure', error: 'error' in event ? event.error : undefined };
   }
 }
 
+/** Why a session has ended: nothing leads to its end without a cause. */
+export function endOf(cause: CloseCause | undefined): CloseCause {
+  return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
+}
+
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
-export function drainTimeoutOf(event: { readonly type: string }): number {
-  const ending = event as Ending;
-  return ending.type === 'session.shutdown' ? (ending.drainTimeoutMs ?? Infinity) : Infinity;
+export function drainTimeoutOf(event: SessionEvent): number {
+  return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;
 }

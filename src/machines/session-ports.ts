@@ -12,7 +12,7 @@ import type {
   OutboundResponse,
   RequestId,
 } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { ClientDescription, InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
 
 /** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
@@ -106,13 +106,17 @@ export interface ClientUnresponsive {
   readonly failures: number;
 }
 
+/** The client has sent `initialize`. */
+export interface InitializeReceived {
+  readonly type: 'initialize.received';
+  readonly id: RequestId;
+  /** What its params say, read once for everybody. */
+  readonly reading: InitializeReading;
+}
+
 /** What the session hears from its actors. */
 export type SessionFact =
-  | {
-      readonly type: 'initialize.received';
-      readonly id: RequestId;
-      readonly params: JsonObject | undefined;
-    }
+  | InitializeReceived
   | { readonly type: 'initialized.received' }
   | { readonly type: 'roots.changed' }
   | { readonly type: 'calls.drained' }

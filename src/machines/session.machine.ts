@@ -5,37 +5,36 @@
  *
  * @see MCP 2025-11-25, basic/lifecycle
  */
-import { and, assign, emit, not, sendTo, setup, stopChild } from 'xstate';
+import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
-import { describe } from '../protocol/classify.ts';
-import { ErrorCode, RuntimeError, errorResponse, shuttingDown } from '../protocol/errors.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import { declaresRoots } from '../protocol/roots.ts';
-import type { JsonObject, OutboundResponse, RequestId, WireError } from '../protocol/frames.ts';
-import { isSameInitialize, readInitialize } from '../protocol/initialize.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import { accepted, refused } from './initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import { causeOf, drainTimeoutOf } from './session-end.ts';
-import type { SessionShutdown } from './session-end.ts';
+import { causeOf, drainTimeoutOf, endOf } from './session-end.ts';
+import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
 import type {
   CloseCause,
   CorrelationEvent,
   CorrelationInput,
+  InitializeReceived,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
   RouterInput,
-  SessionFact,
   SessionInputScope,
   WriterEvent,
   WriterInput,
 } from './session-ports.ts';
+import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
 
 /** Times and bounds of a session's own. The defaults are in `server/limits.ts`. */
@@ -57,8 +56,7 @@ export interface SessionInput extends SessionInputScope {
   readonly limits: SessionLimits;
 }
 
-/** A host may send {@link SessionShutdown}; the rest comes from the session's own actors. */
-export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated;
+export type { SessionEvent } from './session-end.ts';
 
 /** What a host hears of. */
 export type SessionEmitted =
@@ -93,24 +91,24 @@ export interface SessionContext extends SessionInput {
   readonly drainTimeoutMs: number;
 }
 
-export interface InitializeParams {
-  readonly id: RequestId;
-  readonly params: JsonObject | undefined;
-}
+/** What a state means to those outside of the machine: they ask for its tags, not for its name. */
+export const sessionTags = [
+  /** The client has not said who it is. */
+  'awaitsInitialize',
+  /** The client has not said that it is ready: nothing may be asked of it. */
+  'awaitsInitialized',
+  /** Either side may ask and notify the other. */
+  'operating',
+  /** The session ends: calls may still end by themselves. */
+  'settling',
+  /** The session ends: the calls that still ran were cancelled, and clean up. */
+  'aborting',
+  /** The session ends: the rest of the output is written. */
+  'flushing',
+  'closed',
+] as const;
 
-/** Where a refused `initialize` went wrong, as the answer to it. */
-function refusal({ params }: InitializeParams, { cause, client }: SessionContext): WireError {
-  if (cause) return shuttingDown;
-  if (client) {
-    return {
-      code: ErrorCode.invalidRequest,
-      message: `Invalid request: the session is initialized already, by ${describe(client.info.name)}; it has one initialize`,
-    };
-  }
-  const reading = readInitialize(params);
-  const fault = reading.ok ? 'it came at the wrong time' : reading.fault;
-  return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
-}
+export type SessionTag = (typeof sessionTags)[number];
 
 /**
  * A session's actor logic, with typed `input`, `output` and emitted events. `server/session-logic.ts` provides its actors;
@@ -123,6 +121,8 @@ export const sessionMachine = setup({
     events: {} as SessionEvent,
     emitted: {} as SessionEmitted,
     output: {} as SessionOutput,
+    tags: {} as SessionTag,
+    meta: {} as StateMeta,
   },
   actors: {
     reader: unprovided<ReaderEvent, ReaderInput>('reader'),
@@ -139,7 +139,7 @@ export const sessionMachine = setup({
     stallTimeout: ({ context }) => context.limits.stallTimeoutMs,
   },
   guards: {
-    isReadable: (_, { params }: InitializeParams) => readInitialize(params).ok,
+    isReadable: (_, { reading }: InitializeReceived) => reading.ok,
     isSooner: ({ context, event }) => drainTimeoutOf(event) < context.drainTimeoutMs,
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     /** A host whose roots come from elsewhere provides its own. */
@@ -147,39 +147,27 @@ export const sessionMachine = setup({
     hasNoRootsMachine: ({ context }) => !context.roots,
     wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
     hasNoKeepalive: ({ context }) => !context.keepalive,
-    isSame: ({ context }, { params }: InitializeParams) => isSameInitialize(params, context.client),
+    /** A client whose request was slow may send it again; anything else is a fault of the client's. */
+    isSame: ({ context }, { reading }: InitializeReceived) =>
+      reading.ok && reading.client.fingerprint === context.client?.fingerprint,
   },
   actions: {
-    rememberClient: assign({
-      client: (_, { params }: InitializeParams) => {
-        const reading = readInitialize(params);
-        return reading.ok ? reading.client : undefined;
-      },
+    /** The answer goes first: it is what the client waits for. */
+    negotiate: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
+      if (!received.reading.ok) return;
+      const { client } = received.reading;
+      enqueue.assign({ client });
+      enqueue.sendTo(context.router, accepted(received, client, context.server));
+      enqueue.sendTo(context.router, { type: 'gate.opened', client });
+      enqueue.emit({ type: 'session.negotiated', client });
     }),
-    acceptInitialize: sendTo(
-      ({ context }) => context.router,
-      ({ context }, { id }: InitializeParams) => ({
-        type: 'lifecycle.answered',
-        response: {
-          jsonrpc: '2.0',
-          id,
-          result: (context.client as ClientDescription).dialect.initializeResult(context.server),
-        } satisfies OutboundResponse,
-      }),
-    ),
+    answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
+      const { client, router, server } = context;
+      if (client) enqueue.sendTo(router, accepted(received, client, server));
+    }),
     refuseInitialize: sendTo(
       ({ context }) => context.router,
-      ({ context }, received: InitializeParams) => ({
-        type: 'lifecycle.answered',
-        response: errorResponse(received.id, refusal(received, context)),
-      }),
-    ),
-    openInboundGate: sendTo(
-      ({ context }) => context.router,
-      ({ context }) => ({
-        type: 'gate.opened',
-        client: context.client as ClientDescription,
-      }),
+      ({ context }, received: InitializeReceived) => refused(received, context),
     ),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
     makeRoots: assign({
@@ -199,7 +187,10 @@ export const sessionMachine = setup({
     }),
     startRoots: sendTo('roots', { type: 'roots.start' }),
     invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
-    rememberRoots: assign({ report: (_, { report }: Pick<RootsUpdated, 'report'>) => report }),
+    publishRoots: enqueueActions(({ enqueue }, { report }: Pick<RootsUpdated, 'report'>) => {
+      enqueue.assign({ report });
+      enqueue.emit({ type: 'roots.updated', report });
+    }),
     ignore: emit(({ event }) => ({ type: 'notification.ignored', notification: event.type })),
     rememberEnd: assign(({ context, event }) => ({
       cause: context.cause ?? causeOf(event),
@@ -250,13 +241,8 @@ export const sessionMachine = setup({
       drainTimeoutMs: input.limits.drainTimeoutMs,
     };
   },
-  initial: 'uninitialized',
+  initial: 'open',
   on: {
-    'input.ended': '.draining',
-    'output.broken': '.draining',
-    'client.unresponsive': '.draining',
-    'session.shutdown': '.draining',
-    [anyActorFailed]: '.draining',
     'output.blocked': { actions: 'tellFlow' },
     'output.flowing': { actions: 'tellFlow' },
     'initialize.received': {
@@ -266,110 +252,119 @@ export const sessionMachine = setup({
     'roots.changed': { actions: 'ignore' },
   },
   states: {
-    uninitialized: {
+    open: {
+      meta: { isNameless: true },
+      initial: 'uninitialized',
       on: {
-        'initialize.received': [
-          {
-            guard: { type: 'isReadable', params: ({ event }) => event },
-            target: 'negotiated',
-            actions: [
-              { type: 'rememberClient', params: ({ event }) => event },
-              { type: 'acceptInitialize', params: ({ event }) => event },
+        'input.ended': 'draining',
+        'output.broken': 'draining',
+        'client.unresponsive': 'draining',
+        'session.shutdown': 'draining',
+        [anyActorFailed]: 'draining',
+      },
+      states: {
+        uninitialized: {
+          description: 'What the client sends first settles the era of the session.',
+          tags: 'awaitsInitialize',
+          on: {
+            'initialize.received': [
+              {
+                guard: { type: 'isReadable', params: ({ event }) => event },
+                target: 'legacy',
+                actions: { type: 'negotiate', params: ({ event }) => event },
+              },
+              { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
             ],
           },
-          { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-        ],
-      },
-    },
-    negotiated: {
-      description:
-        'The reply is sent. The client may ask; we may not, until it says that it is ready.',
-      entry: [
-        'openInboundGate',
-        emit(({ context }) => ({
-          type: 'session.negotiated',
-          client: context.client as ClientDescription,
-        })),
-      ],
-      always: { guard: and(['hasRoots', 'hasNoRootsMachine']), actions: 'makeRoots' },
-      on: {
-        'initialized.received': [
-          { guard: 'hasRoots', target: 'initialized', actions: 'startRoots' },
-          { target: 'initialized' },
-        ],
-        'initialize.received': [
-          {
-            guard: { type: 'isSame', params: ({ event }) => event },
-            actions: { type: 'acceptInitialize', params: ({ event }) => event },
+        },
+        legacy: {
+          description: 'The revisions with a handshake.',
+          meta: { isNameless: true },
+          initial: 'negotiated',
+          states: {
+            negotiated: {
+              description:
+                'The reply is sent. The client may ask; we may not, until it says that it is ready.',
+              tags: 'awaitsInitialized',
+              always: { guard: and(['hasRoots', 'hasNoRootsMachine']), actions: 'makeRoots' },
+              on: {
+                'initialized.received': [
+                  { guard: 'hasRoots', target: 'initialized', actions: 'startRoots' },
+                  { target: 'initialized' },
+                ],
+                'initialize.received': [
+                  {
+                    guard: { type: 'isSame', params: ({ event }) => event },
+                    actions: { type: 'answerAgain', params: ({ event }) => event },
+                  },
+                  { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
+                ],
+              },
+            },
+            initialized: {
+              description: 'In operation; the roots are not settled yet.',
+              tags: 'operating',
+              entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
+              always: [
+                { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
+                {
+                  guard: not('hasRoots'),
+                  target: 'rootsKnown',
+                  actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
+                },
+              ],
+              on: {
+                'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
+                'roots.updated': {
+                  target: 'rootsKnown',
+                  actions: { type: 'publishRoots', params: ({ event }) => event },
+                },
+              },
+            },
+            rootsKnown: {
+              description: 'In operation; what the client lists, or that it lists none, is known.',
+              tags: 'operating',
+              on: {
+                'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
+                'roots.updated': {
+                  actions: { type: 'publishRoots', params: ({ event }) => event },
+                },
+              },
+            },
           },
-          { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
-        ],
-      },
-    },
-    initialized: {
-      description: 'In operation; the roots are not settled yet.',
-      entry: ['openOutboundGate', emit({ type: 'session.initialized' })],
-      always: [
-        { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
-        {
-          guard: not('hasRoots'),
-          target: 'rootsKnown',
-          actions: { type: 'rememberRoots', params: { report: undeclaredRoots } },
         },
-      ],
-      on: {
-        'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
-        'roots.updated': {
-          target: 'rootsKnown',
-          actions: { type: 'rememberRoots', params: ({ event }) => event },
+        modern: {
+          description:
+            'The place of 2026-07-28: a first request that carries its own protocol version settles this era. Not served yet, so nothing leads here.',
         },
       },
-    },
-    rootsKnown: {
-      description: 'In operation; what the client lists, or that it lists none, is known.',
-      entry: emit(({ context }) => ({
-        type: 'roots.updated',
-        report: context.report as RootsReport,
-      })),
-      on: {
-        'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
-        'roots.updated': {
-          target: 'rootsKnown',
-          reenter: true,
-          actions: { type: 'rememberRoots', params: ({ event }) => event },
-        },
-      },
-    },
-    modern: {
-      description:
-        'The place of 2026-07-28: a first request that carries its own protocol version settles this era. Not served yet, so nothing leads here.',
     },
     draining: {
       description: 'No new request; what is in flight may end, within the drain time.',
       entry: ['rememberEnd', 'closeOutboundGate', stopChild('keepalive'), 'closeInboundGate'],
       on: {
-        'input.ended': {},
-        'client.unresponsive': {},
-        'session.shutdown': [{ guard: 'isSooner', target: 'draining', reenter: true }, {}],
-        'output.broken': '.aborting',
+        'session.shutdown': { guard: 'isSooner', target: 'draining', reenter: true },
         [anyActorFailed]: 'closed',
       },
       after: { drainTimeout: 'closed' },
       initial: 'settling',
       states: {
         settling: {
+          tags: 'settling',
           exit: 'abandonCalls',
           always: { guard: 'isUnread', target: 'aborting' },
-          on: { 'calls.drained': 'flushing' },
+          on: { 'calls.drained': 'flushing', 'output.broken': 'aborting' },
           after: { settleTimeout: 'aborting' },
         },
         aborting: {
           description: 'What still runs is cancelled, and may clean up.',
-          on: { 'output.broken': {}, 'calls.drained': 'flushing' },
+          tags: 'aborting',
+          on: { 'calls.drained': 'flushing' },
         },
         flushing: {
           description:
             'The writer is asked again and again; it says whether anything was taken since.',
+          tags: 'flushing',
           entry: 'flushOutput',
           on: {
             'output.broken': '#session.closed',
@@ -382,11 +377,9 @@ export const sessionMachine = setup({
     },
     closed: {
       type: 'final',
-      entry: emit(({ context }) => ({
-        type: 'session.closed',
-        cause: context.cause as CloseCause,
-      })),
+      tags: 'closed',
+      entry: emit(({ context }) => ({ type: 'session.closed', cause: endOf(context.cause) })),
     },
   },
-  output: ({ context }) => ({ cause: context.cause as CloseCause }),
+  output: ({ context }) => ({ cause: endOf(context.cause) }),
 });

@@ -51,14 +51,3 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
 function fault(path: string, wanted: string, got: unknown): InitializeReading {
   return { ok: false, fault: `${path} must be ${wanted}, this is ${describe(got)}` };
 }
-
-/**
- * True where a repeated `initialize` is the very same one: its params are equal to the letter.
- * (A client whose request was slow may send it again; anything else is a fault of the client's.)
- */
-export function isSameInitialize(
-  params: JsonObject | undefined,
-  client: ClientDescription | undefined,
-): boolean {
-  return client !== undefined && JSON.stringify(params) === client.fingerprint;
-}

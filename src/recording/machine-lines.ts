@@ -1,6 +1,6 @@
 /** What the machines do, as lines of a recording. */
-import type { AnyActorRef, StateValue } from 'xstate';
-import { stateName } from '../server/session-dump.ts';
+import type { AnyActorRef } from 'xstate';
+import { stateName } from '../machines/state-name.ts';
 import type { TransitionListener } from '../server/transitions.ts';
 import type { TransitionLine } from './format.ts';
 
@@ -19,7 +19,7 @@ export function machineLines(put: (line: TransitionLine) => void): TransitionLis
       machine,
       ...(machine === 'task' ? { task: numberOf(actor) } : {}),
       on: event.type,
-      from: stateName(before.value as StateValue),
-      to: stateName(after.value as StateValue),
+      from: stateName(before),
+      to: stateName(after),
     });
 }

@@ -1,21 +1,28 @@
 /** Everything that one can know of a session at a moment: what is pending, since when, which state, how full the queues are. */
-import type { AnyActorRef } from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { Call, CallState } from '../actors/call.ts';
 import type { PendingRequest } from '../actors/correlation.actor.ts';
 import type { RouterView } from '../actors/router.actor.ts';
-import type { SessionContext } from '../machines/session.machine.ts';
+import { stateName } from '../machines/state-name.ts';
+import { rootsTags } from '../machines/roots.machine.ts';
+import type { RootsTag } from '../machines/roots.machine.ts';
+import { sessionTags } from '../machines/session.machine.ts';
+import type { SessionTag } from '../machines/session.machine.ts';
 import type { RootsStatus } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import { relatedTaskId } from '../protocol/tasks.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { Limits } from './limits.ts';
+import type { SessionSnapshot } from './session-state.ts';
 
 /** A session at a moment, as JSON can hold it. Times are milliseconds. */
 export interface SessionDump {
   readonly id: string;
   /** With the inner state: `draining.flushing`. */
   readonly state: string;
+  /** What the state means: whom the session waits for, whether it is in operation, how far its end has come. */
+  readonly tags: readonly SessionTag[];
   /** Since the session was started. */
   readonly ageMs: number;
   /** Since a message last came from the client; since the session was started, where none has come. */
@@ -32,6 +39,8 @@ export interface SessionDump {
   readonly roots: {
     /** Where the roots machine stands: `querying.stale`. Of a client that declares no roots, `undeclared`. */
     readonly state: string;
+    /** What the state means: whether the client is being asked. */
+    readonly tags: readonly RootsTag[];
     /** What is known, once something is. */
     readonly status?: RootsStatus;
     readonly settled?: boolean;
@@ -106,9 +115,7 @@ interface KeptTaskView {
 /** What a dump is made from. */
 export interface DumpSource {
   readonly id: string;
-  readonly context: SessionContext;
-  readonly value: StateValue;
-  readonly children: { readonly [id: string]: AnyActorRef | undefined };
+  readonly snapshot: Pick<SessionSnapshot, 'context' | 'value' | 'machine' | 'children' | 'hasTag'>;
   readonly tasks: readonly KeptTaskView[];
   readonly limits: Limits;
   readonly now: number;
@@ -116,19 +123,10 @@ export interface DumpSource {
   readonly lastHeardAt: number;
 }
 
-type StateValue = string | { readonly [state: string]: StateValue | undefined };
-
-/** A state's name with its inner states: `draining.flushing`. */
-export function stateName(value: StateValue): string {
-  if (typeof value === 'string') return value;
-  return Object.entries(value)
-    .map(([name, inner]) => (inner === undefined ? name : `${name}.${stateName(inner)}`))
-    .join(',');
-}
-
 export function dumpSession(source: DumpSource): SessionDump {
-  const { id, context, limits, now, startedAt, lastHeardAt } = source;
-  const { client, report, roots } = context;
+  const { id, snapshot, limits, now, startedAt, lastHeardAt } = source;
+  const { context } = snapshot;
+  const { client, report } = context;
   const router = viewOf<RouterView>(context.router);
   const pending = [
     ...(viewOf<ReadonlyMap<RequestId, PendingRequest>>(context.correlation)?.values() ?? []),
@@ -137,7 +135,8 @@ export function dumpSession(source: DumpSource): SessionDump {
   const tasks = source.tasks.filter((task) => !task.hasEnded).length;
   return {
     id,
-    state: stateName(source.value),
+    state: stateName(snapshot),
+    tags: sessionTags.filter((tag) => snapshot.hasTag(tag)),
     ageMs: Math.round(now - startedAt),
     quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
     ...(client
@@ -150,9 +149,9 @@ export function dumpSession(source: DumpSource): SessionDump {
           },
         }
       : {}),
-    actors: Object.values(source.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
+    actors: Object.values(snapshot.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
     roots: {
-      state: roots ? stateName(roots.getSnapshot().value) : client ? 'undeclared' : 'unasked',
+      ...rootsState(context),
       ...(report
         ? { status: report.status, settled: report.settled, generation: report.generation }
         : {}),
@@ -160,7 +159,7 @@ export function dumpSession(source: DumpSource): SessionDump {
       list: report?.roots ?? [],
     },
     calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now)),
-    pending: pending.map((request) => dumpPending(request, source)),
+    pending: pending.map((request) => dumpPending(request, now)),
     tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
     queues: {
       running: { count: router?.running ?? 0, max: limits.maxRunning },
@@ -173,6 +172,18 @@ export function dumpSession(source: DumpSource): SessionDump {
   };
 }
 
+/** A client that declares no roots needs no machine. */
+function rootsState({
+  roots,
+  client,
+}: SessionSnapshot['context']): Pick<SessionDump['roots'], 'state' | 'tags'> {
+  if (roots) {
+    const snapshot = roots.getSnapshot();
+    return { state: stateName(snapshot), tags: rootsTags.filter((tag) => snapshot.hasTag(tag)) };
+  }
+  return client ? { state: 'undeclared', tags: ['settled'] } : { state: 'unasked', tags: [] };
+}
+
 /** What a plain actor shows of itself; undefined where somebody else's actor stands at the port. */
 function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
   const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
@@ -181,13 +192,11 @@ function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
 
 function dumpActor(actor: AnyActorRef): ActorDump {
   const { id } = actor;
-  const { status, value } = actor.getSnapshot() as {
-    readonly status: string;
-    readonly value?: StateValue;
-  };
-  return value === undefined
-    ? { id, kind: 'actor', status }
-    : { id, kind: 'machine', status, state: stateName(value) };
+  const snapshot = actor.getSnapshot() as Snapshot<unknown> | AnyMachineSnapshot;
+  const { status } = snapshot;
+  return 'machine' in snapshot
+    ? { id, kind: 'machine', status, state: stateName(snapshot) }
+    : { id, kind: 'actor', status };
 }
 
 function dumpCall(call: Call, now: number): CallDump {
@@ -205,15 +214,15 @@ function dumpCall(call: Call, now: number): CallDump {
 }
 
 function dumpPending(
-  { id, method, sentAt, dueAt, request }: PendingRequest,
-  { value, now }: Pick<DumpSource, 'value' | 'now'>,
+  { id, method, state, sentAt, dueAt, request }: PendingRequest,
+  now: number,
 ): PendingDump {
   const { relatedTo, meta } = request;
   const taskId = relatedTaskId(meta);
   return {
     id,
     method,
-    state: value === 'uninitialized' || value === 'negotiated' ? 'held' : 'sent',
+    state,
     ageMs: Math.round(now - sentAt),
     leftMs: Math.round(dueAt - now),
     ...(relatedTo === undefined ? {} : { relatedTo }),

@@ -20,13 +20,13 @@ import type {
 import type { Report } from '../actors/facts.ts';
 import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { SessionHandle, SessionState } from './context/session-view.ts';
+import type { SessionHandle } from './context/session-view.ts';
 import { safeReport } from './guarded-listeners.ts';
 import { defaultLimits } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { SessionEdge } from './session-edge.ts';
 import { stateOf } from './session-state.ts';
-import type { SessionActorRef } from './session-state.ts';
+import type { SessionActorRef, SessionState } from './session-state.ts';
 import { Transitions } from './transitions.ts';
 
 /** What a session's core may be given. */
@@ -123,8 +123,7 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   get isOperating(): boolean {
-    const { state } = this;
-    return state === 'initialized' || state === 'rootsKnown';
+    return this.actor.getSnapshot().hasTag('operating');
   }
 
   get inspect(): ScopeOptions['inspect'] {

@@ -4,11 +4,11 @@ import type { Passed, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
-import type { SessionState } from './context/session-view.ts';
+
 import type { Guard } from './guarded-listeners.ts';
 import { GuardedObservable } from './guarded.observable.ts';
 import { stateOf } from './session-state.ts';
-import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
+import type { SessionActorRef, SessionSnapshot, SessionState } from './session-state.ts';
 import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
 

@@ -138,13 +138,10 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   dump(): SessionDump {
-    const { context, value, children } = this.actor.getSnapshot();
     const { id, limits, startedAt, hostClock, hearing } = this;
     return dumpSession({
       id,
-      context,
-      value,
-      children,
+      snapshot: this.actor.getSnapshot(),
       tasks: this.#offering.tasksOf(this),
       limits,
       now: hostClock.now(),

@@ -31,8 +31,8 @@ describe('the page shows at a glance', () => {
     const { page, faults } = await open(browser as Browser, url, viewport);
     await shown(page, 'state').filter({ hasText: 'uninitialized' }).waitFor();
     expect(await shown(page, 'why').textContent()).toContain('no initialize has come yet');
-    expect(await page.locator('#chart-session .active').getAttribute('class')).toContain(
-      's-uninitialized',
+    expect(await page.locator('#chart-session .node.active').getAttribute('class')).toContain(
+      's-open_uninitialized',
     );
     await picture(page, 'inspect-before-handshake');
     expect(faults).toEqual([]);

@@ -50,8 +50,8 @@ test('replay --step --inspect shows the played session, input by input', async (
   await state('uninitialized');
   child.stdin.write('\n');
   await state('negotiated');
-  expect(await page.locator('#chart-session .active').getAttribute('class')).toContain(
-    's-negotiated',
+  expect(await page.locator('#chart-session .node.active').getAttribute('class')).toContain(
+    's-open_legacy_negotiated',
   );
   child.stdin.write('\n');
   await page.locator('#pending tr', { hasText: 'roots/list' }).waitFor();

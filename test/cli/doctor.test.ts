@@ -121,7 +121,8 @@ describe('an answer', () => {
 
   test('holds no secrets', async () => {
     const { texts, sink } = written();
-    const roots = { state: 'known', list: [{ uri: 'https://ada:hunter2@host/?token=abcdef' }] };
+    const list = [{ uri: 'https://ada:hunter2@host/?token=abcdef' }];
+    const roots = { state: 'known', tags: ['settled'], list } as const;
     await answerSignal([dump({ roots })], sink, nowhere());
     expect(texts.join('')).toContain('https://[redacted]@host/?token=[redacted]');
     expect(texts.join('')).not.toMatch(/hunter2|abcdef/);

@@ -183,7 +183,7 @@ everywhere('arrays', only('2025-03-26', byteCombinations), () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send([initialize(1)]);
     expect((await peer.error(undefined)).code).toBe(-32600);
-    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+    expect(session.state).toBe('uninitialized');
     await peer.handshake();
     peer.send([request(2, 'ping')]);
     expect(await peer.batch()).toHaveLength(1);

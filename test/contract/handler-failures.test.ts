@@ -119,7 +119,7 @@ everywhere('a handler', eachTransport, () => {
       const { error } = await peer.response(1);
       expect(error).toEqual({ code: -32603, message: 'Internal error' });
       await facts.next('handler.failed');
-      expect(session.actor.getSnapshot().value).toBe('rootsKnown');
+      expect(session.state).toBe('rootsKnown');
     },
   );
 

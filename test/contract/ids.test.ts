@@ -67,6 +67,6 @@ everywhere('the two directions', eachByteTransport, () => {
     const { id } = await peer.request('roots/list');
     peer.send({ ...request(id, 'no/such'), result: { roots: [] } });
     expect((await peer.error(id)).code).toBe(-32601);
-    expect(session.actor.getSnapshot().value).toBe('initialized');
+    expect(session.state).toBe('initialized');
   });
 });

@@ -92,7 +92,7 @@ everywhere('a second initialize', eachTransport, ({ revision }) => {
     peer.send(initialize('a', first), initialize('b', first));
     const [one, two] = [await peer.response('a'), await peer.response('b')];
     expect(two.result).toEqual(one.result);
-    expect(session.actor.getSnapshot().value).toBe('negotiated');
+    expect(session.state).toBe('negotiated');
     peer.send(initialized);
     await peer.request('roots/list');
   });
@@ -123,7 +123,7 @@ everywhere('initialized', eachTransport, () => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(initialized, toolCall(1, 'echo'));
     expect((await peer.error(1)).code).toBe(-32600);
-    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+    expect(session.state).toBe('uninitialized');
     peer.send(initialize(2, { capabilities: { roots: {} } }));
     await peer.response(2);
     await peer.quiet();

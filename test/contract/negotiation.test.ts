@@ -48,7 +48,7 @@ everywhere('a malformed initialize', ({ revision: protocolVersion }) => {
     const { code, message } = await peer.error(0);
     expect(code).toBe(-32602);
     expect(message).toMatch(new RegExp(`${path.replaceAll('.', '\\.')} must be`));
-    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+    expect(session.state).toBe('uninitialized');
 
     const reply = await peer.handshake({ protocolVersion });
     expect(reply['protocolVersion']).toBe(protocolVersion);
@@ -65,7 +65,7 @@ everywhere('a malformed initialize', ({ revision: protocolVersion }) => {
     const { peer, session } = serve({ tools: [echo] });
     peer.send(notification('initialize', { protocolVersion, capabilities, clientInfo }));
     await peer.quiet();
-    expect(session.actor.getSnapshot().value).toBe('uninitialized');
+    expect(session.state).toBe('uninitialized');
     expect(peer.received).toHaveLength(1);
   });
 });

@@ -17,7 +17,7 @@ everywhere('roots', eachTransport, (combination) => {
       roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }],
     });
     expect(roots.queries).toBe(1);
-    expect(roots.session.actor.getSnapshot().value).toBe('rootsKnown');
+    expect(roots.session.state).toBe('rootsKnown');
   });
 
   test('are asked for where the capability is empty [ROOTS-01]', async () => {

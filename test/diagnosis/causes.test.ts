@@ -6,10 +6,11 @@ const none = { count: 0, max: 10 };
 const idle: SessionDump = {
   id: 'a',
   state: 'rootsKnown',
+  tags: ['operating'],
   ageMs: 5,
   quietMs: 3,
   actors: [],
-  roots: { state: 'undeclared', list: [] },
+  roots: { state: 'undeclared', tags: ['settled'], list: [] },
   calls: [],
   pending: [],
   tasks: [],
@@ -28,12 +29,20 @@ const full = { count: 10, max: 10 };
 
 test.each([
   ['nothing', {}, []],
-  ['a missing initialize', { state: 'uninitialized' }, [{ kind: 'initialize-missing', ageMs: 5 }]],
-  ['a missing initialized', { state: 'negotiated' }, [{ kind: 'initialized-missing', ageMs: 3 }]],
-  ['calls that may still end', { state: 'draining.settling' }, [{ kind: 'settling', calls: 0 }]],
-  ['calls that clean up', { state: 'draining.aborting' }, [{ kind: 'aborting', calls: 0 }]],
-  ['the last output', { state: 'draining.flushing' }, [{ kind: 'flushing', calls: 0 }]],
-  ['the end', { state: 'closed' }, [{ kind: 'closed' }]],
+  [
+    'a missing initialize',
+    { tags: ['awaitsInitialize'] },
+    [{ kind: 'initialize-missing', ageMs: 5 }],
+  ],
+  [
+    'a missing initialized',
+    { tags: ['awaitsInitialized'] },
+    [{ kind: 'initialized-missing', ageMs: 3 }],
+  ],
+  ['calls that may still end', { tags: ['settling'] }, [{ kind: 'settling', calls: 0 }]],
+  ['calls that clean up', { tags: ['aborting'] }, [{ kind: 'aborting', calls: 0 }]],
+  ['the last output', { tags: ['flushing'] }, [{ kind: 'flushing', calls: 0 }]],
+  ['the end', { tags: ['closed'] }, [{ kind: 'closed' }]],
   [
     'bounds that are reached',
     { queues: { ...idle.queues, running: full, waiting: full, pending: full, tasks: full } },
@@ -54,7 +63,15 @@ test.each([
   ],
   [
     'roots that could not be had',
-    { roots: { state: 'retrying', status: 'failed', problem: 'no answer', list: [] } },
+    {
+      roots: {
+        state: 'retrying',
+        tags: ['settled'],
+        status: 'failed',
+        problem: 'no answer',
+        list: [],
+      },
+    },
     [{ kind: 'roots-failed', problem: 'no answer' }],
   ],
 ] as const)('a dump holds %s', (_, dump, causes) => {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect, gate } from 'mcp-actors/testing';
-import type { PendingDump } from '../../src/server/session-dump.ts';
+import type { PendingDump, SessionDump } from '../../src/server/session-dump.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 
 describe('why a session does what it does', () => {
   const server = createMcpServer({ name: 'asked', version: '1' });
 
   test('it waits for the handshake', () => {
-    const dump = { ...idle, state: 'uninitialized', ageMs: 1200 };
+    const dump = { ...idle, tags: ['awaitsInitialize'], ageMs: 1200 } as const;
     expect(headlineOf(dump)).toMatchObject({ mood: 'waiting', ageMs: 1200 });
-    expect(headlineOf({ ...idle, state: 'negotiated' }).sentence).toContain(
+    expect(headlineOf({ ...idle, tags: ['awaitsInitialized'] }).sentence).toContain(
       'notifications/initialized',
     );
   });
@@ -62,18 +62,19 @@ describe('why a session does what it does', () => {
   });
 
   test('it ends', () => {
-    expect(headlineOf({ ...idle, state: 'draining.flushing' }).mood).toBe('ended');
-    expect(headlineOf({ ...idle, state: 'closed' }).sentence).toBe('The session is over.');
+    expect(headlineOf({ ...idle, tags: ['flushing'] }).mood).toBe('ended');
+    expect(headlineOf({ ...idle, tags: ['closed'] }).sentence).toBe('The session is over.');
   });
 
   const none = { count: 0, max: 10 };
-  const idle = {
+  const idle: SessionDump = {
     id: 'a',
     state: 'rootsKnown',
+    tags: ['operating'],
     ageMs: 0,
     quietMs: 0,
     actors: [],
-    roots: { state: 'undeclared', list: [] },
+    roots: { state: 'undeclared', tags: ['settled'], list: [] },
     calls: [],
     pending: [],
     tasks: [],

@@ -1,8 +1,27 @@
-import { createMachine } from 'xstate';
+import { and, createMachine, not, or } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { mermaidDiagram } from '../../src/inspect/diagram.ts';
 
 describe('a diagram', () => {
+  test('tells guards that are put together', () => {
+    const machine = createMachine({
+      initial: 'here',
+      states: {
+        here: {
+          on: {
+            a: { guard: and(['isOne', 'isOther']), target: 'there' },
+            b: { guard: or(['isOne', 'isOther']), target: 'there' },
+            c: { guard: not('isOne'), target: 'there' },
+          },
+        },
+        there: {},
+      },
+    });
+    expect(mermaidDiagram(machine)).toContain(
+      'here --> there: a [isOne and isOther] <br/> b [isOne or isOther] <br/> c [not isOne]\n',
+    );
+  });
+
   test('shows states, nesting, ends, and one arrow for all that leads from one state to another', () => {
     const machine = createMachine({
       initial: 'idle',

@@ -47,7 +47,7 @@ const inputs: { readonly [machine: string]: object } = {
 };
 
 /** Nodes that nothing leads to, on purpose. */
-const reserved = new Set(['session.modern']);
+const reserved = new Set(['session.open.modern']);
 
 /** The names that are used and declared nowhere. XState skips them, or fires them at once. */
 function undeclared(machine: AnyStateMachine): string[] {

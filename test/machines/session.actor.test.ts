@@ -2,6 +2,7 @@ import { SimulatedClock, createActor, fromPromise } from 'xstate';
 import type { EventObject } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { plainActor } from '../../src/machines/port.ts';
+import { readInitialize } from '../../src/protocol/initialize.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { AskInput, AskOutcome } from '../../src/machines/roots.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
@@ -15,6 +16,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../src/machines/session-ports.ts';
+import { stateName } from '../../src/machines/state-name.ts';
 import { recorder, noKeepalive } from './stand-ins.ts';
 
 const limits = {
@@ -82,7 +84,7 @@ function startSession(changed: Partial<typeof limits> = {}) {
 const initialize = (capabilities: object = { roots: {} }): SessionEvent => ({
   type: 'initialize.received',
   id: 1,
-  params: params(capabilities),
+  reading: readInitialize(params(capabilities)),
 });
 const initialized: SessionEvent = { type: 'initialized.received' };
 const types = (events: readonly { readonly type: string }[]) => events.map(({ type }) => type);
@@ -108,7 +110,7 @@ describe('a running session', () => {
     const { actor, send, answer, emitted } = startSession();
     send(initialize(), initialized);
     await answer({ kind: 'answered', roots: [{ uri: 'file:///a' }] });
-    expect(actor.getSnapshot().value).toBe('rootsKnown');
+    expect(stateName(actor.getSnapshot())).toBe('rootsKnown');
     send({ type: 'roots.changed' });
     await answer({ kind: 'answered', roots: [{ uri: 'file:///b' }] });
     expect(actor.getSnapshot().context.report).toMatchObject({
@@ -130,7 +132,7 @@ describe('a running session', () => {
       send(initialize(capabilities), initialized, { type: 'roots.changed' });
       clock.increment(10 * 60_000);
       expect(asked).toEqual([]);
-      expect(actor.getSnapshot().value).toBe('rootsKnown');
+      expect(stateName(actor.getSnapshot())).toBe('rootsKnown');
       expect(actor.getSnapshot().context.report?.status).toBe('undeclared');
     },
   );

@@ -2,8 +2,13 @@ import { initialTransition, transition } from 'xstate';
 import type { EventFromLogic, SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
-import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
+import type { SessionEvent, SessionInput, SessionTag } from '../../src/machines/session.machine.ts';
+import { stateOf } from '../../src/server/session-state.ts';
+import type { SessionState } from '../../src/server/session-state.ts';
 import { shuttingDown } from '../../src/protocol/errors.ts';
+import { stateName } from '../../src/machines/state-name.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { readInitialize } from '../../src/protocol/initialize.ts';
 import { inWords, noKeepalive } from './stand-ins.ts';
 import type { Action } from './stand-ins.ts';
 
@@ -26,10 +31,13 @@ const params = {
   clientInfo: { name: 'host', version: '1' },
 };
 
+const initialize = (id: number, said: JsonObject) =>
+  ({ type: 'initialize.received', id, reading: readInitialize(said) }) as const;
+
 const events = {
-  initialize: { type: 'initialize.received', id: 1, params },
-  'another initialize': { type: 'initialize.received', id: 2, params: { ...params, x: 1 } },
-  'a malformed initialize': { type: 'initialize.received', id: 3, params: {} },
+  initialize: initialize(1, params),
+  'another initialize': initialize(2, { ...params, x: 1 }),
+  'a malformed initialize': initialize(3, {}),
   initialized: { type: 'initialized.received' },
   'roots changed': { type: 'roots.changed' },
   'roots updated': {
@@ -206,9 +214,6 @@ const table: { readonly [state in StateName]: Row } = {
   },
 };
 
-const nameOf = ({ value }: Snapshot): string =>
-  typeof value === 'string' ? value : Object.entries(value).flat().join('.');
-
 const eventNames = [
   ...Object.keys(events),
   'an actor failed',
@@ -225,14 +230,14 @@ describe('a session', () => {
     'in $state, on $event: $row',
     ({ state, event, row }) => {
       const [next, actions] = transition(sessionMachine, after(...paths[state]), eventOf(event));
-      expect([nameOf(next), ...inWords(actions)]).toEqual(row);
+      expect([stateName(next), ...inWords(actions)]).toEqual(row);
     },
   );
 
   test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
     const before = after(...paths[cell.state]);
     const [next, actions] = transition(sessionMachine, before, eventOf(cell.event));
-    expect(nameOf(next)).toBe(cell.state);
+    expect(stateName(next)).toBe(cell.state);
     expect(inWords(actions)).toEqual([]);
     expect(next.context).toEqual(before.context);
   });
@@ -243,13 +248,14 @@ describe('a session', () => {
       const before = after(...paths[state]);
       for (const type of ['', 'tools/call', 'xstate.stop.x', '__proto__', 'toString']) {
         const [next, actions] = transition(sessionMachine, before, { type } as never);
-        expect([nameOf(next), ...inWords(actions)]).toEqual([state]);
+        expect([stateName(next), ...inWords(actions)]).toEqual([state]);
       }
     },
   );
 
   test('gets to each of its states by the path that the table takes', () => {
-    for (const [state, path] of Object.entries(paths)) expect(nameOf(after(...path))).toBe(state);
+    for (const [state, path] of Object.entries(paths))
+      expect(stateName(after(...path))).toBe(state);
   });
 });
 
@@ -329,16 +335,38 @@ describe('initialize', () => {
     ['n'.repeat(1_000_000), 'a string of 1000000 characters'],
   ])('that is refused names who was first, in few words (%#)', (name, words) => {
     const named = { ...params, clientInfo: { name, version: '1' } };
-    const [state] = transition(sessionMachine, start(), {
-      type: 'initialize.received',
-      id: 1,
-      params: named,
-    });
+    const [state] = transition(sessionMachine, start(), initialize(1, named));
     const [, actions] = transition(sessionMachine, state, events['another initialize']);
     expect(responsesOf(actions)).toMatchObject([
       { error: { code: -32600, message: expect.stringContaining(words) as string } },
     ]);
     expect(JSON.stringify(responsesOf(actions)).length).toBeLessThan(400);
+  });
+});
+
+describe('what a state means outside of the machine', () => {
+  const meanings = {
+    uninitialized: ['uninitialized', 'awaitsInitialize'],
+    negotiated: ['negotiated', 'awaitsInitialized'],
+    initialized: ['initialized', 'operating'],
+    rootsKnown: ['rootsKnown', 'operating'],
+    'draining.settling': ['draining', 'settling'],
+    'draining.aborting': ['draining', 'aborting'],
+    'draining.flushing': ['draining', 'flushing'],
+  } as const satisfies { readonly [state in StateName]: readonly [SessionState, SessionTag] };
+
+  test.each(Object.keys(paths) as StateName[])('is told by its tags: %s', (state) => {
+    const snapshot = after(...paths[state]);
+    expect([stateOf(snapshot), ...snapshot.tags]).toEqual(meanings[state]);
+  });
+
+  test('is told of the end', () => {
+    const snapshot = after(...paths['draining.flushing'], 'output flushed');
+    expect([stateOf(snapshot), ...snapshot.tags]).toEqual(['closed', 'closed']);
+  });
+
+  test('is not told of what only holds states together', () => {
+    expect(after(...paths.rootsKnown).value).toEqual({ open: { legacy: 'rootsKnown' } });
   });
 });
 

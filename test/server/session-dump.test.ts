@@ -1,5 +1,5 @@
 import { describeDump } from 'mcp-actors';
-import { gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
+import { gate, notification, progressed, request, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
 import { operate, operateWarm, serve, tool } from '../contract/serving.ts';
@@ -27,9 +27,14 @@ describe('a dump says of a session', () => {
     const { session, clock } = serve({});
     clock.increment(12_000);
     const dump = session.dump();
-    expect(dump).toMatchObject({ state: 'uninitialized', ageMs: 12_000, quietMs: 12_000 });
+    expect(dump).toMatchObject({
+      state: 'uninitialized',
+      tags: ['awaitsInitialize'],
+      ageMs: 12_000,
+      quietMs: 12_000,
+    });
     expect(dump).not.toHaveProperty('client');
-    expect(dump.roots).toEqual({ state: 'unasked', list: [] });
+    expect(dump.roots).toEqual({ state: 'unasked', tags: [], list: [] });
     expect(causes(describeDump(dump))).toEqual([
       'The client has not sent initialize, 12 s after the start',
     ]);
@@ -113,7 +118,7 @@ describe('a dump says of a session', () => {
     await expect.poll(() => session.dump().pending).toHaveLength(1);
     clock.increment(3000);
     const dump = session.dump();
-    expect(dump.state).toBe('negotiated');
+    expect(dump).toMatchObject({ state: 'negotiated', tags: ['awaitsInitialized'] });
     expect(dump.pending).toMatchObject([{ state: 'held', relatedTo: 1, ageMs: 3000 }]);
     expect(causes(describeDump(dump))).toEqual([
       'The client has not sent notifications/initialized, last heard 3 s ago; until it has, nothing may be asked of it',
@@ -191,16 +196,23 @@ describe('a dump says of a session', () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     const question = await peer.request('roots/list');
     clock.increment(3000);
-    expect(session.dump().roots.state).toBe('querying.fresh');
+    expect(session.dump().roots).toMatchObject({ state: 'querying.fresh', tags: ['asking'] });
+    peer.send(notification('notifications/roots/list_changed'));
+    await turn();
+    const overtaken = { state: 'querying.stale', tags: ['asking', 'overtaken'] };
+    expect(session.dump().roots).toMatchObject(overtaken);
     expect(causes(describeDump(session.dump()))).toEqual([
       'The client has not answered roots/list, asked 3 s ago, given up in 2 s; what needs the roots waits for it',
     ]);
-    peer.answer(question, { roots: [{ uri: 'file:///work' }] });
+    peer.answer(question, { roots: [] });
+    peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///work' }] });
     await peer.quiet();
     expect(session.dump()).toMatchObject({
       state: 'rootsKnown',
+      tags: ['operating'],
       roots: {
         state: 'known',
+        tags: ['settled'],
         status: 'known',
         settled: true,
         generation: 1,
@@ -267,7 +279,7 @@ describe('a dump says of a session', () => {
     await door.arrived();
     session.shutdown('a test');
     const dump = session.dump();
-    expect(dump.state).toBe('draining.settling');
+    expect(dump).toMatchObject({ state: 'draining.settling', tags: ['settling'] });
     expect(causes(describeDump(dump))[0]).toBe(
       'The session is ending: 1 request may still end by itself, then it closes',
     );

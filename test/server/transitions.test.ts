@@ -16,7 +16,7 @@ import type { ProbeInput, ProbeOutcome } from '../../src/machines/keepalive.mach
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { AskInput, AskOutcome } from '../../src/machines/roots.machine.ts';
 import { taskMachine } from '../../src/machines/task.machine.ts';
-import { stateName } from '../../src/server/session-dump.ts';
+import { stateName } from '../../src/machines/state-name.ts';
 import { tool } from '../contract/serving.ts';
 
 const named = { name: 'heard', version: '1' };
@@ -27,7 +27,7 @@ function hearing() {
   const actors = new Map<string, MachineTransition['actor']>();
   const listener = ({ machine, actor, event, before, after }: MachineTransition) => {
     actors.set(machine === 'task' ? actor.id : machine, actor);
-    heard.push(`${machine} ${event.type}: ${stateName(before.value)} → ${stateName(after.value)}`);
+    heard.push(`${machine} ${event.type}: ${stateName(before)} → ${stateName(after)}`);
   };
   const watcher: Watcher = ({ transitions }) => void transitions.listen(listener);
   return { heard, actors, listener, watcher };

@@ -92,7 +92,9 @@ function light(
   last: TransitionEvent | undefined,
   isChosen: boolean,
 ): void {
-  const active = new Set(state === undefined ? [] : within(state).map((path) => `s-${path}`));
+  const active = new Set(
+    state === undefined ? [] : pathsOf(panel, state).map((path) => `s-${path}`),
+  );
   const arrow = last && arrowOf(panel, last);
   for (const shape of panel.querySelectorAll('.state')) {
     const isActive = [...shape.classList].some((each) => active.has(each));
@@ -108,16 +110,19 @@ function light(
   setText(panel.querySelector('p') as Element, `${text}${by}.`);
 }
 
-/** `a.b.c`: `a`, `a_b`, `a_b_c`. */
-function within(state: string): string[] {
-  const parts = state.split('.');
+/** The state as it is drawn, and the boxes around it, which its name need not tell: `b.c` is `a`, `a_b`, `a_b_c`. */
+function pathsOf(panel: HTMLElement, state: string): string[] {
+  const called = state.replaceAll('.', '_');
+  const drawn = [...panel.querySelectorAll('.state')].flatMap(({ classList }) => [...classList]);
+  const path = drawn.find((each) => `_${each.slice(2)}`.endsWith(`_${called}`))?.slice(2) ?? called;
+  const parts = path.split('_');
   return parts.map((_, at) => parts.slice(0, at + 1).join('_'));
 }
 
 /** A transition may be drawn from a state around where it began, to one around where it ended: the closest is meant. */
 function arrowOf(panel: HTMLElement, { from, to }: TransitionEvent): Element | undefined {
-  const sources = [...within(from).reverse(), 'any'];
-  const targets = within(to).reverse();
+  const sources = pathsOf(panel, from).reverse();
+  const targets = pathsOf(panel, to).reverse();
   for (const source of sources) {
     for (const target of targets) {
       const [arrow] = panel.getElementsByClassName(`t-${source}--${target}`);

@@ -220,7 +220,7 @@ function treeOf(dump: PageDump): TreeNode[] {
       name: method,
       state: shortText(id),
     })),
-    roots: dump.roots.state.startsWith('querying')
+    roots: dump.roots.tags.includes('asking')
       ? [{ key: 'ask', name: 'ask', state: 'roots/list in flight' }]
       : [],
     writer:
@@ -257,7 +257,7 @@ function bounded(
 }
 
 function provenance({ roots }: PageDump): string {
-  const { state, status, settled, generation, problem, list } = roots;
+  const { tags, status, settled, generation, problem, list } = roots;
   const sources: { readonly [status: string]: string } = {
     known: 'From the client',
     undeclared: 'The client has no roots capability',
@@ -265,7 +265,7 @@ function provenance({ roots }: PageDump): string {
     failed: 'The client could not be asked; what was known before holds',
   };
   if (status === undefined) {
-    return state.startsWith('querying') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
+    return tags.includes('asking') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
   }
   const newer = settled ? '' : '; a newer list is being asked for';
   const why = problem === undefined ? '' : `: ${problem}`;

@@ -51,6 +51,11 @@ export const noBatches: WireError = {
 export class Dialect20241105 implements Dialect {
   readonly version: string = '2024-11-05';
 
+  /** An inspector that writes a client's description down shows the date. */
+  toJSON(): string {
+    return this.version;
+  }
+
   initializeResult({ serverInfo, capabilities, instructions }: ServerDescription): JsonObject {
     return {
       protocolVersion: this.version,

@@ -1,14 +1,5 @@
 /** What a handler sees of its session, and may do to it. */
-
-/** Where a session is in its life; a state of the session machine. A handler runs in one of those from `negotiated` on. */
-export type SessionState =
-  | 'uninitialized'
-  | 'negotiated'
-  | 'initialized'
-  | 'rootsKnown'
-  | 'modern'
-  | 'draining'
-  | 'closed';
+import type { SessionState } from '../session-state.ts';
 
 /** A session as its own server sees it, whoever the client is. */
 export interface SessionHandle {

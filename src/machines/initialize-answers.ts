@@ -1,0 +1,49 @@
+/**
+ * How a session answers `initialize`.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
+ */
+import { describe } from '../protocol/classify.ts';
+import { ErrorCode, errorResponse, shuttingDown } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/frames.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import type { CloseCause, InitializeReceived, RouterEvent } from './session-ports.ts';
+
+type Answered = Extract<RouterEvent, { readonly type: 'lifecycle.answered' }>;
+
+/** The result, in the dialect that was negotiated. */
+export function accepted(
+  { id }: InitializeReceived,
+  { dialect }: ClientDescription,
+  server: ServerDescription,
+): Answered {
+  const result = dialect.initializeResult(server);
+  return { type: 'lifecycle.answered', response: { jsonrpc: '2.0', id, result } };
+}
+
+/** What stands in the way of another `initialize`. */
+interface Standing {
+  /** Set once the session ends. */
+  readonly cause: CloseCause | undefined;
+  /** Set once the session has had its one `initialize`. */
+  readonly client: ClientDescription | undefined;
+}
+
+/** The error, which says what was wrong with it. */
+export function refused(received: InitializeReceived, standing: Standing): Answered {
+  const response = errorResponse(received.id, refusal(received, standing));
+  return { type: 'lifecycle.answered', response };
+}
+
+function refusal({ reading }: InitializeReceived, { cause, client }: Standing): WireError {
+  if (cause) return shuttingDown;
+  if (client) {
+    return {
+      code: ErrorCode.invalidRequest,
+      message: `Invalid request: the session is initialized already, by ${describe(client.info.name)}; it has one initialize`,
+    };
+  }
+  const fault = reading.ok ? 'it came at the wrong time' : reading.fault;
+  return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
+}
