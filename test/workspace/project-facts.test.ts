@@ -260,6 +260,12 @@ clean:
     ]);
   });
 
+  test('what the parser quotes of a broken file has no control characters', async () => {
+    const [source] = await scriptsOf({ 'package.json': '[\u001b[2J\u202e' });
+    expect(source?.problem).toMatch(/\\u001b/);
+    expect(source?.problem).not.toContain('\u001b');
+  });
+
   test('a file beyond the size limit is reported, not read', async () => {
     const [source] = await scriptsOf({
       'package.json': `{"scripts":{}}${' '.repeat(1024 * 1024)}`,

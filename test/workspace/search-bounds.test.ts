@@ -1,4 +1,5 @@
 /** What a search takes at most, whatever files and patterns it is given. */
+import { randomBytes } from 'node:crypto';
 import { rename, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -27,6 +28,9 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
   const minified = 'var abc=function(x){return x+1};'.repeat((8 * mebibyte) / 32);
   const oneLine = 'x'.repeat(4_000_000);
   const words = 'The quick brown fox jumps over the lazy dog 0123456789. '.repeat(70_000);
+  const coins = randomBytes(2_000_000)
+    .toString('latin1')
+    .replaceAll(/[^]/g, (byte, at) => (at % 2000 === 0 ? '\n' : byte > '\x7f' ? 'a' : 'b'));
 
   test.each([
     ['a line of 20 MiB that matches everywhere', ['x'.repeat(20 * mebibyte)], 'x'],
@@ -37,6 +41,8 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
     ['many large files without a match', Array.from({ length: 24 }, () => oneLine), 'y'],
     ['a heavy expression', Array.from({ length: 8 }, () => words), '[\\w\\s]{50,150}q{3}'],
     ['another one', Array.from({ length: 8 }, () => words), '(?:\\pL{1,30}.{0,40}){1,4}\\d{12}'],
+    // Without a bound, every new place in such a text is a new state of the automaton.
+    ['an expression of many states', [coins], 'a[ab]{40}c|b[ab]{50}d'],
   ])(
     'stays below 100 MiB: %s',
     async (_, contents, pattern) => {
@@ -52,6 +58,12 @@ describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
     },
     60_000,
   );
+});
+
+test('a pattern that would compile to hundreds of megabytes is refused', async () => {
+  const search = searchIn(await temporaryDirectory({ 'a.txt': 'needle' }));
+  const error = await toolError(search({ pattern: '\\w{2000}', regex: true }));
+  expect(error.message).toContain('size limit of 10485760');
 });
 
 describe('the rules of a project for what to ignore', () => {
