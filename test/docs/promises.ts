@@ -32,7 +32,9 @@ export function readPromises(
 
 /** `[file](link): `title`, `title``. The link has to lead from the page to the file. */
 function readTests(line: string): readonly NamedTest[] {
-  const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/s.exec(line) ?? [];
+  // However its lines are broken.
+  const text = line.replaceAll(/\s+/g, ' ');
+  const [, file = '', link, titles = ''] = /^\[(.*?)\]\((.*?)\): (.*)$/.exec(text) ?? [];
   if (link !== `../${file}`) throw new Error(`${page}: no test is named by "${line.trim()}"`);
   return [...titles.matchAll(/`([^`]+)`/g)].map(([, title = '']) => ({ file, title }));
 }

@@ -26,7 +26,7 @@ describe('the page on security', () => {
   test('names each test by its file and its title', () => {
     const item = (tests: string) => `## Against rain\n\n- It is dry,\n  inside.\n  - ${tests}\n`;
     const [promise] = readPromises(
-      `# A page\n\n- no promise\n\n${item('[test/a.test.ts](../test/a.test.ts): `is dry`, `… is not wet`')}\n## Not\n\n- no promise`,
+      `# A page\n\n- no promise\n\n${item('[test/a.test.ts](../test/a.test.ts): `is dry`, `… is\n    not wet`')}\n## Not\n\n- no promise`,
     );
     expect(promise).toEqual({
       text: 'It is dry,\n  inside.',
