@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 const isLoaded = () => require.resolve('ajv/dist/2020.js') in require.cache;
 const handler = () => 'done';
 
-test('the validator is loaded once the tools are listed, where one of them needs it', async () => {
+test('the validator is loaded some time after the tools are listed, where one of them needs it', async () => {
   const clock = new TestClock();
   const ownChecks = { name: 'own', description: '', inputSchema: z.object({}), handler };
   const tools = [defineTool(ownChecks)];
@@ -21,7 +21,10 @@ test('the validator is loaded once the tools are listed, where one of them needs
   server.tools.add(defineTool({ name: 'plain', description: '', handler }));
   await client.listTools();
   expect(isLoaded()).toBe(false);
-  clock.increment(0);
+  clock.increment(99);
+  expect(clock.liveTimers).toBe(1);
+  expect(isLoaded()).toBe(false);
+  clock.increment(1);
   await vi.waitFor(() => expect(isLoaded()).toBe(true));
   expect((await client.callTool('plain')).text).toBe('done');
 });

@@ -22,6 +22,12 @@ import { pageOf } from './pagination.ts';
 import { readToolOutput } from './tool-output.ts';
 import type { CheckedOutput } from './tool-output.ts';
 
+/**
+ * How long after a list its validator is loaded, milliseconds. A call that comes sooner loads it itself. A client that only looks and leaves need
+ * not wait for the loading, which holds the event loop, before its end is seen.
+ */
+const loadDelayMs = 100;
+
 /** The tools of a server. */
 export function toolsFeature(
   tools: Registry<Tool>,
@@ -41,7 +47,7 @@ export function toolsFeature(
   // A client that lists tools will call one. It gets its list first, and is not told of what fails here: the call will be.
   const loadings = new PerSession((session) => {
     const { hostClock } = session;
-    const timer = hostClock.setTimeout(() => void compiler.load(), 0);
+    const timer = hostClock.setTimeout(() => void compiler.load(), loadDelayMs);
     session.atEnd(() => hostClock.clearTimeout(timer));
     return timer;
   });
