@@ -45,24 +45,47 @@ const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDepende
 );
 
 /**
- * Gives `await import('a-commonjs-package')` the names that it has in Node. A chunk's exports are
- * fixed when it is built, so that esbuild alone would leave it nothing but `default`.
- * @type {import('esbuild').Plugin}
+ * Keeps what `main` loads at once in one chunk. esbuild makes a chunk of each set of modules that the same entries and lazy imports need, and
+ * each file costs Node about as much as 10 KB of code; so all of them need all of `main`, which is there before any of them is loaded.
+ *
+ * A lazy import of a CommonJS package gets the names that the package has in Node: a chunk's exports are fixed when it is built, so that esbuild alone
+ * would leave it nothing but `default`.
+ * @param {string} main
+ * @returns {import('esbuild').Plugin}
  */
-const namedLazyImports = {
-  name: 'named-lazy-imports',
-  setup({ onLoad, onResolve, initialOptions }) {
-    const namespace = 'lazy';
-    onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+const lazyAfter = (main) => ({
+  name: 'lazy-after',
+  setup({ onLoad, onResolve, resolve, initialOptions }) {
+    // The manifest says that modules have no side effects. This import is not there for any: it says what is needed.
+    initialOptions.logOverride = { 'ignored-bare-import': 'silent' };
+    const first = `import '${main}';`;
+    const [files, packages] = ['after-main', 'lazy-package'];
+    onResolve({ filter: /^/ }, async ({ path, kind, resolveDir, namespace }) => {
+      const isMain = path === main;
+      if (isMain && [files, packages].includes(namespace)) {
+        return { path: join(root, main), sideEffects: true };
+      }
+      if (isMain || !['dynamic-import', 'entry-point'].includes(kind)) return undefined;
+      if (/^[.]/.test(path)) {
+        const found = await resolve(path, { kind: 'import-statement', resolveDir });
+        return { path: found.path, namespace: files };
+      }
       const elsewhere = isBuiltin(path) || initialOptions.external?.includes(path);
-      return kind === 'dynamic-import' && !elsewhere ? { path, namespace } : undefined;
+      return elsewhere ? undefined : { path, namespace: packages };
     });
-    onLoad({ filter: /^/, namespace }, async ({ path }) => {
+    onLoad({ filter: /^/, namespace: files }, ({ path }) => ({
+      contents: `${first} export * from '${path}';`,
+      resolveDir: root,
+    }));
+    onLoad({ filter: /^/, namespace: packages }, async ({ path }) => {
       const names = Object.keys(await import(path)).filter((name) => /^[\w$]+$/.test(name));
-      return { contents: `export { ${names.join(', ')} } from '${path}';`, resolveDir: root };
+      return {
+        contents: `${first} export { ${names.join(', ')} } from '${path}';`,
+        resolveDir: root,
+      };
     });
   },
-};
+});
 
 /**
  * The grammar of URI templates is built when the first template is: few servers have one, and all of them would wait for it.
@@ -146,21 +169,21 @@ const inspectPage = {
 const builds = [
   build({
     ...common,
-    entryPoints: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+    entryPoints: Object.fromEntries(entries.map((name) => [name, `./src/${name}.ts`])),
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
-    plugins: [mappedXState, inspectPage, lazyGrammar, namedLazyImports],
+    plugins: [mappedXState, inspectPage, lazyGrammar, lazyAfter('./src/index.ts')],
   }),
   build({
     ...common,
-    entryPoints: { cli: 'src/cli.ts' },
+    entryPoints: { cli: './src/cli.ts' },
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package is there only where somebody wants it.
     external: ['@vscode/ripgrep', '@statelyai/inspect'],
-    plugins: [inspectPage, namedLazyImports],
+    plugins: [inspectPage, lazyAfter('./src/cli.ts')],
     legalComments: 'none',
     sourcesContent: false,
   }),
