@@ -45,39 +45,35 @@ const external = Object.keys({ ...manifest.dependencies, ...manifest.peerDepende
 );
 
 /**
- * Keeps what `main` loads at once in one chunk. esbuild makes a chunk of each set of modules that the same entries and lazy imports need, and
- * each file costs Node about as much as 10 KB of code; so all of them need all of `main`, which is there before any of them is loaded.
+ * Keeps what is loaded at once in one chunk. esbuild makes a chunk of each set of modules that the same entries and lazy imports need, and each file
+ * costs Node about as much as 10 KB of code. So what is imported in one of these ways needs all of `main` here, which is there before it in
+ * nearly every process.
  *
  * A lazy import of a CommonJS package gets the names that the package has in Node: a chunk's exports are fixed when it is built, so that esbuild alone
  * would leave it nothing but `default`.
- * @param {string} main
+ * @param {string} main a module's path from the root
+ * @param {import('esbuild').ImportKind[]} kinds
  * @returns {import('esbuild').Plugin}
  */
-const lazyAfter = (main) => ({
-  name: 'lazy-after',
+const afterMain = (main, kinds) => ({
+  name: 'after-main',
   setup({ onLoad, onResolve, resolve, initialOptions }) {
-    // The manifest says that modules have no side effects. This import is not there for any: it says what is needed.
-    initialOptions.logOverride = { 'ignored-bare-import': 'silent' };
-    const first = `import '${main}';`;
-    const [files, packages] = ['after-main', 'lazy-package'];
-    onResolve({ filter: /^/ }, async ({ path, kind, resolveDir, namespace }) => {
-      const isMain = path === main;
-      if (isMain && [files, packages].includes(namespace)) {
-        return { path: join(root, main), sideEffects: true };
-      }
-      if (isMain || !['dynamic-import', 'entry-point'].includes(kind)) return undefined;
-      if (/^[.]/.test(path)) {
-        const found = await resolve(path, { kind: 'import-statement', resolveDir });
-        return { path: found.path, namespace: files };
-      }
+    const mainPath = join(root, main);
+    const first = `import './${main}';`;
+    onResolve({ filter: /^/ }, async ({ path, kind, importer, resolveDir }) => {
+      // An import without a name is left out, unless the module has an effect.
+      if (join(resolveDir, path) === mainPath) return { path: mainPath, sideEffects: true };
       const elsewhere = isBuiltin(path) || initialOptions.external?.includes(path);
-      return elsewhere ? undefined : { path, namespace: packages };
+      if (!kinds.includes(kind) || elsewhere) return undefined;
+      if (!path.startsWith('.')) return { path, namespace: 'package-after-main' };
+      const found = await resolve(path, { kind: 'import-statement', importer, resolveDir });
+      return { path: found.path, namespace: 'after-main' };
     });
-    onLoad({ filter: /^/, namespace: files }, ({ path }) => ({
+    onLoad({ filter: /^/, namespace: 'after-main' }, ({ path }) => ({
       contents: `${first} export * from '${path}';`,
       resolveDir: root,
     }));
-    onLoad({ filter: /^/, namespace: packages }, async ({ path }) => {
+    onLoad({ filter: /^/, namespace: 'package-after-main' }, async ({ path }) => {
       const names = Object.keys(await import(path)).filter((name) => /^[\w$]+$/.test(name));
       return {
         contents: `${first} export { ${names.join(', ')} } from '${path}';`,
@@ -173,17 +169,22 @@ const builds = [
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     external,
-    plugins: [mappedXState, inspectPage, lazyGrammar, lazyAfter('./src/index.ts')],
+    plugins: [
+      mappedXState,
+      inspectPage,
+      lazyGrammar,
+      afterMain('src/index.ts', ['dynamic-import', 'entry-point']),
+    ],
   }),
   build({
     ...common,
-    entryPoints: { cli: './src/cli.ts' },
+    entryPoints: { cli: 'src/cli.ts' },
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package is there only where somebody wants it.
     external: ['@vscode/ripgrep', '@statelyai/inspect'],
-    plugins: [inspectPage, lazyAfter('./src/cli.ts')],
+    plugins: [inspectPage, afterMain('src/cli/main.ts', ['dynamic-import'])],
     legalComments: 'none',
     sourcesContent: false,
   }),
