@@ -1,16 +1,16 @@
 /**
  * Draws the machines as SVG, laid out by Graphviz through state-machine-cat. It runs when the docs are made (`npm run docs`), and what it
- * draws is kept in `src/inspect/charts.ts`: so whoever shows a chart needs neither.
+ * draws is kept in `src/inspect/charts/charts.ts`: so whoever shows a chart needs neither.
  */
 import { render } from 'state-machine-cat';
 import type { IState, IStateMachine, ITransition } from 'state-machine-cat';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import { charts, guardName } from '../src/inspect/diagram.ts';
-import type { DrawnTransition } from '../src/inspect/diagram.ts';
+import { charts, guardName } from '../src/inspect/charts/diagram.ts';
+import type { DrawnTransition } from '../src/inspect/charts/diagram.ts';
 import { readableEvent } from '../src/machines/xstate-events.ts';
 
 /** Where the drawings are kept. */
-export const chartsModule = new URL('../src/inspect/charts.ts', import.meta.url);
+export const chartsModule = new URL('../src/inspect/charts/charts.ts', import.meta.url);
 
 /** The text of that module. */
 export async function drawnCharts(): Promise<string> {

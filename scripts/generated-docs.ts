@@ -6,9 +6,9 @@ import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor/doctor.ts';
 import { optionsTable } from '../src/cli/options/option.ts';
 import { options } from '../src/cli/options/serve-options.ts';
-import { charts, mermaidDiagram } from '../src/inspect/diagram.ts';
-import type { ChartName } from '../src/inspect/diagram.ts';
-import { machineDefinition } from '../src/inspect/machine-definition.ts';
+import { charts, mermaidDiagram } from '../src/inspect/charts/diagram.ts';
+import type { ChartName } from '../src/inspect/charts/diagram.ts';
+import { machineDefinition } from '../src/inspect/charts/machine-definition.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
 
 const parts: { readonly [name: string]: () => string } = {
@@ -73,7 +73,7 @@ export async function chartFiles(): Promise<
   readonly { readonly file: URL; readonly text: string }[]
 > {
   // Loaded late: the drawings may just have been made anew.
-  const { svgDiagram } = await import('../src/inspect/chart-svg.ts');
+  const { svgDiagram } = await import('../src/inspect/charts/chart-svg.ts');
   return (Object.keys(charts) as ChartName[]).map((name) => ({
     file: new URL(`../docs/charts/${name}.svg`, import.meta.url),
     text: svgDiagram(name),

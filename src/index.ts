@@ -2,18 +2,18 @@
 export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';
-export type { SessionImplementations } from './server/session-logic.ts';
-export type { SessionEdge } from './server/session-edge.ts';
+export type { SessionImplementations } from './session/session-logic.ts';
+export type { SessionEdge } from './session/session-edge.ts';
 export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
-export type { SessionActorRef, SessionSnapshot, SessionState } from './server/session-state.ts';
-export type { SessionStreams } from './server/session-streams.observable.ts';
-export type { TrafficItem } from './server/traffic-item.ts';
+export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/session-state.ts';
+export type { SessionStreams } from './session/session-streams.observable.ts';
+export type { TrafficItem } from './session/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
-export type { MachineName, MachineTransition, TransitionListener } from './server/transitions.ts';
-export { defineTool } from './server/tool.ts';
-export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './server/tool.ts';
-export { defineResource, defineResourceTemplate } from './server/resource.ts';
+export type { MachineName, MachineTransition, TransitionListener } from './session/transitions.ts';
+export { defineTool } from './define/tool.ts';
+export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './define/tool.ts';
+export { defineResource, defineResourceTemplate } from './define/resource.ts';
 export type {
   Annotations,
   Complete,
@@ -24,9 +24,9 @@ export type {
   ResourceTemplate,
   ResourceTemplateSpecification,
   VariablesOf,
-} from './server/resource.ts';
-export type { UriTemplate, Variables } from './server/uri-template.ts';
-export { definePrompt } from './server/prompt.ts';
+} from './define/resource.ts';
+export type { UriTemplate, Variables } from './define/uri-template.ts';
+export { definePrompt } from './define/prompt.ts';
 export type {
   Prompt,
   PromptArgument,
@@ -34,22 +34,17 @@ export type {
   PromptMessage,
   PromptOutput,
   PromptSpecification,
-} from './server/prompt.ts';
+} from './define/prompt.ts';
 export type { Described, Icon } from './protocol/described.ts';
-export type { RootsResolver, ServerDefinition } from './server/definition.ts';
-export type { IncomingCall, Middleware } from './server/middleware.ts';
-export type { Placed, Registry } from './server/registry.ts';
-export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './server/schema.ts';
+export type { RootsResolver, ServerDefinition } from './define/definition.ts';
+export type { IncomingCall, Middleware } from './features/middleware.ts';
+export type { Placed, Registry } from './features/registry.ts';
+export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
-export type { ToolOutput, ToolResult } from './server/content.ts';
-export type { HandlerContext, RequestOptions } from './server/handler-context.ts';
-export { UrlElicitationRequired } from './server/context/elicitation.ts';
-export type {
-  FormAnswer,
-  UrlAnswer,
-  UrlElicitation,
-  UrlRequest,
-} from './server/context/elicitation.ts';
+export type { ToolOutput, ToolResult } from './define/content.ts';
+export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
+export { UrlElicitationRequired } from './context/elicitation.ts';
+export type { FormAnswer, UrlAnswer, UrlElicitation, UrlRequest } from './context/elicitation.ts';
 export type {
   ModelPreferences,
   Sample,
@@ -59,20 +54,15 @@ export type {
   SamplingTool,
   ToolUse,
   ToolUseResult,
-} from './server/context/sampling.ts';
-export { logLevels } from './server/context/session-log.ts';
-export type {
-  HandlerLog,
-  LogLevel,
-  LogMethod,
-  LoggingOptions,
-} from './server/context/session-log.ts';
+} from './context/sampling.ts';
+export { logLevels } from './context/session-log.ts';
+export type { HandlerLog, LogLevel, LogMethod, LoggingOptions } from './context/session-log.ts';
 export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';
-export type { SessionDump } from './server/session-dump.ts';
-export type { SessionHandle, SessionView } from './server/context/session-view.ts';
-export { defineForm } from './server/forms/form.ts';
+export type { SessionDump } from './diagnosis/session-dump.ts';
+export type { SessionHandle, SessionView } from './context/session-view.ts';
+export { defineForm } from './schema/forms/form.ts';
 export type {
   ContentOf,
   Form,
@@ -80,20 +70,20 @@ export type {
   FormSchema,
   FormSource,
   TitledConstant,
-} from './server/forms/form.ts';
+} from './schema/forms/form.ts';
 export { keepaliveMachine } from './machines/keepalive.machine.ts';
-export type { FromSchema, JsonSchema, ObjectSchema } from './server/json-schema.ts';
-export { defaultLimits } from './server/limits.ts';
-export type { Limits } from './server/limits.ts';
-export { memory } from './server/memory.ts';
-export type { MemoryPeer } from './server/memory.ts';
-export { fromSdkTransport } from './server/from-sdk-transport.ts';
-export { toSdkTransport } from './server/to-sdk-transport.ts';
-export type { ClientStreams } from './server/to-sdk-transport.ts';
-export type { SdkSendOptions, SdkTransport } from './server/sdk-transport.ts';
-export { stdio } from './server/stdio.ts';
-export type { StdioStreams } from './server/stdio.ts';
-export type { Transport, TransportActors } from './server/transport.ts';
+export type { FromSchema, JsonSchema, ObjectSchema } from './schema/json-schema.ts';
+export { defaultLimits } from './actors/limits.ts';
+export type { Limits } from './actors/limits.ts';
+export { memory } from './transports/memory.ts';
+export type { MemoryPeer } from './transports/memory.ts';
+export { fromSdkTransport } from './transports/from-sdk-transport.ts';
+export { toSdkTransport } from './transports/to-sdk-transport.ts';
+export type { ClientStreams } from './transports/to-sdk-transport.ts';
+export type { SdkSendOptions, SdkTransport } from './transports/sdk-transport.ts';
+export { stdio } from './transports/stdio.ts';
+export type { StdioStreams } from './transports/stdio.ts';
+export type { Transport, TransportActors } from './transports/transport.ts';
 export type { Root, RootsReport, RootsStatus } from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';

@@ -1,5 +1,5 @@
 /** Lines to frames, frames to lines, and bytes to lines. */
-import { LineSplitter } from '../../src/actors/line-splitter.ts';
+import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
 import { decodeLine, encodeFrame } from '../../src/protocol/codec.ts';
 import type { MicroCase } from './micro-case.ts';
 

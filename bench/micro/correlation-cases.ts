@@ -1,8 +1,8 @@
 /** One request to the client and its answer, with ever more others pending: the cost must not grow with them. */
 import { createActor } from 'xstate';
 import { systemClock } from '../../src/actors/clock.ts';
-import { correlationActor } from '../../src/actors/correlation.actor.ts';
-import { RequestIds } from '../../src/actors/request-ids.ts';
+import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { WriterEvent } from '../../src/machines/session-ports.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';

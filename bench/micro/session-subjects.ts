@@ -1,8 +1,8 @@
 /** What is opened and closed to learn what a session costs: ours, those of the official SDKs, and what XState's own part of ours comes to. */
 import { sessionMachine } from '../../src/machines/session.machine.ts';
 import { createMcpServer } from '../../src/server/create-server.ts';
-import { memory } from '../../src/server/memory.ts';
-import { defineTool } from '../../src/server/tool.ts';
+import { memory } from '../../src/transports/memory.ts';
+import { defineTool } from '../../src/define/tool.ts';
 import type { subjectNames } from './subject-names.ts';
 import { openSdk1, openSdk2 } from '../servers/in-memory.mjs';
 

@@ -6,7 +6,7 @@ import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
-import type { Hearing } from './ping.actor.ts';
+import type { Hearing } from './probe.actor.ts';
 
 /** Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's own. */
 export interface TrafficListener {

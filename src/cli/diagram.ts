@@ -1,9 +1,9 @@
 /** `mcp-actors diagram`: the charts of the machines, drawn from their code. */
 import { writeFile } from 'node:fs/promises';
-import { svgDiagram } from '../inspect/chart-svg.ts';
-import { charts, mermaidDiagram } from '../inspect/diagram.ts';
-import type { ChartName } from '../inspect/diagram.ts';
-import { machineDefinition } from '../inspect/machine-definition.ts';
+import { svgDiagram } from '../inspect/charts/chart-svg.ts';
+import { charts, mermaidDiagram } from '../inspect/charts/diagram.ts';
+import type { ChartName } from '../inspect/charts/diagram.ts';
+import { machineDefinition } from '../inspect/charts/machine-definition.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';

@@ -1,5 +1,5 @@
 /** SIGUSR2 asks a serving process what it waits for. What answers is loaded when it is asked: until then this costs one listener. */
-import type { SessionDump } from '../server/session-dump.ts';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
 import type { CommandFact, Log } from './log/log.ts';
 import type { LogSink } from './log/log-sink.ts';
 

@@ -1,5 +1,5 @@
 /** Why a session does not go on, read from its dump: once, for every text and every program that says so. */
-import type { CallDump, PendingDump, SessionDump } from '../server/session-dump.ts';
+import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 
 /** One reason why a session does not go on. Times are milliseconds. */
 export type Cause =

@@ -1,5 +1,5 @@
 /** A session's state in one sentence, for the top of a page: whom it waits for, or what it works on. */
-import type { SessionDump } from '../server/session-dump.ts';
+import type { SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 

@@ -1,6 +1,6 @@
 /** The page's document. The charts stand in it, so that its script parses no text as markup. */
-import { chartDrawings } from './charts.ts';
-import type { ChartName } from './diagram.ts';
+import { chartDrawings } from './charts/charts.ts';
+import type { ChartName } from './charts/diagram.ts';
 
 const chartNames = Object.keys(chartDrawings) as ChartName[];
 

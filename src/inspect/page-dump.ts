@@ -1,5 +1,5 @@
 /** A session's dump, bounded for a page and without secrets. */
-import type { SessionDump } from '../server/session-dump.ts';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
 import type { PageDump } from './page-messages.ts';
 import { redactText } from '../diagnosis/redaction.ts';
 

@@ -1,6 +1,6 @@
 /** What the page is told, as JSON over its stream of events. */
 import type { RequestId } from '../protocol/frames.ts';
-import type { SessionDump } from '../server/session-dump.ts';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
 
 /** What has become of every session since the last update. */
 export interface PageUpdate {

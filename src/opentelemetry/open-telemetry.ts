@@ -21,7 +21,7 @@ import type {
   TracerProvider,
 } from '@opentelemetry/api';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { IncomingCall, Middleware } from '../server/middleware.ts';
+import type { IncomingCall, Middleware } from '../features/middleware.ts';
 import { durationHistogram, scope } from './durations.ts';
 import { carrierOf, metaGetter } from './meta-carrier.ts';
 import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';

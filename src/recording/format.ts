@@ -8,8 +8,8 @@ import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
-import type { Limits } from '../server/limits.ts';
-import type { MachineName } from '../server/transitions.ts';
+import type { Limits } from '../actors/limits.ts';
+import type { MachineName } from '../session/transitions.ts';
 
 /** The version of the format that is written, and the newest that is read. */
 export const recordingVersion = 1;

@@ -1,7 +1,7 @@
 /** What the machines do, as lines of a recording. */
 import type { AnyActorRef } from 'xstate';
 import { stateName } from '../machines/state-name.ts';
-import type { TransitionListener } from '../server/transitions.ts';
+import type { TransitionListener } from '../session/transitions.ts';
 import type { TransitionLine } from './format.ts';
 
 /** Gives what hears one session's machines. Tasks are counted in the order in which they are first heard. */

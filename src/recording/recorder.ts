@@ -2,7 +2,7 @@
  * Records a session: everything that comes to it and everything that it does, in order, so that it can be played again.
  * It stands at the session's edge; a session that is not recorded pays nothing.
  */
-import type { ResolveRoots } from '../actors/ask-roots.actor.ts';
+import type { ResolveRoots } from '../actors/roots/ask-roots.actor.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Port, Ref } from '../machines/port.ts';
@@ -18,8 +18,8 @@ import type {
 } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { BeginningSession, Notify, SessionEdge } from '../server/session-edge.ts';
-import type { Transport } from '../server/transport.ts';
+import type { BeginningSession, Notify, SessionEdge } from '../session/session-edge.ts';
+import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
 import { heardSignal } from './heard-signal.ts';

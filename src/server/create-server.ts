@@ -6,16 +6,16 @@ import type { FactName } from './facts.ts';
 import { createActor } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { ServerDefinition } from './definition.ts';
-import type { Middleware } from './middleware.ts';
-import type { Offer } from './offer.ts';
+import type { ServerDefinition } from '../define/definition.ts';
+import type { Middleware } from '../features/middleware.ts';
+import type { Offer } from '../features/offer.ts';
 import { Offering } from './offering.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
-import { plainEdge } from './session-edge.ts';
-import type { SessionEdge } from './session-edge.ts';
+import { plainEdge } from '../session/session-edge.ts';
+import type { SessionEdge } from '../session/session-edge.ts';
 import type { McpSession, SessionOptions } from './session.ts';
-import type { Transport } from './transport.ts';
+import type { Transport } from '../transports/transport.ts';
 
 export interface ListenOptions extends SessionOptions {
   /** Tests drive a session's time through this. */

@@ -4,27 +4,27 @@
  */
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
-import { sessionContexts } from './context/session-contexts.ts';
-import type { SessionContexts } from './context/session-contexts.ts';
-import type { ServerDefinition } from './definition.ts';
-import { completesSomething, completionFeature } from './features/completion.ts';
-import type { Feature } from './features/feature.ts';
-import type { KeptTask } from './features/kept-task.ts';
-import { tellChanges } from './features/list-changed.observable.ts';
-import { loggingFeature } from './features/logging.ts';
-import { promptsFeature } from './features/prompts.ts';
-import { resourcesFeature } from './features/resources.ts';
-import type { ResourcesFeature } from './features/resources.ts';
-import { offersTasks, tasksFeature } from './features/tasks.ts';
-import type { TasksFeature } from './features/tasks.ts';
-import { toolsFeature } from './features/tools.ts';
-import { withMiddleware } from './middleware.ts';
-import type { Middleware } from './middleware.ts';
-import { offerOf } from './offer.ts';
-import type { Offer } from './offer.ts';
-import type { SessionEdge, SessionOutset } from './session-edge.ts';
-import type { SessionScope } from './session-scope.ts';
-import { SchemaCompiler } from './validation.ts';
+import { sessionContexts } from './session-contexts.ts';
+import type { SessionContexts } from './session-contexts.ts';
+import type { ServerDefinition } from '../define/definition.ts';
+import { completesSomething, completionFeature } from '../features/completion.ts';
+import type { Feature } from '../features/feature.ts';
+import type { KeptTask } from '../features/kept-task.ts';
+import { tellChanges } from '../features/list-changed.observable.ts';
+import { loggingFeature } from '../features/logging.ts';
+import { promptsFeature } from '../features/prompts.ts';
+import { resourcesFeature } from '../features/resources.ts';
+import type { ResourcesFeature } from '../features/resources.ts';
+import { offersTasks, tasksFeature } from '../features/tasks.ts';
+import type { TasksFeature } from '../features/tasks.ts';
+import { toolsFeature } from '../features/tools.ts';
+import { withMiddleware } from '../features/middleware.ts';
+import type { Middleware } from '../features/middleware.ts';
+import { offerOf } from '../features/offer.ts';
+import type { Offer } from '../features/offer.ts';
+import type { SessionEdge, SessionOutset } from '../session/session-edge.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import { SchemaCompiler } from '../schema/validation.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
 

@@ -3,16 +3,16 @@ import type { ActorLogic, AnyActorRef, Snapshot } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
-import { guardingOf } from './guarded-listeners.ts';
+import { guardingOf } from '../session/guarded-listeners.ts';
 import type { Offering } from './offering.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
-import { plainEdge } from './session-edge.ts';
-import { provideMachine, servedMachine } from './session-logic.ts';
-import type { SessionImplementations } from './session-logic.ts';
-import type { SessionSurroundings } from './session-scope.ts';
-import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
-import type { Transport } from './transport.ts';
+import { plainEdge } from '../session/session-edge.ts';
+import { provideMachine, servedMachine } from '../session/session-logic.ts';
+import type { SessionImplementations } from '../session/session-logic.ts';
+import type { SessionSurroundings } from '../session/session-scope.ts';
+import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
+import type { Transport } from '../transports/transport.ts';
 
 /** The input of a session as actor logic. */
 export interface SessionLogicInput extends SessionOptions {

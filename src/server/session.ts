@@ -1,5 +1,5 @@
 /** One session, put together around its actor: what a host sees of it, whether it listens, invokes or spawns. */
-import { pingClient } from '../actors/ping.actor.ts';
+import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
@@ -8,19 +8,19 @@ import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
 import type { FactName } from './facts.ts';
-import type { SessionHandle } from './context/session-view.ts';
-import { guardListeners, guardOf } from './guarded-listeners.ts';
-import type { Limits } from './limits.ts';
+import type { SessionHandle } from '../context/session-view.ts';
+import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
+import type { Limits } from '../actors/limits.ts';
 import type { Offering } from './offering.ts';
-import { dumpSession } from './session-dump.ts';
-import type { SessionDump } from './session-dump.ts';
-import { SessionScope } from './session-scope.ts';
-import type { ScopeOptions, SessionSurroundings } from './session-scope.ts';
-import { stateOf } from './session-state.ts';
-import type { SessionActorRef, SessionSnapshot } from './session-state.ts';
-import { sessionStreams } from './session-streams.observable.ts';
-import type { SessionStreams } from './session-streams.observable.ts';
-import type { Transitions } from './transitions.ts';
+import { dumpSession } from '../diagnosis/session-dump.ts';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
+import { SessionScope } from '../session/session-scope.ts';
+import type { ScopeOptions, SessionSurroundings } from '../session/session-scope.ts';
+import { stateOf } from '../machines/session-state.ts';
+import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
+import { sessionStreams } from '../session/session-streams.observable.ts';
+import type { SessionStreams } from '../session/session-streams.observable.ts';
+import type { Transitions } from '../session/transitions.ts';
 
 /** What may be chosen for a session, however it is started. A listener that throws is reported, and ends nothing. */
 export interface SessionOptions extends ScopeOptions {

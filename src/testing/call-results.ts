@@ -2,9 +2,9 @@
 import type { Icon } from '../protocol/described.ts';
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Annotations } from '../server/resource.ts';
-import type { PromptMessage } from '../server/prompt.ts';
-import type { ToolAnnotations } from '../server/tool.ts';
+import type { Annotations } from '../define/resource.ts';
+import type { PromptMessage } from '../define/prompt.ts';
+import type { ToolAnnotations } from '../define/tool.ts';
 
 interface Listed {
   readonly name: string;

@@ -1,8 +1,8 @@
 /** What any server, and any transport, must do whatever it is made of, as cases for the test runner of your choice. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
-import { SchemaCompiler } from '../server/validation.ts';
-import { defineTool } from '../server/tool.ts';
+import { SchemaCompiler } from '../schema/validation.ts';
+import { defineTool } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';

@@ -1,9 +1,9 @@
 /** A session and a scripted peer that talk to each other. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
-import { memory } from '../server/memory.ts';
-import type { MemoryPeer } from '../server/memory.ts';
-import type { Transport } from '../server/transport.ts';
+import { memory } from '../transports/memory.ts';
+import type { MemoryPeer } from '../transports/memory.ts';
+import type { Transport } from '../transports/transport.ts';
 import { RecordedFacts } from './facts.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';

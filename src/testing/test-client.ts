@@ -1,7 +1,7 @@
 /** A client in the test's own process: typed calls, and answers to what the server asks. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
-import type { MemoryPeer } from '../server/memory.ts';
+import type { MemoryPeer } from '../transports/memory.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { AnsweringClient } from './answering-client.ts';
 import type { ClientAnswers } from './answering-client.ts';

@@ -1,7 +1,7 @@
 /** The built-in workspace server: read-only tools over the roots boundary. */
 import type { RootsReport } from '../machines/roots-report.ts';
-import { defineResource } from '../server/resource.ts';
-import type { ServerDefinition } from '../server/definition.ts';
+import { defineResource } from '../define/resource.ts';
+import type { ServerDefinition } from '../define/definition.ts';
 import { rootsResolver } from './roots/resolve-roots.ts';
 import { findFilesTool } from './tools/find-files.ts';
 import { readFileTool } from './tools/read-file.ts';

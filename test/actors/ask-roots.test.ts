@@ -1,7 +1,7 @@
 import { createActor } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { askRootsActor } from '../../src/actors/ask-roots.actor.ts';
-import type { ResolveRoots } from '../../src/actors/ask-roots.actor.ts';
+import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
+import type { ResolveRoots } from '../../src/actors/roots/ask-roots.actor.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BatchReplies } from '../../src/actors/batch-replies.ts';
+import { BatchReplies } from '../../src/actors/router/batch-replies.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
 
 const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id, result: {} });

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CallQueue } from '../../src/actors/call-queue.ts';
-import { Call } from '../../src/actors/call.ts';
+import { CallQueue } from '../../src/actors/router/call-queue.ts';
+import { Call } from '../../src/actors/router/call.ts';
 
 const replies = { add: () => {}, drop: () => {} };
 const call = (id: number | string = 0, weight?: object, size = 0): Call =>

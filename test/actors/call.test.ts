@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Call } from '../../src/actors/call.ts';
+import { Call } from '../../src/actors/router/call.ts';
 import { isThenable } from '../../src/actors/exchange.ts';
-import type { CallScope } from '../../src/actors/call.ts';
+import type { CallScope } from '../../src/actors/router/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { AskedRequest, requestClient, sendAsked } from '../../src/actors/client-request.ts';
+import {
+  AskedRequest,
+  requestClient,
+  sendAsked,
+} from '../../src/actors/correlation/client-request.ts';
 import type { RequestSpec } from '../../src/actors/exchange.ts';
 import type { Ref } from '../../src/machines/port.ts';
 import type { CorrelationEvent } from '../../src/machines/session-ports.ts';

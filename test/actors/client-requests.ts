@@ -1,8 +1,8 @@
 /** A correlation actor on its own: a writer that listens, a clock that is driven, requests that keep their outcome. */
 import type { ProgressReport } from '../../src/protocol/dialects/dialect.ts';
-import { correlationActor } from '../../src/actors/correlation.actor.ts';
-import { RequestIds } from '../../src/actors/request-ids.ts';
-import type { CorrelationOptions } from '../../src/actors/correlation.actor.ts';
+import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
 import type {
   ClientRequest,
   RequestOutcome,

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { LineSplitter } from '../../src/actors/line-splitter.ts';
+import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
 
 /** Counts the bytes that are copied from array to array and those that are decoded. */
 function counted() {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LineSplitter } from '../../src/actors/line-splitter.ts';
-import type { Line } from '../../src/actors/line-splitter.ts';
+import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
+import type { Line } from '../../src/actors/reader/line-splitter.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const isBlank = (text: string): boolean => /^[ \t\r]*$/.test(text);

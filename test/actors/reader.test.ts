@@ -1,7 +1,7 @@
 import { Observable, Subject, map } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, test } from 'vitest';
-import { readerActor } from '../../src/actors/reader.actor.ts';
+import { readerActor } from '../../src/actors/reader/reader.actor.ts';
 import type { RouterEvent, SessionFact } from '../../src/machines/session-ports.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
 import { facts, listener, startPort } from './stand-ins.ts';

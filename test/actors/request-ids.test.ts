@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RequestIds } from '../../src/actors/request-ids.ts';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 
 describe('the ids of requests', () => {
   test('are read back to their numbers', () => {

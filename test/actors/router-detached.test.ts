@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Call } from '../../src/actors/call.ts';
+import type { Call } from '../../src/actors/router/call.ts';
 import type { DetachedWork, RequestHandler } from '../../src/actors/exchange.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
 import { request, startRouter } from './start-router.ts';

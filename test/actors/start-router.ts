@@ -1,7 +1,7 @@
 /** A router alone: what it is told, what it sends. */
 import { SimulatedClock } from 'xstate';
-import { routerActor } from '../../src/actors/router.actor.ts';
-import { RequestIds } from '../../src/actors/request-ids.ts';
+import { routerActor } from '../../src/actors/router/router.actor.ts';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type {
   CorrelationEvent,

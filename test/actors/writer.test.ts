@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { writerActor } from '../../src/actors/writer.actor.ts';
-import type { Sink } from '../../src/actors/writer.actor.ts';
+import { writerActor } from '../../src/actors/writer/writer.actor.ts';
+import type { Sink } from '../../src/actors/writer/writer.actor.ts';
 import type { SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';

@@ -7,7 +7,7 @@ import type { Option } from '../../src/cli/options/option.ts';
 import { options } from '../../src/cli/options/serve-options.ts';
 import type { LimitOption } from '../../src/cli/options/serve-options.ts';
 import { UsageError } from '../../src/cli/command.ts';
-import { defaultLimits } from '../../src/server/limits.ts';
+import { defaultLimits } from '../../src/actors/limits.ts';
 
 const table = Object.entries<Option>(options);
 const serveArguments = (args: readonly string[], environment = {}) =>

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { svgDiagram } from '../../src/inspect/chart-svg.ts';
-import { charts, mermaidDiagram } from '../../src/inspect/diagram.ts';
-import { machineDefinition } from '../../src/inspect/machine-definition.ts';
+import { svgDiagram } from '../../src/inspect/charts/chart-svg.ts';
+import { charts, mermaidDiagram } from '../../src/inspect/charts/diagram.ts';
+import { machineDefinition } from '../../src/inspect/charts/machine-definition.ts';
 import { command } from '../../src/cli/diagram.ts';
 
 const cli = join(import.meta.dirname, '../../dist/bin/cli.js');

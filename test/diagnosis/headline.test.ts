@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect, gate } from 'mcp-actors/testing';
-import type { PendingDump, SessionDump } from '../../src/server/session-dump.ts';
+import type { PendingDump, SessionDump } from '../../src/diagnosis/session-dump.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 
 describe('why a session does what it does', () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { chartsModule, drawnCharts } from '../../scripts/draw-charts.ts';
-import { charts } from '../../src/inspect/diagram.ts';
-import type { ChartName } from '../../src/inspect/diagram.ts';
-import { chartDrawings } from '../../src/inspect/charts.ts';
-import { svgDiagram } from '../../src/inspect/chart-svg.ts';
+import { charts } from '../../src/inspect/charts/diagram.ts';
+import type { ChartName } from '../../src/inspect/charts/diagram.ts';
+import { chartDrawings } from '../../src/inspect/charts/charts.ts';
+import { svgDiagram } from '../../src/inspect/charts/chart-svg.ts';
 import type { AnyStateNode } from 'xstate';
 
 const names = Object.keys(charts) as ChartName[];

@@ -1,6 +1,6 @@
 import { and, createMachine, not, or } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { mermaidDiagram } from '../../src/inspect/diagram.ts';
+import { mermaidDiagram } from '../../src/inspect/charts/diagram.ts';
 
 describe('a diagram', () => {
   test('tells guards that are put together', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import { watchTransitions } from '../../src/inspect/gate.ts';
 import type { Transition } from '../../src/inspect/gate.ts';
-import { Transitions, heardMachine } from '../../src/server/transitions.ts';
+import { Transitions, heardMachine } from '../../src/session/transitions.ts';
 
 const door = createMachine({
   id: 'door',

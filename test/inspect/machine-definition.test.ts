@@ -1,8 +1,8 @@
 import { and, createMachine, fromPromise, setup, stateIn } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
-import { charts, mermaidDiagram } from '../../src/inspect/diagram.ts';
-import { machineDefinition } from '../../src/inspect/machine-definition.ts';
+import { charts, mermaidDiagram } from '../../src/inspect/charts/diagram.ts';
+import { machineDefinition } from '../../src/inspect/charts/machine-definition.ts';
 import { everyMachine } from '../machines/every-machine.ts';
 
 const roundTrip = (machine: AnyStateMachine) =>

@@ -6,11 +6,11 @@ import type { Clock } from '../../src/actors/clock.ts';
 import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { latestDialect } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { CallContext } from '../../src/server/call-context.ts';
-import { OpenElicitations } from '../../src/server/context/open-elicitations.ts';
-import { ResultChecks } from '../../src/server/context/result-checks.ts';
-import { defaultLimits } from '../../src/server/limits.ts';
-import { SchemaCompiler } from '../../src/server/validation.ts';
+import { CallContext } from '../../src/context/call-context.ts';
+import { OpenElicitations } from '../../src/context/open-elicitations.ts';
+import { ResultChecks } from '../../src/context/result-checks.ts';
+import { defaultLimits } from '../../src/actors/limits.ts';
+import { SchemaCompiler } from '../../src/schema/validation.ts';
 
 const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
 const report: RootsReport = { status: 'known', generation: 1, settled: true, roots: [] };

@@ -37,15 +37,16 @@ describe('the layers of src/', () => {
 });
 
 describe('what stands around a handler', () => {
-  const around =
-    /^server\/(?:features|context|forms)\/|^server\/(?:call-context|handler-context|middleware)\.ts$/;
+  const around = /^(?:features|context|schema\/forms)\//;
   /** The exchange alone stands between it and the wire; the rest is data. */
   const known = [
     'actors/exchange.ts',
     'actors/clock.ts',
     'actors/facts.ts',
-    'actors/refusals.ts',
+    'actors/limits.ts',
+    'actors/router/refusals.ts',
     'machines/roots-report.ts',
+    'machines/session-state.ts',
   ];
 
   it('knows no call, no correlation, no port and no roots machine', () => {
@@ -95,7 +96,7 @@ describe('the reader of imports', () => {
     file('nowhere/a.ts', 'protocol/b.ts'),
     module('protocol/a.ts', 'xstate'),
     module('machines/a.ts', 'rxjs'),
-    module('server/session.ts', 'node:fs/promises'),
+    module('session/session-scope.ts', 'node:fs/promises'),
     module('index.ts', 'node:fs'),
     module('opentelemetry/a.ts', '@opentelemetry/core'),
     module('server/a.ts', 'mcp-actors'),

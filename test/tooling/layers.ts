@@ -13,6 +13,17 @@ export interface Layer {
 }
 
 const core = ['protocol', 'machines', 'actors'];
+/** What a server's sessions are made of, for those who stand on it. */
+const runtime = [
+  ...core,
+  'schema',
+  'context',
+  'define',
+  'transports',
+  'session',
+  'features',
+  'server',
+];
 const roomsOf = (...rooms: string[]): string[] => rooms.map((room) => `workspace/${room}`);
 
 /** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
@@ -20,22 +31,37 @@ export const layers: { readonly [path: string]: Layer } = {
   protocol: { imports: [] },
   machines: { imports: ['protocol'], packages: ['xstate'] },
   actors: { imports: ['protocol', 'machines'], packages: ['xstate'] },
+  schema: { imports: ['protocol', 'actors'], packages: ['@standard-schema/spec', 'ajv'] },
+  context: { imports: [...core, 'schema'] },
+  define: { imports: ['protocol', 'machines', 'schema', 'context'], packages: ['uri-template'] },
+  transports: { imports: core, packages: ['xstate'] },
+  diagnosis: { imports: core, packages: ['xstate'] },
+  session: { imports: [...core, 'context', 'transports'], packages: ['xstate'] },
+  features: { imports: [...core, 'schema', 'context', 'define', 'session'], packages: ['xstate'] },
   server: {
-    imports: core,
-    packages: ['xstate', '@standard-schema/spec', 'ajv', 'uri-template'],
+    imports: [
+      ...core,
+      'schema',
+      'context',
+      'define',
+      'transports',
+      'diagnosis',
+      'session',
+      'features',
+    ],
+    packages: ['xstate'],
   },
-  diagnosis: { imports: ['protocol', 'server'] },
-  recording: { imports: [...core, 'server', 'diagnosis'], packages: ['xstate'], node: true },
-  opentelemetry: { imports: [...core, 'server'], packages: ['@opentelemetry/api'] },
+  recording: { imports: [...runtime, 'diagnosis'], packages: ['xstate'], node: true },
+  opentelemetry: { imports: runtime, packages: ['@opentelemetry/api'] },
   // It knows a server by its wire alone.
   check: { imports: ['protocol'], packages: ['xstate'], node: true },
   inspect: {
-    imports: [...core, 'server', 'diagnosis', 'recording'],
+    imports: [...runtime, 'diagnosis', 'recording'],
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
   'workspace/disk': { imports: [], node: true },
-  'workspace/roots': { imports: [...core, 'server', 'workspace/disk'], node: true },
+  'workspace/roots': { imports: [...runtime, 'workspace/disk'], node: true },
   'workspace/text': { imports: ['workspace/disk'], node: true },
   'workspace/globs': { imports: ['protocol', 'workspace/roots'] },
   'workspace/search': {
@@ -44,19 +70,18 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   'workspace/project': {
-    imports: [...core, 'server', ...roomsOf('disk', 'roots', 'text', 'search')],
+    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'search')],
     node: true,
   },
   'workspace/tools': {
-    imports: [...core, 'server', ...roomsOf('disk', 'roots', 'text', 'globs', 'search', 'project')],
+    imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'globs', 'search', 'project')],
     node: true,
   },
-  workspace: { imports: [...core, 'server', ...roomsOf('roots', 'project', 'tools')] },
-  testing: { imports: [...core, 'server', 'recording'], packages: ['xstate'] },
+  workspace: { imports: [...runtime, ...roomsOf('roots', 'project', 'tools')] },
+  testing: { imports: [...runtime, 'recording'], packages: ['xstate'] },
   cli: {
     imports: [
-      ...core,
-      'server',
+      ...runtime,
       'diagnosis',
       'recording',
       'inspect',
@@ -67,12 +92,12 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   'cli.ts': { imports: ['protocol', 'cli'] },
-  'index.ts': { imports: [...core, 'server', 'diagnosis'] },
+  'index.ts': { imports: [...runtime, 'diagnosis'] },
 };
 
 /** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */
 const importsRxjs = (file: string): boolean =>
-  /(?:reader\.actor|\.observable|server\/memory|server\/stdio)\.ts$/.test(file);
+  /(?:reader\.actor|\.observable|transports\/memory|transports\/stdio)\.ts$/.test(file);
 
 export interface Import {
   /** Below `src/`. */

@@ -221,9 +221,9 @@ test('the workspace asks the file system through its lanes alone', () => {
     });
   // The binary is ours, and /proc never waits.
   expect(direct.toSorted()).toEqual([
-    'disk.ts',
-    'ripgrep-binary.ts',
-    'root-directory.ts',
-    'volumes.ts',
+    'disk/disk.ts',
+    'disk/volumes.ts',
+    'roots/root-directory.ts',
+    'search/ripgrep-binary.ts',
   ]);
 });

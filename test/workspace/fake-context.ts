@@ -3,11 +3,11 @@ import { expect } from 'vitest';
 import type { Root, RootsReport } from '../../src/machines/roots-report.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { latestDialect } from '../../src/protocol/dialects/registry.ts';
-import type { Tool } from '../../src/server/tool.ts';
-import { logLevels } from '../../src/server/context/session-log.ts';
-import type { HandlerLog } from '../../src/server/context/session-log.ts';
-import type { HandlerContext } from '../../src/server/handler-context.ts';
-import type { ToolResult } from '../../src/server/content.ts';
+import type { Tool } from '../../src/define/tool.ts';
+import { logLevels } from '../../src/context/session-log.ts';
+import type { HandlerLog } from '../../src/context/session-log.ts';
+import type { HandlerContext } from '../../src/context/handler-context.ts';
+import type { ToolResult } from '../../src/define/content.ts';
 
 /** A settled report of roots that are resolved already. */
 export function reportOf(roots: readonly Root[], rest: Partial<RootsReport> = {}): RootsReport {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import type { RootsReport } from '../../src/machines/roots-report.ts';
-import type { Tool } from '../../src/server/tool.ts';
+import type { Tool } from '../../src/define/tool.ts';
 import type { WorkspaceFacts } from '../../src/workspace/project/workspace-facts.ts';
 import { workspaceRootsUri, workspaceServer } from '../../src/workspace/workspace-server.ts';
 import type { WorkspaceOptions } from '../../src/workspace/workspace-server.ts';

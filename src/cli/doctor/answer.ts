@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
-import type { SessionDump } from '../../server/session-dump.ts';
+import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { LogSink } from '../log/log-sink.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';

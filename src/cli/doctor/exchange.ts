@@ -8,7 +8,7 @@ import { lstatSync, mkdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Cause } from '../../diagnosis/causes.ts';
-import type { SessionDump } from '../../server/session-dump.ts';
+import type { SessionDump } from '../../diagnosis/session-dump.ts';
 
 /** What a process answers: one JSON text, then the end of the stream. */
 export interface Answer {

@@ -1,5 +1,5 @@
 /** Reads the command line and the environment. */
-import type { Limits } from '../../server/limits.ts';
+import type { Limits } from '../../actors/limits.ts';
 import { inspectorWish } from '../inspector.ts';
 import type { InspectorWish } from '../inspector.ts';
 import type { LogLevel } from '../log/log-level.ts';

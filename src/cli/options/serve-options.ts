@@ -1,7 +1,7 @@
 /** The options of `mcp-actors serve`. */
 import { defaultRecordingBytes } from '../../recording/recording-limit.ts';
-import { defaultLimits } from '../../server/limits.ts';
-import type { Limits } from '../../server/limits.ts';
+import { defaultLimits } from '../../actors/limits.ts';
+import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 import { logLevels } from '../log/log-level.ts';
 import type { Measured, OptionTable } from './option.ts';

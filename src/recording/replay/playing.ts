@@ -3,7 +3,7 @@ import type { RootsReport } from '../../machines/roots-report.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { Watcher } from '../../server/session.ts';
-import type { Transport } from '../../server/transport.ts';
+import type { Transport } from '../../transports/transport.ts';
 import type { NumberedLine } from '../recording.ts';
 
 /** A transport and the client's end of it. */

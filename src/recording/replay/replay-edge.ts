@@ -1,9 +1,9 @@
 /** The edge of a replayed session: the world as the recording has it. */
 import type { Clock } from '../../actors/clock.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
-import type { Transport } from '../../server/transport.ts';
-import { plainEdge } from '../../server/session-edge.ts';
-import type { SessionEdge } from '../../server/session-edge.ts';
+import type { Transport } from '../../transports/transport.ts';
+import { plainEdge } from '../../session/session-edge.ts';
+import type { SessionEdge } from '../../session/session-edge.ts';
 import type { OutputOfSession, RecordingHeader } from '../format.ts';
 import { machineLines } from '../machine-lines.ts';
 import { timeOfDayAt } from '../time-of-day.ts';

@@ -10,7 +10,7 @@ import type {
   WriterInput,
 } from '../../machines/session-ports.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
-import type { Transport } from '../../server/transport.ts';
+import type { Transport } from '../../transports/transport.ts';
 import { writtenFrames } from '../written.ts';
 
 export interface ReplayEnds {

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { McpServer } from '../../server/create-server.ts';
-import { memory } from '../../server/memory.ts';
+import { memory } from '../../transports/memory.ts';
 import { Arrivals } from './arrivals.ts';
 import { includesJson } from './difference.ts';
 import type { Difference } from './difference.ts';

@@ -1,7 +1,7 @@
 /** What a session's workspace is, in full: for `workspace_info` and the `workspace://roots` resource. */
 import type { Root, RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import type { HandlerContext } from '../../server/handler-context.ts';
+import type { HandlerContext } from '../../context/handler-context.ts';
 import type { GitHead } from './git-head.ts';
 import { readProjectFacts } from './project-facts.ts';
 import type { ProjectFacts } from './project-facts.ts';

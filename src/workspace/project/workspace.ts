@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import type { HandlerContext } from '../../server/handler-context.ts';
+import type { HandlerContext } from '../../context/handler-context.ts';
 import type { Boundary } from '../roots/boundary.ts';
 import { contains } from '../roots/containment.ts';
 import { checkDirectory, shown } from '../roots/directory-check.ts';

@@ -1,7 +1,7 @@
 /** `find_files`: the files of a root, by glob. */
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/tool.ts';
-import type { Tool } from '../../server/tool.ts';
+import { defineTool } from '../../define/tool.ts';
+import type { Tool } from '../../define/tool.ts';
 import { shown } from '../roots/directory-check.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { FilePages, walkFiles } from '../search/file-walk.ts';

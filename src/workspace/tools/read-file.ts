@@ -1,7 +1,7 @@
 /** `read_file`: a text file, or a range of its lines. */
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/tool.ts';
-import type { Tool } from '../../server/tool.ts';
+import { defineTool } from '../../define/tool.ts';
+import type { Tool } from '../../define/tool.ts';
 import { shown } from '../roots/directory-check.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import type { LineRange } from '../text/line-range.ts';

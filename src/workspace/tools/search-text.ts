@@ -1,7 +1,7 @@
 /** `search_text`: lines that contain a text or match a regular expression. */
 import { ToolError } from '../../protocol/errors.ts';
-import { defineTool } from '../../server/tool.ts';
-import type { Tool } from '../../server/tool.ts';
+import { defineTool } from '../../define/tool.ts';
+import type { Tool } from '../../define/tool.ts';
 import { shown } from '../roots/directory-check.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { maxLineBytes } from '../search/search-input.ts';

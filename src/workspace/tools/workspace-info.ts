@@ -1,7 +1,7 @@
 /** `workspace_info`: which project this session works in, and why. */
 import { printableLines } from '../../protocol/printable.ts';
-import { defineTool } from '../../server/tool.ts';
-import type { Tool } from '../../server/tool.ts';
+import { defineTool } from '../../define/tool.ts';
+import type { Tool } from '../../define/tool.ts';
 import { gatherFacts, workspaceFactsSchema } from '../project/workspace-facts.ts';
 import type { WorkspaceFacts } from '../project/workspace-facts.ts';
 import type { Workspace } from '../project/workspace.ts';

@@ -6,7 +6,7 @@ import { searchTextTool } from '../../../src/workspace/tools/search-text.ts';
 import { workspaceInfoTool } from '../../../src/workspace/tools/workspace-info.ts';
 import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import type { Workspace } from '../../../src/workspace/project/workspace.ts';
-import type { Tool } from '../../../src/server/tool.ts';
+import type { Tool } from '../../../src/define/tool.ts';
 import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
 import { rootAt } from '../root-at.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

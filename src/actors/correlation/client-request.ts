@@ -1,0 +1,155 @@
+/** A request to the client as a promise: what handlers and the roots machine's `ask` await. */
+import type { Ref } from '../../machines/port.ts';
+import type {
+  ClientRequest,
+  CorrelationEvent,
+  RequestOutcome,
+} from '../../machines/session-ports.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import { forgettable, refused } from '../exchange.ts';
+import type { RequestSpec } from '../exchange.ts';
+
+/** On whose behalf something is asked. */
+export interface Asker {
+  readonly correlation: Ref<CorrelationEvent>;
+  /** See {@link ClientRequest.relatedTo}. */
+  readonly relatedTo?: RequestId | undefined;
+  /** See {@link ClientRequest.meta}. */
+  readonly meta?: JsonObject | undefined;
+  /** Hears of each of its requests that has an outcome. */
+  settled?(request: AskedRequest): void;
+}
+
+/** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
+export class AskedRequest implements ClientRequest {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly relatedTo: RequestId | undefined;
+  readonly meta: JsonObject | undefined;
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+  readonly onProgress: ((progress: ProgressReport) => void) | undefined;
+  /** Where it stands among those of its asker that have no outcome; the asker's to write. */
+  place = 0;
+  ticket: { readonly id: RequestId } | undefined = undefined;
+  state: 'unsent' | 'sent' | 'settled' = 'unsent';
+  /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
+  readonly result: Promise<JsonObject>;
+  readonly #asker: Asker;
+  readonly #signal: AbortSignal | undefined;
+  #resolve!: (result: JsonObject) => void;
+  #reject!: (error: unknown) => void;
+
+  constructor(spec: RequestSpec, asker: Asker) {
+    this.method = spec.method;
+    this.params = spec.params;
+    this.relatedTo = asker.relatedTo;
+    this.meta = asker.meta;
+    this.timeoutMs = spec.timeoutMs;
+    this.maxTotalMs = spec.maxTotalMs;
+    const { onProgress, signal } = spec;
+    this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));
+    this.#asker = asker;
+    this.#signal = signal;
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    signal?.addEventListener('abort', this);
+  }
+
+  settle(outcome: RequestOutcome): void {
+    if (outcome.ok) {
+      this.#resolve(outcome.result);
+      this.#end();
+    } else {
+      this.#fail(outcome.error);
+    }
+  }
+
+  /** Ends it. The client is told, if it has heard of it. */
+  cancel(reason: string): void {
+    const { correlation } = this.#asker;
+    if (this.state === 'sent') correlation.send({ type: 'request.cancel', request: this, reason });
+    else if (this.state === 'unsent') this.#fail(unsent('CANCELLED', this.method, reason));
+  }
+
+  /** Takes the event of its signal. */
+  handleEvent(): void {
+    this.cancel(describeReason(this.#signal?.reason));
+  }
+
+  /** An error thrown by a progress callback is its request's, not the correlation actor's. */
+  #report(onProgress: (progress: ProgressReport) => void, progress: ProgressReport): void {
+    try {
+      onProgress(progress);
+    } catch (error) {
+      void forgettable(this.result);
+      this.#reject(error);
+      this.cancel('its progress callback failed');
+    }
+  }
+
+  #fail(error: RuntimeError): void {
+    // Only now: a result that comes needs nobody who would hear of a failure.
+    void forgettable(this.result);
+    this.#reject(error);
+    this.#end();
+  }
+
+  #end(): void {
+    this.state = 'settled';
+    this.#signal?.removeEventListener('abort', this);
+    this.#asker.settled?.(this);
+  }
+}
+
+/** Hands requests to the correlation actor, but for those that were cancelled before. */
+export function sendAsked(
+  correlation: Ref<CorrelationEvent>,
+  requests: readonly AskedRequest[],
+): void {
+  const due = requests.filter(({ state }) => state === 'unsent');
+  if (correlation.getSnapshot().status === 'active') {
+    for (const request of due) request.state = 'sent';
+    if (due.length > 0) correlation.send({ type: 'requests.send', requests: due });
+  } else {
+    for (const request of due) {
+      const error = unsent('TRANSPORT_CLOSED', request.method, 'the session has ended');
+      request.settle({ ok: false, error });
+    }
+  }
+}
+
+/**
+ * Asks the client something on nobody's behalf, at once.
+ * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
+ */
+export function requestClient(
+  correlation: Ref<CorrelationEvent>,
+  spec: RequestSpec,
+): Promise<JsonObject> {
+  const aborted = abortedBefore(spec);
+  if (aborted) return aborted;
+  const request = new AskedRequest(spec, { correlation });
+  sendAsked(correlation, [request]);
+  return request.result;
+}
+
+/** The promise of a request whose signal has fired already; undefined where it has not. */
+export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
+  if (!signal?.aborted) return undefined;
+  return refused(unsent('CANCELLED', method, describeReason(signal.reason)));
+}
+
+function unsent(code: 'CANCELLED' | 'TRANSPORT_CLOSED', method: string, why: string): RuntimeError {
+  return new RuntimeError(code, `${method} was not sent: ${why}`);
+}
+
+/** An abort reason as text for the client: never a stack. */
+function describeReason(reason: unknown): string {
+  if (typeof reason === 'string') return reason;
+  return reason instanceof Error ? reason.message : 'cancelled';
+}

@@ -1,0 +1,389 @@
+/**
+ * The pending requests of ours: who asked, since when, until when, and which answer belongs to whom.
+ *
+ * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly what they gave.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
+ * @see MCP 2025-11-25, basic/utilities/cancellation
+ */
+import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import { plainActor } from '../../machines/port.ts';
+import type {
+  ClientRequest,
+  CorrelationEvent,
+  CorrelationInput,
+  WriterEvent,
+} from '../../machines/session-ports.ts';
+import { describe } from '../../protocol/classify.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
+import type { ActorFactName, Report } from '../facts.ts';
+import type {
+  InboundResponse,
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+} from '../../protocol/frames.ts';
+import { withMeta } from '../../protocol/meta.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { Clock } from '../clock.ts';
+import { DeadlineQueue, Expiring } from './deadline-queue.ts';
+import type { RequestIds } from './request-ids.ts';
+
+export interface CorrelationOptions {
+  readonly limits: {
+    /** Requests that may be pending at once. */
+    readonly maxPending: number;
+  };
+  readonly clock: Clock;
+  readonly report: Report<ActorFactName>;
+  /** Gives the requests their ids. */
+  readonly requestIds: RequestIds;
+}
+
+/** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
+export interface PendingRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly sentAt: number;
+  readonly dueAt: number;
+  /** Whether the client can know of it: before the gate is open it is held. */
+  readonly state: 'held' | 'sent';
+  /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
+  readonly request: Pick<ClientRequest, 'relatedTo' | 'meta'>;
+}
+
+class Pending extends Expiring implements PendingRequest {
+  readonly number: number;
+  readonly request: ClientRequest;
+  readonly sentAt: number;
+  state: PendingRequest['state'] = 'held';
+  readonly #ids: RequestIds;
+
+  constructor(ids: RequestIds, request: ClientRequest, sentAt: number) {
+    super();
+    this.#ids = ids;
+    this.number = ids.next();
+    this.request = request;
+    this.sentAt = sentAt;
+  }
+
+  /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
+  get id(): string {
+    return this.#ids.of(this.number);
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+}
+
+/** A map that has taken fewer requests is not worth another one. */
+const leastAdded = 64;
+
+/** How requests end that have no answer. */
+type Unanswered = 'timedOut' | 'cancelled';
+
+/** How many of them are remembered, to tell a late response from a second one. */
+const rememberedUnanswered = 1024;
+
+/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by number, in the order of asking. */
+export function correlationActor(
+  optionsOf: (input: CorrelationInput) => CorrelationOptions,
+): Port<CorrelationEvent, CorrelationInput> {
+  return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
+}
+
+class Correlation implements Behaviour<CorrelationEvent> {
+  #pending = new Map<number, Pending>();
+  /** How many the map has taken. */
+  #added = 0;
+  /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
+  #unanswered: Map<number, Unanswered> | undefined = undefined;
+  /** Hears of requests that cannot be written. */
+  #rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined = undefined;
+  #queued: DeadlineQueue<Pending> | undefined = undefined;
+  readonly #options: CorrelationOptions;
+  readonly #writer: Ref<WriterEvent>;
+  readonly #ids: RequestIds;
+  /** What is done with new requests: they are taken, or refused once the session ends. */
+  #admit: (requests: readonly ClientRequest[]) => void = this.#take;
+  /** What is done with those that were taken: they are held until the gate is open, then sent. */
+  #submit: (taken: readonly Pending[]) => void = () => {};
+
+  constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
+    this.#options = options;
+    this.#ids = options.requestIds;
+    this.#writer = writer;
+  }
+
+  get view(): ReadonlyMap<number, PendingRequest> {
+    return this.#pending;
+  }
+
+  /** Made for the first request: most sessions never ask their client anything. */
+  get #deadlines(): DeadlineQueue<Pending> {
+    return (this.#queued ??= new DeadlineQueue(this.#options.clock, (pending) =>
+      this.#expire(pending),
+    ));
+  }
+
+  receive(event: CorrelationEvent): void {
+    switch (event.type) {
+      case 'requests.send':
+        return this.#admit(event.requests);
+      case 'responses.received':
+        for (const response of event.responses) this.#receive(response);
+        return;
+      case 'request.cancel':
+        return this.#cancel(event.request, event.reason);
+      case 'progress.received':
+        return this.#progress(event.params);
+      case 'remote.cancelled':
+        return this.#remoteCancelled(event.id, event.reason);
+      case 'gate.opened':
+        return this.#open();
+      case 'gate.closed':
+        return this.#close(event.error);
+    }
+  }
+
+  stop(): void {
+    this.#close(new RuntimeError('TRANSPORT_CLOSED', 'The session has ended'));
+  }
+
+  #take(requests: readonly ClientRequest[]): void {
+    const {
+      limits: { maxPending },
+      clock,
+    } = this.#options;
+    const now = clock.now();
+    const taken: Pending[] = [];
+    for (const request of requests) {
+      // A ping passes: whether the client is there must be known also when it owes many answers.
+      if (this.#pending.size >= maxPending && request.method !== Method.ping) {
+        const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
+        request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+        continue;
+      }
+      const pending = new Pending(this.#ids, request, now);
+      request.ticket = pending;
+      this.#pending.set(pending.number, pending);
+      this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
+      taken.push(pending);
+    }
+    this.#added += taken.length;
+    if (this.#added >= leastAdded + 4 * this.#pending.size) this.#renewMap();
+    this.#submit(taken);
+  }
+
+  /** Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see `CallsInFlight`. */
+  #renewMap(): void {
+    this.#pending = new Map(this.#pending);
+    this.#added = 0;
+  }
+
+  /** Sends requests in order; those that belong to the same request of the client's in one go. */
+  #send(taken: Iterable<Pending>): void {
+    let frames: OutboundFrame[] = [];
+    let relatedTo: RequestId | undefined = undefined;
+    for (const pending of taken) {
+      const { request } = pending;
+      pending.state = 'sent';
+      if (request.relatedTo !== relatedTo) {
+        this.#writeRequests(frames, relatedTo);
+        frames = [];
+        ({ relatedTo } = request);
+      }
+      try {
+        frames.push(frameOf(pending));
+      } catch (error) {
+        // The params are the caller's: reading them may run its code.
+        this.#reject(pending, error);
+      }
+    }
+    this.#writeRequests(frames, relatedTo);
+  }
+
+  #writeRequests(frames: OutboundFrame[], relatedTo: RequestId | undefined): void {
+    if (frames.length === 0) return;
+    const rejected = (this.#rejected ??= (error, frame) => this.#unwritable(error, frame));
+    this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
+  }
+
+  #unwritable(error: unknown, frame: OutboundFrame): void {
+    const pending = 'id' in frame ? this.#find(frame.id) : undefined;
+    if (pending) this.#reject(pending, error);
+  }
+
+  #reject(pending: Pending, cause: unknown): void {
+    this.#end(pending, 'cancelled');
+    if (cause instanceof RuntimeError) return fail(pending, cause);
+    const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
+    fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
+  }
+
+  #receive({ id, outcome }: InboundResponse): void {
+    const number = this.#ids.read(id);
+    if (number === undefined) return this.#unknown(id, outcome);
+    const pending = this.#pending.get(number);
+    if (!pending) return this.#unexpected(id, this.#unanswered?.get(number));
+    this.#forget(pending);
+    if (outcome.ok) return pending.request.settle(outcome);
+    if ('malformed' in outcome) {
+      const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
+      this.#options.report({ level: 'warning', name: 'response.malformed', message });
+      return fail(pending, new RuntimeError('INVALID_RESPONSE', message));
+    }
+    const { code, message } = outcome.error;
+    const text = `The client answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;
+    fail(pending, new RuntimeError('REQUEST_FAILED', text, { remote: outcome.error }));
+  }
+
+  /** A response to a request that has ended. */
+  #unexpected(id: RequestId, ending: Unanswered | undefined): void {
+    if (ending === undefined) {
+      return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
+    }
+    const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
+    this.#report('response.late', message);
+  }
+
+  #unknown(id: RequestId, outcome: InboundResponse['outcome']): void {
+    this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
+    if ('malformed' in outcome && !outcome.isJsonRpc) {
+      const error = {
+        code: ErrorCode.invalidRequest,
+        message: `Invalid request: a response is malformed: ${outcome.malformed}`,
+      };
+      this.#write(errorResponse(undefined, error));
+    }
+  }
+
+  #cancel(request: ClientRequest, reason: string): void {
+    const pending = this.#find(request.ticket?.id);
+    if (!pending) return;
+    this.#abort(pending, 'cancelled', reason);
+    fail(pending, new RuntimeError('CANCELLED', `${pending.method} was cancelled: ${reason}`));
+  }
+
+  #expire(pending: Pending): void {
+    const { id, method, sentAt } = pending;
+    const waitedMs = Math.round(this.#options.clock.now() - sentAt);
+    const message = `The client has not answered ${method} within ${waitedMs} ms`;
+    this.#abort(pending, 'timedOut', message);
+    this.#options.report({
+      level: 'warning',
+      name: 'request.timedOut',
+      message,
+      details: { id, method, waitedMs },
+    });
+    fail(pending, new RuntimeError('REQUEST_TIMEOUT', message));
+  }
+
+  /** Ends a request and tells the client, if the request has ever been sent. */
+  #abort(pending: Pending, ending: Unanswered, reason: string): void {
+    const { id, request } = pending;
+    this.#end(pending, ending);
+    if (pending.state === 'held') return;
+    const { meta } = request;
+    const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
+    this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
+  }
+
+  #progress(params: JsonObject | undefined): void {
+    const { progressToken, progress, total, message } = params ?? {};
+    const pending = this.#find(progressToken);
+    if (!pending?.request.onProgress || typeof progress !== 'number') {
+      // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
+      return;
+    }
+    const { timeoutMs, maxTotalMs } = pending.request;
+    const now = this.#options.clock.now();
+    const leftMs = pending.sentAt + maxTotalMs - now;
+    this.#deadlines.add(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
+    const report: ProgressReport = {
+      progress,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof message === 'string' ? { message } : {}),
+    };
+    pending.request.onProgress(report);
+  }
+
+  #remoteCancelled(id: RequestId, reason: unknown): void {
+    const pending = this.#find(id);
+    if (!pending) {
+      const message = `The client cancelled ${describe(id)}, which is not in flight`;
+      return this.#report('cancellation.ignored', message);
+    }
+    this.#end(pending, 'cancelled');
+    const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
+    const message = `The client will not answer ${pending.method}${why}`;
+    fail(pending, new RuntimeError('REMOTE_CANCELLED', message));
+  }
+
+  #open(): void {
+    this.#submit = this.#send;
+    this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
+  }
+
+  #close(error: RuntimeError): void {
+    this.#admit = (requests) => {
+      for (const request of requests) request.settle({ ok: false, error });
+    };
+    this.#queued?.clear();
+    for (const pending of [...this.#pending.values()]) {
+      this.#end(pending, 'cancelled');
+      fail(pending, error);
+    }
+  }
+
+  /** The pending request that an id belongs to. */
+  #find(id: unknown): Pending | undefined {
+    const number = this.#ids.read(id);
+    return number === undefined ? undefined : this.#pending.get(number);
+  }
+
+  /** Takes a request out of the books that ends without an answer. */
+  #end(pending: Pending, ending: Unanswered): void {
+    this.#forget(pending);
+    const unanswered = (this.#unanswered ??= new Map());
+    unanswered.set(pending.number, ending);
+    if (unanswered.size <= rememberedUnanswered) return;
+    const [oldest] = unanswered.keys();
+    if (oldest !== undefined) unanswered.delete(oldest);
+  }
+
+  #forget(pending: Pending): void {
+    this.#pending.delete(pending.number);
+    this.#queued?.remove(pending);
+  }
+
+  #write(frame: OutboundFrame, relatedTo?: RequestId): void {
+    this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
+  }
+
+  #report(
+    name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored',
+    message: string,
+  ): void {
+    this.#options.report({ level: 'debug', name, message });
+  }
+}
+
+function fail(pending: Pending, error: RuntimeError): void {
+  pending.request.settle({ ok: false, error });
+}
+
+function frameOf({ id, request }: Pending): OutboundFrame {
+  const { method } = request;
+  const params = paramsOf(request, id);
+  return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
+}
+
+/** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
+function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
+  const { params, meta, onProgress } = request;
+  if (!meta && !onProgress) return params;
+  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
+}

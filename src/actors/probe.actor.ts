@@ -1,0 +1,61 @@
+/**
+ * Asks the client whether it is there.
+ *
+ * @see MCP 2025-11-25, basic/utilities/ping
+ */
+import { fromPromise } from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
+import type { ProbeInput, ProbeOutcome } from '../machines/keepalive.machine.ts';
+import type { Ref } from '../machines/port.ts';
+import type { CorrelationEvent } from '../machines/session-ports.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+import { Method } from '../protocol/methods.ts';
+import { requestClient } from './correlation/client-request.ts';
+import type { Clock } from './clock.ts';
+
+/**
+ * Sends a ping. Any answer will do, an error too: whoever answers is there.
+ *
+ * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
+ */
+export async function pingClient(
+  correlation: Ref<CorrelationEvent>,
+  options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { timeoutMs, signal } = options;
+  const spec = { method: Method.ping, timeoutMs, maxTotalMs: timeoutMs, signal };
+  try {
+    await requestClient(correlation, spec);
+  } catch (error) {
+    const answered = ['REQUEST_FAILED', 'INVALID_RESPONSE', 'REMOTE_CANCELLED'];
+    if (!(error instanceof RuntimeError && answered.includes(error.code))) throw error;
+  }
+}
+
+/** When the client was last heard. The router notes it, once for each chunk of input. */
+export interface Hearing {
+  /** The clock's milliseconds. */
+  lastHeardAt: number;
+}
+
+/** The `probe` of the keepalive machine over a legacy session. */
+export function probeActor(
+  optionsOf: (input: ProbeInput) => { readonly hearing: Hearing; readonly clock: Clock },
+): PromiseActorLogic<ProbeOutcome, ProbeInput> {
+  return fromPromise(async ({ input, signal }) => {
+    const { hearing, clock } = optionsOf(input);
+    const { correlation, keepaliveIntervalMs, keepaliveTimeoutMs } = input;
+    const agoMs = clock.now() - hearing.lastHeardAt;
+    if (agoMs < keepaliveIntervalMs) return { kind: 'heard', agoMs };
+    const askedAt = clock.now();
+    try {
+      await pingClient(correlation, { timeoutMs: keepaliveTimeoutMs, signal });
+      return { kind: 'heard', agoMs: 0 };
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error;
+      // Whatever else it says meanwhile, it is there: busy, but not dead.
+      if (hearing.lastHeardAt <= askedAt) return { kind: 'silent' };
+      return { kind: 'heard', agoMs: clock.now() - hearing.lastHeardAt };
+    }
+  });
+}

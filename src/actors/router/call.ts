@@ -1,0 +1,240 @@
+/**
+ * A client request whose handler runs: a record of the router's, with its own cancellation.
+ * It is no XState actor, because a promise and a record cost a third of one (docs/decisions/0001-control-plane-and-data-plane.md).
+ */
+import type { Ref } from '../../machines/port.ts';
+import type { RootsRef } from '../../machines/session.machine.ts';
+import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject, OutboundResponse, RequestId } from '../../protocol/frames.ts';
+import type { ClientDescription } from '../../protocol/initialize.ts';
+import { withMeta } from '../../protocol/meta.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
+import { AskedRequest, abortedBefore, sendAsked } from '../correlation/client-request.ts';
+import type { Asker } from '../correlation/client-request.ts';
+import type { Clock } from '../clock.ts';
+import { refused } from '../exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../exchange.ts';
+import { afterThis } from '../microtask.ts';
+import { settledRoots } from '../roots/settled-roots.ts';
+
+/** What all calls of a session share. */
+export interface CallScope {
+  /** What the server keeps of the session, as the router's input has it. */
+  readonly session?: object | undefined;
+  readonly client: ClientDescription;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+  /** The machine of the client's roots; undefined for a client that declares none. */
+  readonly roots: () => RootsRef | undefined;
+  /** Runs work that outlives the call. The end of the session waits for it as for any other. See {@link Exchange.detach}. */
+  readonly detach: (
+    call: Call,
+    handler: RequestHandler,
+    work: DetachedWork,
+  ) => (reason: Error) => void;
+  /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
+  readonly park: (call: Call) => void;
+  /** Takes a place again for a call that has what it waited for: at once, be it one too many, because it runs on anyhow. */
+  readonly resume: (call: Call) => void;
+}
+
+/** Where the responses to a batch are gathered. */
+export interface Replies {
+  add(response: OutboundResponse): void;
+  /** One of the expected responses will not come. */
+  drop(): void;
+}
+
+export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
+
+export class Call implements Asker, Exchange {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly handler: RequestHandler;
+  readonly scope: CallScope;
+  readonly replies: Replies;
+  state: CallState = 'waiting';
+  /** How long its message was, in UTF-16 units. */
+  readonly size: number;
+  /** When its chunk of input came, the clock's milliseconds. */
+  receivedAt = 0;
+  context: object | undefined;
+  #atEnd: (() => void)[] | undefined;
+  /** Made when first read: an AbortController costs more than the rest of a call. */
+  #controller: AbortController | undefined;
+  /** What it asks the client and has no answer to yet. */
+  #asked: AskedRequest[] | undefined;
+  /** Those of them that go to the client at the end of this turn, together. */
+  #unsent: AskedRequest[] | undefined;
+  #endedBy: unknown;
+
+  constructor(
+    request: {
+      readonly id: RequestId;
+      readonly method: string;
+      readonly params: JsonObject | undefined;
+      readonly size?: number | undefined;
+    },
+    handler: RequestHandler,
+    scope: CallScope,
+    replies: Replies,
+  ) {
+    this.id = request.id;
+    this.method = request.method;
+    this.params = request.params;
+    this.size = request.size ?? 0;
+    this.handler = handler;
+    this.scope = scope;
+    this.replies = replies;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#endedBy !== undefined) this.#controller.abort(this.#endedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The client's request to whose stream belongs what is sent on this call's behalf. */
+  get relatedTo(): RequestId | undefined {
+    return this.id;
+  }
+
+  /** What everything that is sent on this call's behalf carries in its `_meta`. */
+  get meta(): JsonObject | undefined {
+    return undefined;
+  }
+
+  get task(): TaskHandle | undefined {
+    return undefined;
+  }
+
+  get client(): ClientDescription {
+    return this.scope.client;
+  }
+
+  get session(): object | undefined {
+    return this.scope.session;
+  }
+
+  get hasEnded(): boolean {
+    return this.state === 'ended';
+  }
+
+  get correlation(): Ref<CorrelationEvent> {
+    return this.scope.correlation;
+  }
+
+  /**
+   * While it has questions open it takes no place of those that may run at once: a person may take minutes to answer, and others need not wait
+   * for that.
+   */
+  ask(spec: RequestSpec): Promise<JsonObject> {
+    if (this.state === 'ended') {
+      const message = `${spec.method} was not sent: the request that it belongs to has ended`;
+      return refused(new RuntimeError('CANCELLED', message));
+    }
+    const aborted = abortedBefore(spec);
+    if (aborted) return aborted;
+    const request = new AskedRequest(spec, this);
+    request.place = (this.#asked ??= []).push(request) - 1;
+    if (this.#unsent) {
+      this.#unsent.push(request);
+    } else {
+      this.#unsent = [request];
+      afterThis(() => this.#sendAsked());
+    }
+    if (this.state === 'running') this.scope.park(this);
+    return request.result;
+  }
+
+  #sendAsked(): void {
+    const requests = this.#unsent;
+    this.#unsent = undefined;
+    if (requests) sendAsked(this.scope.correlation, requests);
+  }
+
+  /** One of its requests has an outcome. */
+  settled(request: AskedRequest): void {
+    const last = this.#asked?.pop();
+    if (this.#asked && last && last !== request) {
+      // The last one takes its place: cheaper than a set, whose outgrown tables the garbage collector keeps for long.
+      this.#asked[request.place] = last;
+      last.place = request.place;
+    }
+    if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
+  }
+
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+    if (this.state === 'ended') return;
+    // What it has asked before goes first.
+    this.#sendAsked();
+    const { relatedTo, meta } = this;
+    this.scope.writer.send({
+      type: 'frames.send',
+      frames: [{ jsonrpc: '2.0', method, params: meta ? withMeta(params, meta) : params }],
+      relatedTo,
+      ...(rejected ? { rejected } : {}),
+    });
+  }
+
+  announce(method: string, params: JsonObject): void {
+    const frames = [{ jsonrpc: '2.0', method, params } as const];
+    this.scope.writer.send({ type: 'frames.send', frames });
+  }
+
+  roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
+    return settledRoots(this.scope.roots(), () => ({ ...wait, signal: this.signal }));
+  }
+
+  whenEnded(callback: () => void): void {
+    (this.#atEnd ??= []).push(callback);
+  }
+
+  park(): void {
+    this.scope.park(this);
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.scope.detach(this, handler, work);
+  }
+
+  /** How many requests of its own to the client have no answer yet. */
+  get openQuestions(): number {
+    return this.#asked?.length ?? 0;
+  }
+
+  /** The handler has ended: what it asked and did not wait for is cancelled. */
+  end(): void {
+    this.state = 'ended';
+    this.#callBack();
+    this.#cancelAsked('its request has ended');
+  }
+
+  /** Ends the call from outside: its signal fires, what it asked is cancelled. */
+  abort(reason: Error): void {
+    this.state = 'ended';
+    this.#callBack();
+    this.#endedBy = reason;
+    this.#controller?.abort(reason);
+    this.#cancelAsked(reason.message);
+  }
+
+  #callBack(): void {
+    if (this.#atEnd) for (const callback of this.#atEnd.splice(0)) callback();
+  }
+
+  #cancelAsked(reason: string): void {
+    if (!this.#asked) return;
+    for (const request of [...this.#asked]) request.cancel(reason);
+  }
+}

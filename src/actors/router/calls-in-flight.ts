@@ -1,0 +1,188 @@
+/** The client's requests whose answers are due: each runs a handler, waits for its turn, or is cancelled. And the calls that outlive theirs. */
+import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import type { ActorFactName, Report } from '../facts.ts';
+import type { InboundRequest, OutboundResponse, RequestId } from '../../protocol/frames.ts';
+import { Call } from './call.ts';
+import type { CallScope, Replies } from './call.ts';
+import { CallQueue } from './call-queue.ts';
+import type { HoldReason, QueueBounds } from './call-queue.ts';
+import type { DetachedWork, RequestHandler } from '../exchange.ts';
+import { HandlerRuns } from './handler-runs.ts';
+import { afterThis } from '../microtask.ts';
+import type { Hearing } from '../probe.actor.ts';
+import { overloaded } from './refusals.ts';
+import { TaskRun } from './task-run.ts';
+
+export interface CallOptions {
+  readonly limits: QueueBounds;
+  readonly report: Report<ActorFactName>;
+  readonly hearing: Hearing;
+}
+
+/** A map that has taken fewer calls is not worth another one. */
+const leastAdded = 64;
+
+export class CallsInFlight {
+  readonly #options: CallOptions;
+  readonly #onLate: () => void;
+  #calls = new Map<RequestId, Call>();
+  /** Calls that the map has taken. */
+  #added = 0;
+  readonly #queue: CallQueue;
+  readonly #runs: HandlerRuns;
+  readonly #prepared = new Set<RequestHandler>();
+  /** Calls that are no request in flight: they outlive theirs. */
+  readonly #detached = new Set<Call>();
+  /** Those of them that begin once this turn's answers are with the writer. */
+  readonly #starting: Call[] = [];
+
+  /** @param onLate called after something has happened outside of a turn: a promise has settled, a place is free */
+  constructor(options: CallOptions, onLate: () => void) {
+    this.#options = options;
+    this.#onLate = onLate;
+    this.#runs = new HandlerRuns({
+      report: options.report,
+      answered: (call, response) => this.#answer(call, response),
+      settled: onLate,
+    });
+    this.#queue = new CallQueue(options.limits, (call) => this.#runs.run(call));
+  }
+
+  /** By the client's id. */
+  get byId(): ReadonlyMap<RequestId, Call> {
+    return this.#calls;
+  }
+
+  /** For whoever looks. */
+  get view() {
+    const { running, waiting, holds } = this.#queue;
+    return { calls: [...this.#calls.values(), ...this.#detached], running, waiting, holds };
+  }
+
+  /** True where nothing is in flight and no handler runs any more. */
+  get isIdle(): boolean {
+    return this.#calls.size === 0 && this.#runs.unsettled === 0;
+  }
+
+  /** Runs a request, or lets it wait; where too many wait it is answered with a retryable error. */
+  start(
+    request: InboundRequest,
+    handler: RequestHandler,
+    scope: CallScope,
+    replies: Replies,
+  ): void {
+    this.#prepare(handler);
+    const call = new Call(request, handler, scope, replies);
+    call.receivedAt = this.#options.hearing.lastHeardAt;
+    this.#calls.set(call.id, call);
+    this.#added++;
+    if (!this.#queue.add(call)) this.#refuseOverload(call);
+  }
+
+  /** Ends a call without an answer. */
+  cancel(call: Call, reason: RuntimeError): void {
+    this.#forget(call);
+    call.abort(reason);
+    call.replies.drop();
+  }
+
+  /** Ends all calls, each with an error for its answer. */
+  abandon(): void {
+    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    for (const call of [...this.#calls.values(), ...this.#detached]) {
+      this.#forget(call);
+      call.abort(reason);
+      call.replies.add(errorResponse(call.id, shuttingDown));
+    }
+  }
+
+  /** Starts no call until {@link release}. */
+  hold(reason: HoldReason): void {
+    this.#queue.hold(reason);
+  }
+
+  release(reason: HoldReason): void {
+    this.#queue.release(reason);
+  }
+
+  /** Starts what waits, as far as there is room: before the turn's answers are sent. */
+  startWaiting(): void {
+    this.#queue.startWaiting();
+  }
+
+  /** Starts the calls that outlive their requests: after the turn's answers are sent. */
+  startDetached(): void {
+    if (this.#starting.length === 0) return;
+    for (const call of this.#starting.splice(0)) if (call.state !== 'ended') this.#runs.run(call);
+  }
+
+  /**
+   * Goes on with a new map, once so many calls have come that copying costs nothing. As a map grows and shrinks V8 leaves its tables
+   * linked, each to the next one: once the first of them is old, no minor collection frees the others, nor the ended calls that stand in
+   * them; to move and to mark all that took a quarter of a call's time.
+   */
+  renewMap(): void {
+    if (this.#added < leastAdded + 4 * this.#calls.size) return;
+    this.#calls = new Map(this.#calls);
+    this.#added = 0;
+  }
+
+  /** Takes work that outlives its call; it begins at the end of the turn. Gives what cancels it. */
+  detach(call: Call, handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    const run = new TaskRun(call, handler, work);
+    run.state = 'running';
+    this.#detached.add(run);
+    this.#starting.push(run);
+    return (reason) => {
+      if (run.state === 'ended') return;
+      this.#forget(run);
+      run.abort(reason);
+    };
+  }
+
+  /** Frees the place of a call that only waits for others. */
+  park(call: Call): void {
+    if (this.#detached.has(call)) return;
+    this.#queue.park(call);
+    // A handler that has awaited something is in no turn of the router's.
+    afterThis(this.#onLate);
+  }
+
+  resume(call: Call): void {
+    if (!this.#detached.has(call)) this.#queue.resume(call);
+  }
+
+  /** Before a handler's first call. Calls wait meanwhile, without counting as too many: a client that sends a thousand at once is served. */
+  #prepare(handler: RequestHandler): void {
+    if (!handler.prepare || this.#prepared.has(handler)) return;
+    this.#prepared.add(handler);
+    this.#queue.hold('preparation');
+    const release = () => {
+      this.#queue.release('preparation');
+      this.#onLate();
+    };
+    // What went wrong is the handler's to say, call by call.
+    handler.prepare().then(release, release);
+  }
+
+  #answer(call: Call, response: OutboundResponse): void {
+    // First its end: who takes the answer may want to end it, too.
+    this.#forget(call);
+    call.end();
+    call.replies.add(response);
+  }
+
+  #forget(call: Call): void {
+    if (this.#detached.delete(call)) return;
+    this.#calls.delete(call.id);
+    this.#queue.remove(call);
+  }
+
+  #refuseOverload({ id, size, replies }: Call): void {
+    const { waiting, waitingBytes } = this.#queue;
+    const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
+    this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
+    this.#calls.delete(id);
+    replies.add(errorResponse(id, error));
+  }
+}

@@ -1,0 +1,81 @@
+/** Runs handlers, whatever they throw or give, and makes one response of what comes of each. */
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { errorResponse, internalError, textOfError, toWireError } from '../../protocol/errors.ts';
+import type { ActorFactName, Report } from '../facts.ts';
+import type { OutboundResponse, WireError } from '../../protocol/frames.ts';
+import { isThenable } from '../exchange.ts';
+import type { Call } from './call.ts';
+
+export interface HandlerRunsOptions {
+  readonly report: Report<ActorFactName>;
+  /** Takes the response of a call that has not ended otherwise. */
+  readonly answered: (call: Call, response: OutboundResponse) => void;
+  /** A promise has settled: called outside any turn of the router's, after `answered`. */
+  readonly settled: () => void;
+}
+
+export class HandlerRuns {
+  readonly #options: HandlerRunsOptions;
+  #unsettled = 0;
+
+  constructor(options: HandlerRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
+  get unsettled(): number {
+    return this.#unsettled;
+  }
+
+  run(call: Call): void {
+    try {
+      const result = call.handler(call.params, call);
+      if (isThenable(result)) {
+        // A promise of another kind becomes one of the platform's, which settles once.
+        Promise.resolve(result).then(
+          (late) => {
+            this.#unsettled--;
+            this.#succeed(call, late);
+            this.#options.settled();
+          },
+          (error: unknown) => {
+            this.#unsettled--;
+            this.#fail(call, error);
+            this.#options.settled();
+          },
+        );
+        this.#unsettled++;
+      } else {
+        this.#succeed(call, result);
+      }
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  #succeed(call: Call, result: unknown): void {
+    if (call.state === 'ended') return;
+    if (!isJsonObject(result)) {
+      const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
+      return this.#fail(call, new TypeError(message));
+    }
+    this.#options.answered(call, { jsonrpc: '2.0', id: call.id, result });
+  }
+
+  #fail(call: Call, error: unknown): void {
+    if (call.state === 'ended') return;
+    this.#options.answered(call, errorResponse(call.id, this.#wireError(call, error)));
+  }
+
+  #wireError(call: Call, error: unknown): WireError {
+    const wireError = toWireError(error);
+    if (wireError) return wireError;
+    this.#options.report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `The handler of ${call.method} failed: ${textOfError(error)}`,
+      details: { id: call.id, error },
+    });
+    return internalError;
+  }
+}

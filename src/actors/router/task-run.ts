@@ -1,0 +1,59 @@
+/**
+ * Work that has outlived its request: a call whose answer goes to a task. The router runs it as it runs any call, so what it is answered with is
+ * exactly what the request would have been answered with. Everything that its handler sends says whose work it is.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
+ */
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import { relatedTask } from '../../protocol/tasks.ts';
+import { Call } from './call.ts';
+import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';
+
+export class TaskRun extends Call {
+  readonly #work: DetachedWork;
+  readonly #handle: TaskHandle;
+
+  /**
+   * @param call the request that began it
+   * @param handler what would have answered it
+   */
+  constructor(call: Call, handler: RequestHandler, work: DetachedWork) {
+    super(call, handler, call.scope, {
+      add: (response) => work.answered(response),
+      drop: () => {},
+    });
+    this.#work = work;
+    this.receivedAt = call.receivedAt;
+    this.#handle = {
+      taskId: work.taskId,
+      describe: (message) => {
+        if (this.state !== 'ended') work.described(String(message));
+      },
+    };
+  }
+
+  override get task(): TaskHandle {
+    return this.#handle;
+  }
+
+  /** The request itself is answered: where each has its own stream, that one is closed. */
+  override get relatedTo(): RequestId | undefined {
+    return this.#work.waiting();
+  }
+
+  override get meta(): JsonObject {
+    return relatedTask(this.#work.taskId);
+  }
+
+  override ask(question: RequestSpec): Promise<JsonObject> {
+    if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
+    // First the status, then the question: who looks at the task sees why it does not go on.
+    this.#work.inputRequested(question.method);
+    const asked = super.ask(question);
+    const received = () => {
+      if (this.state !== 'ended') this.#work.inputReceived();
+    };
+    asked.then(received, received);
+    return asked;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The output of a session over a transport that takes messages, not bytes. One send is under way at a time, so that the order is
+ * the session's whatever the transport does; what comes meanwhile waits, under the same limit as in the writer of bytes.
+ */
+import { plainActor } from '../../machines/port.ts';
+import type { Behaviour, Port, Ref } from '../../machines/port.ts';
+import type {
+  FramesToSend,
+  SessionFact,
+  WriterEvent,
+  WriterInput,
+} from '../../machines/session-ports.ts';
+import { encodeFrame } from '../../protocol/codec.ts';
+import { RuntimeError, textOfError } from '../../protocol/errors.ts';
+import type { ActorFactName, Report } from '../facts.ts';
+import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
+import { OutboundFlow } from './outbound-flow.ts';
+import type { OutboundFlowOptions } from './outbound-flow.ts';
+
+/** Where messages go. */
+export interface MessageSink {
+  /**
+   * Takes a copy of a frame, made of JSON values only. Resolves when it has room for the next.
+   * @param relatedTo the client's request that a request or notification belongs to
+   */
+  send(frame: OutboundFrame, relatedTo: RequestId | undefined): Promise<void>;
+  /** What a send that failed means: this message alone is lost, or nothing can be sent any more. */
+  failureOf(error: unknown): 'lost' | 'broken';
+  /** Starts listening; gives what stops it. */
+  listen(events: { broken(error: unknown): void }): () => void;
+}
+
+interface Item {
+  readonly frame: OutboundFrame;
+  readonly size: number;
+  readonly relatedTo: RequestId | undefined;
+  readonly rejected: FramesToSend['rejected'] | undefined;
+}
+
+/** The logic of a writer of messages. Its snapshot's `view` tells the queue's size. */
+export function messageWriterActor(
+  sink: MessageSink,
+  options: OutboundFlowOptions,
+): Port<WriterEvent, WriterInput> {
+  return plainActor(({ input }) => new MessageWriter(sink, options, input.session));
+}
+
+class MessageWriter implements Behaviour<WriterEvent> {
+  readonly #sink: MessageSink;
+  readonly #report: Report<ActorFactName>;
+  readonly #flow: OutboundFlow;
+  readonly #stopListening: () => void;
+  #queue: Item[] = [];
+  /** Where in the queue the next one stands. */
+  #next = 0;
+  /** Sends that have ended, one way or another. */
+  #settled = 0;
+  /** What is done with a frame: sent, queued while a send is under way, dropped when nobody takes any more. */
+  #deliver: (item: Item) => void = this.#send;
+  /** What is done when a flush was asked for and everything has been sent. */
+  #onEmpty: () => void = () => {};
+
+  constructor(sink: MessageSink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
+    this.#sink = sink;
+    this.#report = options.report;
+    this.#flow = new OutboundFlow(options, session, 'The transport');
+    this.#stopListening = sink.listen({ broken: (error) => this.#break(error) });
+  }
+
+  get view(): { readonly queuedBytes: number } {
+    return { queuedBytes: this.#flow.queued };
+  }
+
+  receive(event: WriterEvent): void {
+    if (event.type === 'output.flush') return this.#flush();
+    const { frames, relatedTo, rejected } = event;
+    for (const frame of frames) {
+      const text = encodeFrame(frame, (message, error) =>
+        this.#flow.unserializable(message, error, rejected),
+      );
+      // The text is what makes it a copy, and safe to send: a transport may hand the object itself to the other side.
+      if (text === '') continue;
+      const copy = JSON.parse(text) as OutboundFrame;
+      this.#deliver({ frame: copy, size: text.length, relatedTo, rejected });
+    }
+  }
+
+  stop(): void {
+    this.#deliver = this.#drop;
+    this.#stopListening();
+  }
+
+  #send(item: Item): void {
+    this.#deliver = this.#enqueue;
+    // A transport that throws is one that rejects.
+    new Promise<void>((resolve) => {
+      resolve(this.#sink.send(item.frame, item.relatedTo));
+    }).then(
+      () => this.#sendNext(),
+      (error: unknown) => this.#fail(item, error),
+    );
+  }
+
+  #enqueue(item: Item): void {
+    this.#queue.push(item);
+    this.#flow.add(item.size);
+  }
+
+  #drop(): void {}
+
+  #sendNext(): void {
+    if (this.#deliver === this.#drop) return;
+    this.#settled++;
+    const item = this.#queue[this.#next];
+    if (item) {
+      this.#next++;
+      this.#flow.take(item.size);
+      return this.#send(item);
+    }
+    this.#queue = [];
+    this.#next = 0;
+    this.#deliver = this.#send;
+    this.#flow.emptied();
+    const onEmpty = this.#onEmpty;
+    this.#onEmpty = () => {};
+    onEmpty();
+  }
+
+  #fail({ frame, rejected }: Item, error: unknown): void {
+    if (this.#deliver === this.#drop) return;
+    if (this.#sink.failureOf(error) === 'broken') return this.#break(error);
+    const what = describeFrame(frame);
+    const message = `${what} was not sent: ${textOfError(error)}`;
+    this.#report({ level: 'warning', name: 'output.lost', message, details: { error } });
+    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message, { cause: error }), frame);
+    this.#sendNext();
+  }
+
+  #flush(): void {
+    if (this.#deliver !== this.#enqueue) return this.#flow.flushed();
+    this.#onEmpty = () => this.#flow.flushed();
+    this.#flow.asked(this.#settled);
+  }
+
+  #break(error: unknown): void {
+    this.#deliver = this.#drop;
+    this.#queue = [];
+    this.#next = 0;
+    this.#flow.break(error);
+  }
+}
+
+function describeFrame(frame: OutboundFrame): string {
+  if ('length' in frame) return `A batch of ${frame.length} responses`;
+  if ('method' in frame) return frame.method;
+  return frame.id === undefined ? 'A response without an id' : `The response to ${frame.id}`;
+}

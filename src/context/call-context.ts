@@ -1,0 +1,249 @@
+/** The handler's context, over its exchange with the client. What a handler does not touch costs nothing. */
+import type { Clock } from '../actors/clock.ts';
+import { forgettable, refused } from '../actors/exchange.ts';
+import type { Exchange, TaskHandle } from '../actors/exchange.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import { isRequestId } from '../protocol/classify.ts';
+import { Method } from '../protocol/methods.ts';
+import { CallProgress } from './call-progress.ts';
+import type { ProgressDetails } from './call-progress.ts';
+import { isHumanPaced, missingCapability } from './client-capabilities.ts';
+import {
+  UrlElicitationRequired,
+  readAction,
+  readFormAnswer,
+  urlElicitation,
+} from './elicitation.ts';
+import type { FormAnswer, UrlAnswer, UrlRequest } from './elicitation.ts';
+import type { OpenElicitations } from './open-elicitations.ts';
+import { passed } from './result-checks.ts';
+import type { ResultChecks } from './result-checks.ts';
+import { readConversation } from './sampling-request.ts';
+import { readSample } from './sampling-result.ts';
+import type { Sample, SamplingRequest } from './sampling.ts';
+import { logOf } from './session-log.ts';
+import type { HandlerLog, LogSink } from './session-log.ts';
+import { sessionView } from './session-view.ts';
+import type { SessionHandle, SessionView } from './session-view.ts';
+import { Form, defineForm } from '../schema/forms/form.ts';
+import type { ContentOf, FormSource } from '../schema/forms/form.ts';
+import type { HandlerContext, RequestOptions } from './handler-context.ts';
+import type { Limits } from '../actors/limits.ts';
+import type { Schema } from '../schema/schema.ts';
+
+/** What the contexts of a session share. */
+export interface ContextScope {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly log: LogSink;
+  readonly session: SessionHandle;
+  readonly elicitations: OpenElicitations;
+  readonly results: ResultChecks;
+}
+
+export class CallContext implements HandlerContext {
+  readonly #exchange: Exchange;
+  readonly #scope: ContextScope;
+  /** Null where the client did not ask for it. */
+  #told: CallProgress | null | undefined;
+  #log: HandlerLog | undefined;
+
+  constructor(exchange: Exchange, scope: ContextScope) {
+    this.#exchange = exchange;
+    this.#scope = scope;
+  }
+
+  get requestId(): RequestId {
+    return this.#exchange.id;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get task(): TaskHandle | undefined {
+    return this.#exchange.task;
+  }
+
+  get client(): ClientDescription {
+    return this.#exchange.client;
+  }
+
+  get session(): SessionView {
+    return sessionView(this.#scope.session, this.client.dialect.version);
+  }
+
+  get log(): HandlerLog {
+    return (this.#log ??= logOf(this.#exchange, this.#scope.log));
+  }
+
+  // Handlers take their context apart: `({ text }, { progress, signal }) => …`. So what may be called is bound to the context when it is read, and
+  // costs nothing until then, as functions of each context's own would.
+
+  get roots(): HandlerContext['roots'] {
+    return (options) => this.#roots(options);
+  }
+
+  get progress(): HandlerContext['progress'] {
+    return (progress, details) => this.#progress(progress, details);
+  }
+
+  get sample(): HandlerContext['sample'] {
+    return (request, options) => this.#sample(request, options);
+  }
+
+  get elicit(): HandlerContext['elicit'] {
+    return (request, options) => this.#elicit(request, options);
+  }
+
+  get elicitUrl(): HandlerContext['elicitUrl'] {
+    return (request, options) => this.#elicitUrl(request, options);
+  }
+
+  get urlElicitationRequired(): HandlerContext['urlElicitationRequired'] {
+    return (requests, message) => this.#urlElicitationRequired(requests, message);
+  }
+
+  get request(): HandlerContext['request'] {
+    const request = (
+      method: string,
+      params?: JsonObject,
+      schemaOrOptions?: Schema | RequestOptions,
+      options?: RequestOptions,
+    ) => this.#request(method, params, schemaOrOptions, options);
+    // One function for both forms: what it gives depends on whether there is a schema.
+    return request as HandlerContext['request'];
+  }
+
+  #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
+    return this.#exchange.roots({ timeoutMs, clock: this.#scope.clock });
+  }
+
+  #progress(progress: number, details?: ProgressDetails) {
+    if (this.#told === undefined) {
+      const token = progressTokenOf(this.#exchange.params);
+      this.#told =
+        token === undefined ? null : new CallProgress(this.#exchange, this.#scope.clock, token);
+    }
+    this.#told?.report({ ...details, progress });
+  }
+
+  #sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
+    const ask = async () => {
+      const method = Method.createMessage;
+      // First what the author wrote: the capability that is missing may be one for a part of it.
+      this.#refuseMissing(method, { ...request });
+      const params = this.client.dialect.sampling(readConversation(request));
+      return readSample(await this.#ask(method, params, options));
+    };
+    return forgettable(ask());
+  }
+
+  #elicit<const TSchema extends FormSource | Form<unknown>>(
+    { message, schema }: { readonly message: string; readonly schema: TSchema },
+    options: RequestOptions = {},
+  ): Promise<FormAnswer<ContentOf<TSchema>>> {
+    const ask = async () => {
+      const form = (schema instanceof Form ? schema : defineForm(schema)) as Form<
+        ContentOf<TSchema>
+      >;
+      this.#refuseMissing(Method.elicit, { mode: 'form' });
+      const params = this.client.dialect.form(message, form.description);
+      return readFormAnswer(await this.#ask(Method.elicit, params, options), form);
+    };
+    return forgettable(ask());
+  }
+
+  #elicitUrl(request: UrlRequest, options: RequestOptions = {}): Promise<UrlAnswer> {
+    const ask = async () => {
+      this.#refuseMissing(Method.elicit, { mode: 'url' });
+      const { elicitations } = this.#scope;
+      const elicitation = urlElicitation(request);
+      const { elicitationId } = elicitation;
+      elicitations.add(elicitationId);
+      try {
+        const action = readAction(await this.#ask(Method.elicit, { ...elicitation }, options));
+        if (action !== 'accept') elicitations.close(elicitationId);
+        return { action, elicitationId };
+      } catch (error) {
+        elicitations.close(elicitationId);
+        throw error;
+      }
+    };
+    return forgettable(ask());
+  }
+
+  #urlElicitationRequired(
+    requests: readonly UrlRequest[],
+    message = 'A person must open a URL before this request can be served',
+  ): UrlElicitationRequired {
+    if (requests.length === 0) throw new TypeError('urlElicitationRequired needs one URL at least');
+    this.#refuseMissing(Method.elicit, { mode: 'url' });
+    const elicitations = requests.map(urlElicitation);
+    for (const { elicitationId } of elicitations) this.#scope.elicitations.add(elicitationId);
+    return new UrlElicitationRequired(elicitations, message);
+  }
+
+  #request(
+    method: string,
+    params?: JsonObject,
+    schemaOrOptions: Schema | RequestOptions = {},
+    options: RequestOptions = {},
+  ): Promise<unknown> {
+    if (!isSchema(schemaOrOptions)) return this.#send(method, params, schemaOrOptions);
+    const ask = async () => {
+      const check = await this.#scope.results.of(schemaOrOptions);
+      return passed(check, method, await this.#send(method, params, options));
+    };
+    return forgettable(ask());
+  }
+
+  #refuseMissing(method: string, params: JsonObject): void {
+    const missing = missingCapability(this.client, method, params);
+    if (missing) throw missing;
+  }
+
+  /** What a handler asks in its own words. */
+  #send(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const missing = missingCapability(this.client, method, params);
+    return missing ? refused(missing) : this.#ask(method, params, options);
+  }
+
+  /** What the client may be asked. */
+  #ask(
+    method: string,
+    params: JsonObject | undefined,
+    options: RequestOptions,
+  ): Promise<JsonObject> {
+    const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
+    const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
+    const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
+    refuseDuration('timeoutMs', timeoutMs);
+    refuseDuration('maxTotalMs', maxTotalMs);
+    const { onProgress, signal } = options;
+    return this.#exchange.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
+  }
+}
+
+function refuseDuration(name: string, value: number): void {
+  if (Number.isFinite(value) && value > 0) return;
+  throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
+}
+
+/** Options have no member of either name. */
+function isSchema(given: Schema | RequestOptions): given is Schema {
+  return '~standard' in given || 'type' in given;
+}
+
+/** @see MCP 2025-11-25, basic/utilities/progress: only with the client's token */
+function progressTokenOf(params: JsonObject | undefined): RequestId | undefined {
+  const meta = params?.['_meta'] as JsonObject | undefined;
+  const token = meta?.['progressToken'];
+  return isRequestId(token) ? token : undefined;
+}

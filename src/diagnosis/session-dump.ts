@@ -1,0 +1,231 @@
+/** Everything that one can know of a session at a moment: what is pending, since when, which state, how full the queues are. */
+import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
+import type { Call, CallState } from '../actors/router/call.ts';
+import type { PendingRequest } from '../actors/correlation/correlation.actor.ts';
+import type { RouterView } from '../actors/router/router.actor.ts';
+import { stateName } from '../machines/state-name.ts';
+import { rootsTags } from '../machines/roots.machine.ts';
+import type { RootsTag } from '../machines/roots.machine.ts';
+import { sessionTags } from '../machines/session.machine.ts';
+import type { SessionTag } from '../machines/session.machine.ts';
+import type { RootsStatus } from '../machines/roots-report.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { Root } from '../machines/roots-report.ts';
+import { relatedTaskId } from '../protocol/tasks.ts';
+import type { Task } from '../protocol/tasks.ts';
+import type { Limits } from '../actors/limits.ts';
+import type { SessionSnapshot } from '../machines/session-state.ts';
+
+/** A session at a moment, as JSON can hold it. Times are milliseconds. */
+export interface SessionDump {
+  readonly id: string;
+  /** With the inner state: `draining.flushing`. */
+  readonly state: string;
+  /** What the state means: whom the session waits for, whether it is in operation, how far its end has come. */
+  readonly tags: readonly SessionTag[];
+  /** Since the session was started. */
+  readonly ageMs: number;
+  /** Since a message last came from the client; since the session was started, where none has come. */
+  readonly quietMs: number;
+  /** Who it is, once it has said so. */
+  readonly client?: {
+    readonly name: string;
+    readonly version: string;
+    readonly revision: string;
+    readonly capabilities: JsonObject;
+  };
+  /** The actors of the session's; machines with their state. */
+  readonly actors: readonly ActorDump[];
+  readonly roots: {
+    /** Where the roots machine stands: `querying.stale`. Of a client that declares no roots, `undeclared`. */
+    readonly state: string;
+    /** What the state means: whether the client is being asked. */
+    readonly tags: readonly RootsTag[];
+    /** What is known, once something is. */
+    readonly status?: RootsStatus;
+    readonly settled?: boolean;
+    readonly generation?: number;
+    readonly problem?: string;
+    readonly list: readonly Root[];
+  };
+  /** The client's requests, and the work of tasks. */
+  readonly calls: readonly CallDump[];
+  /** Our requests that the client has not answered. */
+  readonly pending: readonly PendingDump[];
+  readonly tasks: readonly (Task & { readonly waiters: number })[];
+  /** How full it is. */
+  readonly queues: {
+    readonly running: Level;
+    readonly waiting: Level;
+    readonly pending: Level;
+    readonly outboundBytes: Level;
+    readonly tasks: Level;
+    /** Why no request is started at present: `output` where the client does not read, `preparation` while a handler gets ready. */
+    readonly holds: readonly string[];
+  };
+}
+
+export interface ActorDump {
+  readonly id: string;
+  readonly kind: 'machine' | 'actor';
+  readonly status: string;
+  /** A machine's. */
+  readonly state?: string;
+}
+
+export interface CallDump {
+  readonly id: RequestId;
+  readonly method: string;
+  /** Of the tool or prompt, or the resource's URI, or the task's id. */
+  readonly subject?: string;
+  readonly state: CallState;
+  readonly ageMs: number;
+  /** How many requests of its own the client has not answered. */
+  readonly openQuestions: number;
+  /** Whose work it is, where it is a task's. */
+  readonly taskId?: string;
+}
+
+export interface PendingDump {
+  readonly id: RequestId;
+  readonly method: string;
+  /** `held` until the client has said `notifications/initialized`: it does not know of the request yet. */
+  readonly state: 'held' | 'sent';
+  readonly ageMs: number;
+  /** Until it is given up. */
+  readonly leftMs: number;
+  /** The client's request on whose behalf it was sent. */
+  readonly relatedTo?: RequestId;
+  /** The task on whose behalf it was sent. */
+  readonly taskId?: string;
+}
+
+interface Level {
+  readonly count: number;
+  readonly max: number;
+}
+
+/** A task that is kept, and how many requests wait for its result. */
+interface KeptTaskView {
+  readonly item: Task;
+  readonly hasEnded: boolean;
+  readonly waiters: number;
+}
+
+/** What a dump is made from. */
+export interface DumpSource {
+  readonly id: string;
+  readonly snapshot: Pick<SessionSnapshot, 'context' | 'value' | 'machine' | 'children' | 'hasTag'>;
+  readonly tasks: readonly KeptTaskView[];
+  readonly limits: Limits;
+  readonly now: number;
+  readonly startedAt: number;
+  readonly lastHeardAt: number;
+}
+
+export function dumpSession(source: DumpSource): SessionDump {
+  const { id, snapshot, limits, now, startedAt, lastHeardAt } = source;
+  const { context } = snapshot;
+  const { client, report } = context;
+  const router = viewOf<RouterView>(context.router);
+  const pending = [
+    ...(viewOf<ReadonlyMap<RequestId, PendingRequest>>(context.correlation)?.values() ?? []),
+  ];
+  const writer = viewOf<{ readonly queuedBytes: number }>(context.writer);
+  const tasks = source.tasks.filter((task) => !task.hasEnded).length;
+  return {
+    id,
+    state: stateName(snapshot),
+    tags: sessionTags.filter((tag) => snapshot.hasTag(tag)),
+    ageMs: Math.round(now - startedAt),
+    quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
+    ...(client
+      ? {
+          client: {
+            name: client.info.name,
+            version: client.info.version,
+            revision: client.dialect.version,
+            capabilities: client.capabilities,
+          },
+        }
+      : {}),
+    actors: Object.values(snapshot.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
+    roots: {
+      ...rootsState(context),
+      ...(report
+        ? { status: report.status, settled: report.settled, generation: report.generation }
+        : {}),
+      ...(report?.problem === undefined ? {} : { problem: report.problem }),
+      list: report?.roots ?? [],
+    },
+    calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now)),
+    pending: pending.map((request) => dumpPending(request, now)),
+    tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
+    queues: {
+      running: { count: router?.running ?? 0, max: limits.maxRunning },
+      waiting: { count: router?.waiting ?? 0, max: limits.maxWaiting },
+      pending: { count: pending.length, max: limits.maxPending },
+      outboundBytes: { count: writer?.queuedBytes ?? 0, max: limits.maxOutboundBytes },
+      tasks: { count: tasks, max: limits.maxTasks },
+      holds: [...(router?.holds ?? [])],
+    },
+  };
+}
+
+/** A client that declares no roots needs no machine. */
+function rootsState({
+  roots,
+  client,
+}: SessionSnapshot['context']): Pick<SessionDump['roots'], 'state' | 'tags'> {
+  if (roots) {
+    const snapshot = roots.getSnapshot();
+    return { state: stateName(snapshot), tags: rootsTags.filter((tag) => snapshot.hasTag(tag)) };
+  }
+  return client ? { state: 'undeclared', tags: ['settled'] } : { state: 'unasked', tags: [] };
+}
+
+/** What a plain actor shows of itself; undefined where somebody else's actor stands at the port. */
+function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
+  const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
+  return snapshot.behaviour?.view;
+}
+
+function dumpActor(actor: AnyActorRef): ActorDump {
+  const { id } = actor;
+  const snapshot = actor.getSnapshot() as Snapshot<unknown> | AnyMachineSnapshot;
+  const { status } = snapshot;
+  return 'machine' in snapshot
+    ? { id, kind: 'machine', status, state: stateName(snapshot) }
+    : { id, kind: 'actor', status };
+}
+
+function dumpCall(call: Call, now: number): CallDump {
+  const { id, method, params, state, receivedAt, openQuestions, task } = call;
+  const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
+  return {
+    id,
+    method,
+    ...(typeof subject === 'string' ? { subject } : {}),
+    state,
+    ageMs: Math.round(now - receivedAt),
+    openQuestions,
+    ...(task ? { taskId: task.taskId } : {}),
+  };
+}
+
+function dumpPending(
+  { id, method, state, sentAt, dueAt, request }: PendingRequest,
+  now: number,
+): PendingDump {
+  const { relatedTo, meta } = request;
+  const taskId = relatedTaskId(meta);
+  return {
+    id,
+    method,
+    state,
+    ageMs: Math.round(now - sentAt),
+    leftMs: Math.round(dueAt - now),
+    ...(relatedTo === undefined ? {} : { relatedTo }),
+    ...(taskId === undefined ? {} : { taskId }),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * completion/complete, for the arguments of prompts and the variables of resource templates.
+ *
+ * @see MCP 2025-11-25, server/utilities/completion
+ */
+import { isThenable } from '../actors/exchange.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { invalidParams } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Offer } from './offer.ts';
+import type { Complete, Filled } from '../define/resource.ts';
+import type { ContextOf, Feature } from './feature.ts';
+import { someOf, stringParam } from './invalid-params.ts';
+import { findPrompt, unknownArgument } from './prompts.ts';
+
+/** @see MCP 2025-11-25, schema, "CompleteResult" */
+const maxValues = 100;
+
+/** True where an argument of a prompt, or a variable of a template, has values to offer. */
+export function completesSomething({ prompts, resourceTemplates }: Offer): boolean {
+  return (
+    prompts
+      .list()
+      .some(({ item }) => Object.values(item.arguments ?? {}).some(({ complete }) => complete)) ||
+    resourceTemplates.list().some(({ item }) => Object.values(item.complete ?? {}).some(Boolean))
+  );
+}
+
+/** Completion. */
+export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
+  return {
+    capabilities: { completions: {} },
+    handlers: {
+      'completion/complete': (params, call) => {
+        const argument = objectParam(params, 'argument');
+        const name = stringParam(argument, 'name', 'argument.name');
+        const value = stringParam(argument, 'value', 'argument.value');
+        const complete = completerOf(offer, objectParam(params, 'ref'), name);
+        const { dialect } = call.client;
+        const filled = readFilled(dialect.completionContext(params));
+        const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
+        if (!isThenable(values)) return resultOf(name, values);
+        return Promise.resolve(values).then((late) => resultOf(name, late));
+      },
+    },
+  };
+}
+
+/** What completes this argument, if anything does. @throws {ProtocolError} -32602 for what is referred to and is not there */
+function completerOf(offer: Offer, ref: JsonObject, name: string): Complete | undefined {
+  const { type } = ref;
+  switch (type) {
+    case 'ref/prompt': {
+      const prompt = findPrompt(offer.prompts, stringParam(ref, 'name', 'ref.name'));
+      const known = prompt.arguments ?? {};
+      if (!Object.hasOwn(known, name)) throw unknownArgument(prompt, name);
+      return known[name]?.complete;
+    }
+    case 'ref/resource':
+      return variableCompleter(offer, stringParam(ref, 'uri', 'ref.uri'), name);
+    default:
+      throw invalidParams(
+        `"ref.type" must be "ref/prompt" or "ref/resource", this is ${describe(type)}`,
+      );
+  }
+}
+
+function variableCompleter(offer: Offer, uri: string, name: string): Complete | undefined {
+  const template = offer.resourceTemplates.get(uri);
+  const variables = template?.variables ?? [];
+  if (!template && !offer.resources.get(uri)) {
+    const has = someOf(offer.resourceTemplates.keys());
+    throw invalidParams(`unknown resource template ${describe(uri)}; this server has ${has}`);
+  }
+  if (!variables.includes(name)) {
+    throw invalidParams(
+      `${describe(uri)} has no variable ${describe(name)}; it has ${someOf(variables)}`,
+    );
+  }
+  const completers = template?.complete ?? {};
+  return Object.hasOwn(completers, name) ? completers[name] : undefined;
+}
+
+function objectParam(params: JsonObject | undefined, name: string): JsonObject {
+  const value = params?.[name];
+  if (isJsonObject(value)) return value;
+  throw invalidParams(`"${name}" must be an object, this is ${describe(value)}`);
+}
+
+/** What has been filled in already. */
+function readFilled(context: unknown): Filled {
+  if (context === undefined) return {};
+  const given = isJsonObject(context) ? (context['arguments'] ?? {}) : undefined;
+  if (!isJsonObject(given)) {
+    throw invalidParams(`"context" must be an object with "arguments", an object of strings`);
+  }
+  for (const name of Object.keys(given)) stringParam(given, name, `context.arguments.${name}`);
+  return given as Filled;
+}
+
+function resultOf(name: string, given: unknown): JsonObject {
+  const fault = Array.isArray(given)
+    ? given.findIndex((value) => typeof value !== 'string')
+    : undefined;
+  if (fault === undefined || fault >= 0) {
+    const what = fault === undefined ? describe(given) : `a list with something else at ${fault}`;
+    throw new TypeError(
+      `completing ${describe(name)} must give a list of strings, this is ${what}`,
+    );
+  }
+  const values = given as readonly string[];
+  return {
+    completion: {
+      values: values.slice(0, maxValues),
+      total: values.length,
+      hasMore: values.length > maxValues,
+    },
+  };
+}

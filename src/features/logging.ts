@@ -1,0 +1,34 @@
+/**
+ * logging/setLevel.
+ *
+ * @see MCP 2025-11-25, server/utilities/logging, "Setting Log Level"
+ */
+import { describe } from '../protocol/classify.ts';
+import { invalidParams } from '../protocol/errors.ts';
+import { logLevels } from '../context/session-log.ts';
+import type { LogLevel } from '../context/session-log.ts';
+import { sessionOf } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
+
+/** The client's say in what it hears of a session's log. */
+export function loggingFeature(
+  setLevel: (session: SessionScope, level: LogLevel) => void,
+): Feature {
+  return {
+    capabilities: { logging: {} },
+    handlers: {
+      'logging/setLevel': (params, call) => {
+        const given = params?.['level'];
+        const level = logLevels.find((each) => each === given);
+        if (level === undefined) {
+          throw invalidParams(
+            `"level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`,
+          );
+        }
+        setLevel(sessionOf(call), level);
+        return {};
+      },
+    },
+  };
+}

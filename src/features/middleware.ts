@@ -1,0 +1,63 @@
+/** Code around handlers: authorization, tracing, rate limits. Without any, nothing stands between router and handler. */
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { FeatureHandler } from './feature.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+
+/** A client's request on its way to its handler. */
+export interface IncomingCall {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly context: HandlerContext;
+}
+
+/**
+ * Sees each request that runs a handler, and its result as it goes to the client: a tool's failure is a result with `isError`.
+ * What it throws is the answer, as if the handler had thrown it.
+ * @param next runs the rest and gives its result; called once, or not at all where the middleware answers itself
+ */
+export type Middleware = (
+  call: IncomingCall,
+  next: () => Promise<JsonObject>,
+) => JsonObject | Promise<JsonObject>;
+
+/** A handler with middleware around it, outermost first. Without any, the handler itself. */
+export function withMiddleware(
+  handler: FeatureHandler,
+  middleware: readonly Middleware[],
+  contextOf: (call: Exchange) => HandlerContext,
+): RequestHandler {
+  if (middleware.length === 0) return handler;
+  const run: RequestHandler = (params, call) => {
+    const incoming: IncomingCall = { method: call.method, params, context: contextOf(call) };
+    const step = async (at: number): Promise<JsonObject> => {
+      const layer = middleware[at];
+      if (!layer) return (await handler(params, call)) as JsonObject;
+      const result: unknown = await layer(
+        incoming,
+        once(() => step(at + 1), call.method),
+      );
+      if (isJsonObject(result)) return result;
+      // Said here, because the router would blame the handler.
+      throw new TypeError(
+        `A middleware must give a result, such as what next() gave; for ${call.method} it gave ${describe(result)}`,
+      );
+    };
+    const { recover } = handler;
+    const result = step(0);
+    return recover ? result.catch((error: unknown) => recover(error, call)) : result;
+  };
+  return Object.assign(run, handler.prepare ? { prepare: handler.prepare } : {});
+}
+
+/** A handler may have effects: it never runs twice for one request. */
+function once(go: () => Promise<JsonObject>, method: string): () => Promise<JsonObject> {
+  const again = () =>
+    Promise.reject(new Error(`A middleware called next() twice for one request of ${method}`));
+  let next = () => {
+    next = again;
+    return go();
+  };
+  return () => next();
+}

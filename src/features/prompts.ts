@@ -1,0 +1,86 @@
+/**
+ * prompts/list and prompts/get.
+ *
+ * @see MCP 2025-11-25, server/prompts
+ */
+import { isThenable } from '../actors/exchange.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import { invalidParams } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { Prompt } from '../define/prompt.ts';
+import type { Registry } from './registry.ts';
+import { sessionOf } from '../session/session-scope.ts';
+import type { ContextOf, Feature } from './feature.ts';
+import { someOf, stringParam } from './invalid-params.ts';
+import { pageOf } from './pagination.ts';
+import { readPromptOutput } from './prompt-output.ts';
+
+/** The prompts of a server. */
+export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf): Feature {
+  return {
+    capabilities: { prompts: { listChanged: true } },
+    handlers: {
+      'prompts/list': (params, call) => {
+        const { client } = call;
+        const { pageSize } = sessionOf(call).limits;
+        const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
+        return { prompts: items.map((item) => client.dialect.prompt(item)), ...next };
+      },
+      'prompts/get': (params, call) => {
+        const prompt = findPrompt(prompts, stringParam(params, 'name'));
+        const values = readArguments(prompt, params?.['arguments'] ?? {});
+        const { dialect } = call.client;
+        // The prompt gets only arguments that it has declared.
+        const output: unknown = prompt.get(values as never, contextOf(call));
+        if (!isThenable(output)) return resultOf(prompt, output, dialect);
+        return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
+      },
+    },
+    list: { sources: [prompts], changed: 'notifications/prompts/list_changed' },
+  };
+}
+
+/** @throws {ProtocolError} -32602 for a name that no prompt has */
+export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
+  const prompt = prompts.get(name);
+  if (prompt) return prompt;
+  throw invalidParams(
+    `unknown prompt ${describe(name)}; this server has ${someOf(prompts.keys())}`,
+  );
+}
+
+/** @see MCP 2025-11-25, server/prompts, "Error Handling" */
+function readArguments(prompt: Prompt, values: unknown): { readonly [name: string]: string } {
+  if (!isJsonObject(values)) {
+    throw invalidParams(`"arguments" must be an object, this is ${describe(values)}`);
+  }
+  const declared = prompt.arguments ?? {};
+  for (const name of Object.keys(values)) {
+    if (!Object.hasOwn(declared, name)) throw unknownArgument(prompt, name);
+    stringParam(values, name, `arguments.${name}`);
+  }
+  for (const [name, { required }] of Object.entries(declared)) {
+    if (!required || Object.hasOwn(values, name)) continue;
+    throw invalidParams(`the prompt ${describe(prompt.name)} needs the argument ${describe(name)}`);
+  }
+  return values as { readonly [name: string]: string };
+}
+
+/** The error for an argument that a prompt does not have. */
+export function unknownArgument(prompt: Prompt, name: string) {
+  const has = someOf(Object.keys(prompt.arguments ?? {}));
+  return invalidParams(
+    `the prompt ${describe(prompt.name)} has no argument ${describe(name)}; it has ${has}`,
+  );
+}
+
+function resultOf(prompt: Prompt, output: unknown, dialect: Dialect): JsonObject {
+  const { description = prompt.description, messages, _meta } = readPromptOutput(output);
+  const contents = dialect.content(messages.map(({ content }) => content));
+  return {
+    ...(description === undefined ? {} : { description }),
+    messages: messages.map(({ role }, at) => ({ role, content: contents[at] })),
+    ...(_meta ? { _meta } : {}),
+  };
+}

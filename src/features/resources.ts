@@ -1,0 +1,125 @@
+/**
+ * Resources and resource templates: their lists, reading, and who has subscribed.
+ *
+ * @see MCP 2025-11-25, server/resources
+ */
+import { isThenable } from '../actors/exchange.ts';
+import type { Exchange } from '../actors/exchange.ts';
+import { describe } from '../protocol/classify.ts';
+import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { Method } from '../protocol/methods.ts';
+import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { Offer } from './offer.ts';
+import { isUri } from '../define/uri.ts';
+import { PerSession, sessionOf } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { ContextOf, Feature } from './feature.ts';
+import { stringParam } from './invalid-params.ts';
+import { pageOf } from './pagination.ts';
+import { resourcePage } from './resource-list.ts';
+import { readContents } from './resource-output.ts';
+
+export interface ResourcesFeature extends Feature {
+  /** Tells a session's client that a resource has changed, if it has subscribed to it. */
+  updated(session: SessionScope, uri: string): void;
+}
+
+/** A resource that is there, fixed or by a template. */
+interface Target {
+  readonly uri: string;
+  readonly mimeType: string | undefined;
+  read(call: Exchange): unknown;
+}
+
+/** The resources of a server. */
+export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesFeature {
+  const { resources, resourceTemplates } = offer;
+  /** What clients have subscribed to. */
+  const subscriptions = new PerSession(() => new Set<string>());
+
+  const find = (uri: string, dialect: Dialect): Target => {
+    const resource = resources.get(uri);
+    if (resource) {
+      const { mimeType } = resource;
+      return { uri, mimeType, read: (call) => resource.read(contextOf(call)) };
+    }
+    if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
+    for (const { item } of resourceTemplates.list()) {
+      const variables = item.match(uri);
+      if (!variables) continue;
+      const { mimeType } = item;
+      return {
+        uri,
+        mimeType,
+        // The template's own variables, as their type says.
+        read: (call) => item.read(uri, variables as never, contextOf(call)),
+      };
+    }
+    throw dialect.resourceNotFound(uri);
+  };
+
+  return {
+    capabilities: { resources: { subscribe: true, listChanged: true } },
+    handlers: {
+      'resources/list': async (params, call) => {
+        const { dialect } = call.client;
+        const { pageSize } = sessionOf(call).limits;
+        const page = await resourcePage(offer, params, pageSize, contextOf(call));
+        const { items, ...next } = page;
+        return { resources: items.map((item) => dialect.resource(item)), ...next };
+      },
+      'resources/templates/list': (params, call) => {
+        const { client } = call;
+        const { pageSize } = sessionOf(call).limits;
+        const list = resourceTemplates.list();
+        const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
+        const described = items.map((item) => client.dialect.template(item));
+        return { resourceTemplates: described, ...next };
+      },
+      'resources/read': (params, call) => {
+        const target = find(stringParam(params, 'uri'), call.client.dialect);
+        const output = target.read(call);
+        if (!isThenable(output)) return resultOf(target, output, call);
+        return Promise.resolve(output).then((late) => resultOf(target, late, call));
+      },
+      'resources/subscribe': (params, call) => {
+        const { uri } = find(stringParam(params, 'uri'), call.client.dialect);
+        const session = sessionOf(call);
+        const subscribed = subscriptions.of(session);
+        const { maxSubscriptions } = session.limits;
+        if (!subscribed.has(uri) && subscribed.size >= maxSubscriptions) {
+          throw tooManySubscriptions(maxSubscriptions);
+        }
+        subscribed.add(uri);
+        return {};
+      },
+      'resources/unsubscribe': (params, call) => {
+        const uri = stringParam(params, 'uri');
+        // One that was subscribed to may be gone by now.
+        const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
+        if (!isSubscribed) find(uri, call.client.dialect);
+        return {};
+      },
+    },
+    list: {
+      sources: [resources, resourceTemplates],
+      changed: 'notifications/resources/list_changed',
+    },
+    updated: (session, uri) => {
+      if (subscriptions.known(session)?.has(uri)) session.notify(Method.resourceUpdated, { uri });
+    },
+  };
+}
+
+function resultOf(target: Target, output: unknown, call: Exchange): JsonObject {
+  const { dialect } = call.client;
+  if (output === undefined) throw dialect.resourceNotFound(target.uri);
+  return { contents: readContents(output, target, dialect) };
+}
+
+function tooManySubscriptions(max: number): ProtocolError {
+  const message = `The client has subscribed to ${max} resources, and may to no more: unsubscribe from some first`;
+  const data = { reason: 'too-many-subscriptions', retryable: false };
+  return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+}

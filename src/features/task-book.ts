@@ -1,0 +1,192 @@
+/** The tasks of one session: made within the limits, found by id, forgotten when their time to live is over. */
+import { createActor } from 'xstate';
+import type { ActorFactName, Report } from '../actors/facts.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { taskMachine } from '../machines/task.machine.ts';
+import { describe, isJsonObject } from '../protocol/classify.ts';
+import {
+  ErrorCode,
+  ProtocolError,
+  RuntimeError,
+  errorResponse,
+  internalError,
+  shuttingDown,
+  textOfError,
+} from '../protocol/errors.ts';
+import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
+import type { Task } from '../protocol/tasks.ts';
+import { sessionIn } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import { heardMachine } from '../session/transitions.ts';
+import { stringParam } from './invalid-params.ts';
+import { KeptTask, expired, hasEnded } from './kept-task.ts';
+
+/** What tasks report. */
+export type TaskFactName =
+  | 'task.created'
+  /** A task's work is over: completed, failed or cancelled. */
+  | 'task.ended'
+  /** A task's time to live is over. */
+  | 'task.expired';
+
+const machine = heardMachine('task', taskMachine, sessionIn);
+
+export class TaskBook {
+  readonly #session: SessionScope;
+  /** Oldest first. */
+  readonly #tasks = new Map<string, KeptTask>();
+  #nextPlace = 1;
+
+  constructor(session: SessionScope) {
+    this.#session = session;
+  }
+
+  /**
+   * Makes a task of a request. Its handler starts once the request is answered.
+   * @param requestedTtlMs what the client asks for; it gets at most the maximum and at least one poll interval
+   * @throws {ProtocolError} -32000, retryable, where too many tasks run or are kept
+   */
+  create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
+    this.#makeRoom();
+    const session = this.#session;
+    const { limits, clock, inspect } = session;
+    const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
+    const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
+    const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
+    // 122 random bits of the platform's secure source: to know the id is what lets a client see the task.
+    const taskId = this.#session.randomId('task');
+    // A system of its own: what one task's timers cost does not grow with the session's others.
+    const actor = createActor(machine, {
+      id: taskId,
+      input: {
+        scope: session,
+        taskId,
+        ttlMs,
+        pollIntervalMs,
+        timeOfDay: () => session.timeOfDay(),
+      },
+      clock,
+      logger: (...words: unknown[]) =>
+        this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
+      ...(inspect ? { inspect } : {}),
+    });
+    const task = new KeptTask(taskId, this.#nextPlace++, actor);
+    actor.subscribe({ error: (error) => this.#failed(task, error) });
+    actor.start();
+    // Listened to from here on: that it begins is the answer to the request, not a change.
+    actor.on('task.changed', ({ task: now }) => this.#changed(task, now));
+    actor.on('task.expired', () => this.#expired(task));
+    const created = task.item;
+    const cancel = call.detach(handler, {
+      taskId,
+      answered: (response) => actor.send({ type: 'run.answered', response: this.#kept(response) }),
+      waiting: () => task.waiting,
+      described: (message) => actor.send({ type: 'task.describe', message }),
+      inputRequested: (method) => actor.send({ type: 'input.requested', method }),
+      inputReceived: () => actor.send({ type: 'input.received' }),
+    });
+    task.startedRun(cancel);
+    this.#tasks.set(taskId, task);
+    this.#tell('task.created', task, `${call.method}, kept for ${ttlMs} ms`);
+    return created;
+  }
+
+  /** @throws {ProtocolError} -32602 where the params name no task that is kept */
+  find(params: JsonObject | undefined): KeptTask {
+    const taskId = stringParam(params, 'taskId');
+    const task = this.#tasks.get(taskId);
+    if (task) return task;
+    const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
+    throw new ProtocolError(ErrorCode.invalidParams, message);
+  }
+
+  /** Every task that is kept, oldest first. */
+  list(): readonly KeptTask[] {
+    return [...this.#tasks.values()];
+  }
+
+  /** Forgets everything: the session is over. */
+  stop(): void {
+    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    const { code, message, data } = shuttingDown;
+    for (const task of this.#tasks.values()) {
+      task.dispose(reason, new ProtocolError(code, message, data));
+    }
+    this.#tasks.clear();
+  }
+
+  #makeRoom(): void {
+    const { maxTasks, maxKeptTasks } = this.#session.limits;
+    const running = this.list().filter((task) => !task.hasEnded).length;
+    if (running >= maxTasks) {
+      throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
+    }
+    if (this.#tasks.size < maxKeptTasks) return;
+    // The others are kept for as long as their clients were told.
+    const cancelled = this.list().find(({ item }) => item.status === 'cancelled');
+    if (!cancelled) {
+      throw this.#tooMany(`${maxKeptTasks} tasks are kept; try again when one of them has expired`);
+    }
+    this.#forget(cancelled);
+  }
+
+  #tooMany(message: string): ProtocolError {
+    this.#report({ level: 'warning', name: 'request.refused', message });
+    const data = { reason: 'too-many-tasks', retryable: true };
+    return new ProtocolError(ErrorCode.serverUnavailable, message, data);
+  }
+
+  /** A response as it is kept: what JSON cannot hold is found now, and what the handler does to its result later changes nothing. */
+  #kept(response: OutboundResponse): OutboundResponse {
+    try {
+      const copy = JSON.parse(JSON.stringify(response)) as JsonObject;
+      if ('error' in response || isJsonObject(copy['result'])) return copy as never;
+      throw new TypeError(`as JSON it is ${describe(copy['result'])}`);
+    } catch (error) {
+      this.#report({
+        level: 'error',
+        name: 'response.unserializable',
+        message: `A task's result cannot be written as JSON: ${textOfError(error)}`,
+        details: { error },
+      });
+      return errorResponse(response.id, internalError);
+    }
+  }
+
+  #changed(task: KeptTask, now: Task): void {
+    this.#session.send('notifications/tasks/status', { ...now });
+    if (!hasEnded(now)) return;
+    this.#tell('task.ended', task, now.status);
+    task.settleWaiters();
+  }
+
+  #expired(task: KeptTask): void {
+    this.#tell('task.expired', task, 'its time to live is over');
+    this.#forget(task);
+  }
+
+  /** A bug of the machine's, or a time of day that is none: the task is lost, the session is not. */
+  #failed(task: KeptTask, error: unknown): void {
+    this.#report({
+      level: 'error',
+      name: 'handler.failed',
+      message: `The task ${task.taskId} failed: ${textOfError(error)}`,
+      details: { error },
+    });
+    this.#forget(task, new ProtocolError(internalError.code, internalError.message));
+  }
+
+  #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {
+    this.#tasks.delete(task.taskId);
+    task.dispose(new RuntimeError('CANCELLED', 'The time to live of the task is over'), answer);
+  }
+
+  get #report(): Report<TaskFactName | ActorFactName | 'machine.log'> {
+    return this.#session.report;
+  }
+
+  #tell(name: 'task.created' | 'task.ended' | 'task.expired', { taskId }: KeptTask, what: string) {
+    const message = `The task ${taskId}: ${what}`;
+    this.#report({ level: 'debug', name, message, details: { taskId } });
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Tool calls as tasks: the request is answered at once, the tool runs on, and its result is fetched later.
+ *
+ * @see MCP 2025-11-25, basic/utilities/tasks
+ */
+import { methodNotOffered, tooManyWait } from '../actors/router/refusals.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { ProtocolError } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/frames.ts';
+import { withMeta } from '../protocol/meta.ts';
+import { relatedTask } from '../protocol/tasks.ts';
+import type { Registry } from './registry.ts';
+import type { Tool } from '../define/tool.ts';
+import { PerSession, sessionOf } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { Feature } from './feature.ts';
+import type { KeptTask } from './kept-task.ts';
+import { pageOf } from './pagination.ts';
+import { TaskBook } from './task-book.ts';
+
+export interface TasksFeature extends Feature {
+  /**
+   * `tools/call`, where a client may ask for a task: then the handler is what the task runs.
+   * It stands around everything else that is around the handler, so that middleware sees the run and its outcome, not the making of the task.
+   */
+  augment(handler: RequestHandler): RequestHandler;
+  /** Every task that is kept of a session's, oldest first. */
+  kept(session: SessionScope): readonly KeptTask[];
+}
+
+/** True where some tool may be called as a task: then the session declares tasks. */
+export function offersTasks(tools: Registry<Tool>): boolean {
+  return tools
+    .list()
+    .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
+}
+
+/** Tasks. */
+export function tasksFeature(tools: Registry<Tool>): TasksFeature {
+  const books = new PerSession((session) => {
+    const book = new TaskBook(session);
+    session.atEnd(() => book.stop());
+    return book;
+  });
+  const bookOf = (call: Exchange) => books.of(sessionOf(call));
+
+  const callTool = (handler: RequestHandler): RequestHandler => {
+    return (params, call) => {
+      const name = params?.['name'];
+      const tool = typeof name === 'string' ? tools.get(name) : undefined;
+      const wanted = tool && call.client.dialect.taskRequest(tool, params);
+      if (!wanted) return handler(params, call);
+      const task = bookOf(call).create(call, handler, wanted.requestedTtlMs);
+      return withMeta({ task }, relatedTask(task.taskId));
+    };
+  };
+
+  return {
+    capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
+    handlers: {
+      'tasks/get': ifOffered((params, call) => ({ ...bookOf(call).find(params).item })),
+      'tasks/list': ifOffered((params, call) => {
+        const { pageSize } = sessionOf(call).limits;
+        const { items, ...next } = pageOf('tasks/list', bookOf(call).list(), params, pageSize);
+        return { tasks: items, ...next };
+      }),
+      'tasks/result': ifOffered((params, call) => {
+        const book = bookOf(call);
+        const task = book.find(params);
+        const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
+        const { maxWaiting } = sessionOf(call).limits;
+        if (!task.hasEnded && waiting >= maxWaiting) throw protocolError(tooManyWait(maxWaiting));
+        return task.result(call);
+      }),
+      'tasks/cancel': ifOffered((params, call) => ({ ...bookOf(call).find(params).cancel() })),
+    },
+    augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
+    kept: (session) => books.known(session)?.list() ?? [],
+  };
+}
+
+/** A handler for the clients in whose revision there is the method. */
+function ifOffered(handler: RequestHandler): RequestHandler {
+  return (params, call) => {
+    if (call.client.dialect.offers(call.method)) return handler(params, call);
+    throw protocolError(methodNotOffered(call.method));
+  };
+}
+
+function preparationOf({ prepare }: RequestHandler): Pick<RequestHandler, 'prepare'> {
+  return prepare ? { prepare } : {};
+}
+
+function protocolError({ code, message, data }: WireError): ProtocolError {
+  return new ProtocolError(code, message, data);
+}

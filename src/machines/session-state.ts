@@ -1,0 +1,20 @@
+/** The session machine's actor and snapshot, by name, and the state that a snapshot shows. */
+import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import type { sessionMachine } from './session.machine.ts';
+
+/** A session's snapshot: `value`, `context`, `children`, `matches()`, `hasTag()`. */
+export type SessionSnapshot = SnapshotFrom<typeof sessionMachine>;
+
+/** A session's actor, as a host that spawns or invokes it has it. */
+export type SessionActorRef = ActorRefFrom<typeof sessionMachine>;
+
+/** The state that a session is in, whatever it is in within that. */
+export function stateOf({ value }: Pick<SessionSnapshot, 'value'>) {
+  if (typeof value === 'string') return value;
+  if ('draining' in value) return 'draining' as const;
+  const { open } = value;
+  return typeof open === 'string' ? open : open.legacy;
+}
+
+/** Where a session is in its life; a state of the session machine. A handler runs in one of those from `negotiated` on. */
+export type SessionState = ReturnType<typeof stateOf>;

@@ -1,0 +1,61 @@
+/** What the handlers of a server get: a context for each call, and behind it what a session's handlers share: its log, what they have asked people to open. */
+import { Method } from '../protocol/methods.ts';
+import { CallContext } from '../context/call-context.ts';
+import type { ContextScope } from '../context/call-context.ts';
+import type { ContextOf } from '../features/feature.ts';
+import type { HandlerContext } from '../context/handler-context.ts';
+import { PerSession, sessionOf } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import type { SchemaCompiler } from '../schema/validation.ts';
+import { OpenElicitations } from '../context/open-elicitations.ts';
+import { ResultChecks } from '../context/result-checks.ts';
+import { SessionLog, undeclaredLog } from '../context/session-log.ts';
+import type { LogLevel, LoggingOptions } from '../context/session-log.ts';
+
+export interface SessionContexts {
+  readonly contextOf: ContextOf;
+  /** From now on a session's messages below this level are not sent. */
+  setLogLevel(session: SessionScope, level: LogLevel): void;
+  /** See `SessionHandle`. */
+  elicitationCompleted(session: SessionScope, elicitationId: string): boolean;
+}
+
+/**
+ * The contexts of a server's handlers.
+ *
+ * @param logging undefined: the server has not declared it
+ */
+export function sessionContexts(
+  logging: LoggingOptions | undefined,
+  compiler: SchemaCompiler,
+): SessionContexts {
+  const logs = new PerSession((session) => {
+    const { limits, hostClock: clock, report } = session;
+    const { maxLogsPerSecond } = limits;
+    const log = new SessionLog({ level: 'info', ...logging, maxLogsPerSecond, clock, report });
+    session.atEnd(() => log.stop());
+    return log;
+  });
+  const elicitations = new PerSession(() => new OpenElicitations());
+  const results = new ResultChecks(compiler);
+  const scopes = new PerSession((session): ContextScope => ({
+    limits: session.limits,
+    clock: session.hostClock,
+    log: logging ? logs.of(session) : undeclaredLog(session.report),
+    session,
+    elicitations: elicitations.of(session),
+    results,
+  }));
+  return {
+    // One context a call: middleware and handler report one progress.
+    contextOf: (call) =>
+      (call.context ??= new CallContext(call, scopes.of(sessionOf(call)))) as HandlerContext,
+    setLogLevel: (session, level) => logs.of(session).setLevel(level),
+    elicitationCompleted: (session, elicitationId) => {
+      if (!session.isOperating) return false;
+      if (!elicitations.known(session)?.close(elicitationId)) return false;
+      session.notify(Method.elicitationComplete, { elicitationId });
+      return true;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/** The session machine with its actors provided, once for all sessions: what is one session's comes to them in their input. */
+import { askRootsActor } from '../actors/roots/ask-roots.actor.ts';
+import { correlationActor } from '../actors/correlation/correlation.actor.ts';
+import { probeActor } from '../actors/probe.actor.ts';
+import { routerActor } from '../actors/router/router.actor.ts';
+import { keepaliveMachine } from '../machines/keepalive.machine.ts';
+import type { Port, PortSnapshot } from '../machines/port.ts';
+import { rootsMachine } from '../machines/roots.machine.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  SessionInputScope,
+  WriterEvent,
+  WriterInput,
+} from '../machines/session-ports.ts';
+import { sessionMachine } from '../machines/session.machine.ts';
+import { sessionIn } from './session-scope.ts';
+import type { SessionScope } from './session-scope.ts';
+import { heardMachine, isMachine } from './transitions.ts';
+
+/** What stands at the session machine's places: its actors, guards, actions and delays. */
+export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
+
+/** The reader of a session's own transport; what it hands to the router is heard. */
+const reader: Port<ReaderEvent, ReaderInput> = {
+  ...transportPort<ReaderEvent, ReaderInput>(({ ends }) => ends.reader),
+  getInitialSnapshot: (actorScope, input) => {
+    const { traffic, ends } = sessionIn(input);
+    const { router } = input;
+    const send = (event: RouterEvent) => {
+      if (event.type === 'frames.received') traffic.received(event.frames);
+      router.send(event);
+    };
+    return ends.reader.getInitialSnapshot(actorScope, { ...input, router: { send } });
+  },
+};
+
+/** The writer of a session's own transport, heard. */
+const written = transportPort<WriterEvent, WriterInput>(({ ends }) => ends.writer);
+const writer: Port<WriterEvent, WriterInput> = {
+  ...written,
+  transition: (snapshot, event, actorScope) => {
+    if (event.type === 'frames.send') sessionIn(snapshot.input).traffic.sent(event.frames);
+    return written.transition(snapshot, event, actorScope);
+  },
+};
+
+/** Logic that is each session's own, at a port of the machine that all sessions have. */
+function transportPort<TEvent extends { readonly type: string }, TInput extends SessionInputScope>(
+  logicOf: (session: SessionScope) => Port<TEvent, TInput>,
+): Port<TEvent, TInput> {
+  const logicIn = ({ input }: PortSnapshot<TEvent, TInput>) => logicOf(sessionIn(input));
+  return {
+    getInitialSnapshot: (actorScope, input) =>
+      logicOf(sessionIn(input)).getInitialSnapshot(actorScope, input),
+    start: (snapshot, actorScope) => logicIn(snapshot).start?.(snapshot, actorScope),
+    transition: (snapshot, event, actorScope) =>
+      logicIn(snapshot).transition(snapshot, event, actorScope),
+    getPersistedSnapshot: (snapshot, options) =>
+      logicIn(snapshot).getPersistedSnapshot(snapshot, options),
+  };
+}
+
+const ask = askRootsActor((input) => {
+  const { edge, resolveRoots } = sessionIn(input);
+  return edge.resolveRoots(resolveRoots);
+});
+
+/** What every session runs, unless its host has provided something else. */
+export const servedMachine = heardMachine(
+  'session',
+  sessionMachine.provide({
+    actors: {
+      reader,
+      writer,
+      router: routerActor(sessionIn),
+      correlation: correlationActor(sessionIn),
+      roots: heardMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
+      keepalive: heardMachine(
+        'keepalive',
+        keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
+        sessionIn,
+      ),
+    },
+  }),
+  sessionIn,
+);
+
+/** The machine with a host's implementations in it. The host's own machines are heard, and stay as they are. */
+export function provideMachine(
+  machine: typeof sessionMachine,
+  { actors, ...others }: SessionImplementations,
+): typeof sessionMachine {
+  const { roots, keepalive } = actors ?? {};
+  const given: SessionImplementations = {
+    ...others,
+    ...(actors
+      ? {
+          actors: {
+            ...actors,
+            ...(isMachine(roots) ? { roots: heardMachine('roots', roots, sessionIn) } : {}),
+            ...(isMachine(keepalive)
+              ? { keepalive: heardMachine('keepalive', keepalive, sessionIn) }
+              : {}),
+          },
+        }
+      : {}),
+  };
+  return heardMachine('session', machine.provide(given), sessionIn);
+}

@@ -1,0 +1,152 @@
+/**
+ * The memory transport: a session and its peer in one process. For embedding and for tests.
+ * Messages are copied as JSON, so that neither side sees the other's objects; they pass the reader and the writer of stdio, so that every
+ * limit holds here too.
+ */
+import { Subject } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { readerActor } from '../actors/reader/reader.actor.ts';
+import type { ByteSource } from '../actors/reader/reader.actor.ts';
+import { writerActor } from '../actors/writer/writer.actor.ts';
+import type { Chunk, Sink } from '../actors/writer/writer.actor.ts';
+import type { Transport } from './transport.ts';
+
+/** The other side of a memory transport. */
+export interface MemoryPeer {
+  /** Sends messages as one chunk of input: all of them are seen before anything else happens. */
+  send(...messages: readonly unknown[]): void;
+  /** Sends bytes or text as they are, line feeds and all: for what is no message. */
+  sendRaw(chunk: string | Uint8Array): void;
+  /** What the session sends, a JSON value each. Completes when the session has ended and everything has been read. */
+  readonly received$: Observable<unknown>;
+  /** Ends the session's input. */
+  end(): void;
+  /** Stops reading: the session's output backs up. */
+  stopReading(): void;
+  /** Reads again, beginning with what has been held back. */
+  resumeReading(): void;
+  /** Breaks the session's output, as a closed pipe would. */
+  breakOutput(error: unknown): void;
+  /** True while the session has paused its input; what is sent meanwhile waits. */
+  readonly paused: boolean;
+}
+
+/** A transport and its peer. The transport serves one session. */
+export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
+  const link = new MemoryLink();
+  return {
+    transport: ({
+      limits: { maxLineBytes, maxDepth, readAheadBytes, maxOutboundBytes },
+      report,
+    }) => ({
+      reader: readerActor(link, { maxLineBytes, maxDepth, readAheadBytes, report }),
+      writer: writerActor(link, { maxOutboundBytes, report }),
+    }),
+    peer: link,
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Both ends of one connection: where the session's bytes come from and go to, and the peer. */
+class MemoryLink implements MemoryPeer, ByteSource, Sink {
+  readonly chunks$ = new Subject<Uint8Array>();
+  readonly received$ = new Subject<unknown>();
+  /** Input that arrived while the session had paused it. */
+  #waiting: (() => void)[] | undefined = undefined;
+  /** Output that the peer has not read. */
+  #unread: string[] | undefined = undefined;
+  /** Called once everything has been read. */
+  #flushed: (() => void) | undefined = undefined;
+  #session: Parameters<Sink['listen']>[0] | undefined = undefined;
+  #isOver = false;
+
+  // What the session's reader does.
+
+  pause(): void {
+    this.#waiting ??= [];
+  }
+
+  resume(): void {
+    const actions = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const action of actions) this.#deliver(action);
+  }
+
+  // What its writer does.
+
+  write(chunk: Chunk): boolean {
+    const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
+    if (this.#unread) this.#unread.push(text);
+    else this.#read(text);
+    return !this.#unread;
+  }
+
+  flush(done: () => void): void {
+    if (this.#unread) this.#flushed = done;
+    else done();
+  }
+
+  untaken(): number {
+    return this.#unread?.reduce((sum, text) => sum + text.length, 0) ?? 0;
+  }
+
+  listen(session: Parameters<Sink['listen']>[0]): () => void {
+    this.#session = session;
+    return () => {
+      this.#isOver = true;
+      if (!this.#unread) this.received$.complete();
+    };
+  }
+
+  // What the peer does.
+
+  send(...messages: readonly unknown[]): void {
+    this.sendRaw(messages.map((message) => JSON.stringify(message) + '\n').join(''));
+  }
+
+  sendRaw(chunk: string | Uint8Array): void {
+    this.#deliver(() =>
+      this.chunks$.next(typeof chunk === 'string' ? encoder.encode(chunk) : chunk),
+    );
+  }
+
+  end(): void {
+    this.#deliver(() => this.chunks$.complete());
+  }
+
+  stopReading(): void {
+    this.#unread ??= [];
+  }
+
+  resumeReading(): void {
+    const texts = this.#unread ?? [];
+    this.#unread = undefined;
+    for (const text of texts) this.#read(text);
+    this.#session?.drained();
+    const flushed = this.#flushed;
+    this.#flushed = undefined;
+    flushed?.();
+    if (this.#isOver) this.received$.complete();
+  }
+
+  breakOutput(error: unknown): void {
+    this.#session?.broken(error);
+  }
+
+  get paused(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  #deliver(action: () => void): void {
+    if (this.#waiting) this.#waiting.push(action);
+    else action();
+  }
+
+  #read(text: string): void {
+    for (const line of text.split('\n')) {
+      if (line !== '') this.received$.next(JSON.parse(line));
+    }
+  }
+}

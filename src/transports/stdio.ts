@@ -1,0 +1,110 @@
+/**
+ * The stdio transport: newline-delimited JSON on a pair of streams.
+ *
+ * @see MCP 2025-11-25, basic/transports, "stdio"
+ */
+import { Observable } from 'rxjs';
+import { readerActor } from '../actors/reader/reader.actor.ts';
+import type { ByteSource } from '../actors/reader/reader.actor.ts';
+import { writerActor } from '../actors/writer/writer.actor.ts';
+import type { Chunk, Sink } from '../actors/writer/writer.actor.ts';
+import type { Report } from '../actors/facts.ts';
+import type { Transport, TransportFactName } from './transport.ts';
+
+export interface StdioStreams {
+  /** By default `process.stdin`. */
+  readonly input?: NodeJS.ReadableStream;
+  /** By default `process.stdout`, which is then kept for frames alone: whatever else writes to it goes to stderr. */
+  readonly output?: NodeJS.WritableStream;
+}
+
+/** Serves one session on stdin and stdout, or on another pair of byte streams. */
+export function stdio({ input, output }: StdioStreams = {}): Transport {
+  return ({ limits, report }) => ({
+    reader: readerActor(sourceOf(input ?? process.stdin), { ...limits, report }),
+    writer: writerActor(output ? sinkOf(output) : guardedStdout(report), {
+      maxOutboundBytes: limits.maxOutboundBytes,
+      report,
+    }),
+  });
+}
+
+/** The bytes of a stream; it flows from the subscription on. */
+export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
+  return {
+    chunks$: new Observable((subscriber) => {
+      const next = (chunk: Uint8Array) => subscriber.next(chunk);
+      const complete = () => subscriber.complete();
+      const fail = (error: unknown) => subscriber.error(error);
+      stream.on('data', next);
+      stream.on('end', complete);
+      // A destroyed stream may close without an end.
+      stream.on('close', complete);
+      stream.on('error', fail);
+      return () => {
+        stream.off('data', next);
+        stream.off('end', complete);
+        stream.off('close', complete);
+        stream.off('error', fail);
+        // An error that comes later has nobody to go to, and must not end the process.
+        stream.on('error', () => {});
+        stream.pause();
+      };
+    }),
+    pause: () => stream.pause(),
+    resume: () => stream.resume(),
+  };
+}
+
+type Write = (chunk: Chunk, done?: () => void) => boolean;
+
+function sinkOf(
+  stream: NodeJS.WritableStream,
+  write: Write = (chunk, done) => stream.write(chunk, done),
+): Sink {
+  return {
+    write: (chunk) => write(chunk),
+    flush: (done) => {
+      write('', () => done());
+    },
+    untaken: () => untakenBytes(stream),
+    listen: ({ drained, broken }) => {
+      stream.on('drain', drained);
+      // Stays for good: a broken pipe may be reported again after the session is over.
+      stream.on('error', broken);
+      return () => {
+        stream.off('drain', drained);
+      };
+    },
+  };
+}
+
+interface WritableState {
+  readonly writableLength?: number;
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+}
+
+/** `writableLength` counts a write until all of it is gone, and one may be as long as the longest answer: its handle knows how much is left. */
+function untakenBytes(stream: NodeJS.WritableStream & WritableState): number {
+  const { writableLength = 0, _handle: handle } = stream;
+  return writableLength + (handle?.writeQueueSize ?? 0);
+}
+
+/**
+ * Keeps stdout for frames: the session writes through the stream's own method, everybody else (`console.log`, a dependency) gets one that
+ * writes to stderr. It stays so after the session, because a late line would still reach the client.
+ */
+function guardedStdout(report: Report<TransportFactName>): Sink {
+  const { stdout } = process;
+  const write = stdout.write.bind(stdout) as Write;
+  stdout.write = ((...written: Parameters<typeof stdout.write>) => {
+    report({
+      level: 'debug',
+      name: 'output.diverted',
+      message: `Something wrote ${written[0].length} characters to stdout; they went to stderr`,
+    });
+    // Read here and not before: the first look at it opens it.
+    return process.stderr.write(...written);
+  }) as typeof stdout.write;
+  return sinkOf(stdout, write);
+}

@@ -1,0 +1,172 @@
+/** A client's end of a connection of ours, in the shape of the official SDK's `Transport`: what their `Client` connects over. */
+import { LineSplitter } from '../actors/reader/line-splitter.ts';
+import { textOfError } from '../protocol/errors.ts';
+import { defaultLimits } from '../actors/limits.ts';
+import type { MemoryPeer } from './memory.ts';
+import type { SdkSendOptions, SdkTransport } from './sdk-transport.ts';
+import { sourceOf } from './stdio.ts';
+
+/** A client's end of a pair of byte streams. */
+export interface ClientStreams {
+  /** What the server writes. */
+  readonly input: NodeJS.ReadableStream;
+  /** What the server reads. It is ended when the client closes. */
+  readonly output: NodeJS.WritableStream;
+}
+
+/**
+ * Lets the official SDK's `Client` talk to a session over {@link memory}, given the peer, or to a stdio server, given the client's end of its
+ * two streams. For one client: it is started once, and what is sent after it has closed is refused.
+ */
+export function toSdkTransport(end: MemoryPeer | ClientStreams): SdkTransport {
+  return new ClientTransport('received$' in end ? peerEnd(end) : streamsEnd(end));
+}
+
+/** What a client's transport needs of its connection. */
+interface ClientEnd {
+  /** Starts listening; gives what stops it. */
+  listen(events: {
+    message(message: unknown): void;
+    failed(error: Error): void;
+    ended(): void;
+  }): () => void;
+  send(message: object): Promise<void>;
+  end(): void;
+}
+
+class ClientTransport implements SdkTransport {
+  onmessage?: SdkTransport['onmessage'];
+  onclose?: SdkTransport['onclose'];
+  onerror?: SdkTransport['onerror'];
+  readonly #end: ClientEnd;
+  /** What `start`, `send` and `close` do: each depends on whether it is new, started or closed. */
+  #start: () => Promise<void> = () => this.#open();
+  #send: (message: object) => Promise<void> = () => refused('The transport is not started');
+  #close: () => void = () => this.#closed(() => {});
+  /** What has come so far has been handed on when this resolves. */
+  #handedOn = Promise.resolve();
+
+  constructor(end: ClientEnd) {
+    this.#end = end;
+  }
+
+  start(): Promise<void> {
+    return this.#start();
+  }
+
+  send(message: object, _options?: SdkSendOptions): Promise<void> {
+    return this.#send(message);
+  }
+
+  close(): Promise<void> {
+    this.#close();
+    return Promise.resolve();
+  }
+
+  #open(): Promise<void> {
+    this.#start = () => refused('The transport is started already');
+    this.#send = (message) => this.#end.send(message);
+    const stop = this.#end.listen({
+      message: (message) => this.#later(() => this.#receive(message)),
+      failed: (error) => this.#later(() => this.onerror?.(error)),
+      ended: () => this.#later(() => this.#close()),
+    });
+    this.#close = () => this.#closed(stop);
+    return Promise.resolve();
+  }
+
+  /**
+   * Hands on one thing at a time, each in a microtask of its own: the SDK's clients take a response at once and a notification
+   * a microtask later, so progress that came in one chunk with its result would be progress of nothing.
+   */
+  #later(act: () => void): void {
+    const done = this.#handedOn.then(act);
+    this.#handedOn = done.catch(() => {});
+    done.catch((error: unknown) =>
+      this.onerror?.(error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+
+  #receive: (message: unknown) => void = (message) => {
+    for (const each of [message].flat() as unknown[]) {
+      // What is no object is no message, and its reader would fail on it.
+      if (typeof each === 'object' && each !== null) this.onmessage?.(each);
+      else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
+    }
+  };
+
+  #closed(stop: () => void): void {
+    this.#close = () => {};
+    this.#receive = () => {};
+    this.#start = this.#send = () => refused('The connection has closed');
+    stop();
+    this.#end.end();
+    this.onclose?.();
+  }
+}
+
+function peerEnd(peer: MemoryPeer): ClientEnd {
+  return {
+    listen: ({ message, ended }) => {
+      const subscription = peer.received$.subscribe({ next: message, complete: ended });
+      return () => subscription.unsubscribe();
+    },
+    send: (message) => {
+      peer.send(message);
+      return Promise.resolve();
+    },
+    end: () => peer.end(),
+  };
+}
+
+function streamsEnd({ input, output }: ClientStreams): ClientEnd {
+  return {
+    listen: ({ message, failed, ended }) => {
+      const splitter = new LineSplitter(defaultLimits.maxLineBytes);
+      const receive = (lines: ReturnType<LineSplitter['push']>) => {
+        for (const line of lines) {
+          const value = typeof line === 'string' ? parsed(line) : new Error(line.error.message);
+          if (value instanceof Error) failed(value);
+          else message(value);
+        }
+      };
+      const end = () => {
+        receive(splitter.end());
+        ended();
+      };
+      const fail = (error: Error) => {
+        failed(error);
+        ended();
+      };
+      const subscription = sourceOf(input).chunks$.subscribe({
+        next: (chunk) => receive(splitter.push(chunk)),
+        complete: end,
+        error: fail,
+      });
+      // It stays: an error that comes after the end must not end the process.
+      output.on('error', fail);
+      return () => subscription.unsubscribe();
+    },
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        const done = (error?: Error | null) => (error ? reject(error) : resolve());
+        output.write(`${JSON.stringify(message)}\n`, done);
+      }),
+    end: () => {
+      output.end();
+    },
+  };
+}
+
+/** A line's value, or what is wrong with the line. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    return new Error(`The server sent what is no JSON: ${textOfError(error)}`);
+  }
+}
+
+function refused(reason: string): Promise<never> {
+  return Promise.reject(new Error(reason));
+}
