@@ -1,7 +1,8 @@
 /**
  * A span and a duration for each request that runs a handler.
  *
- * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)", "Server" (status: development)
+ * @see OpenTelemetry semantic conventions for generative AI, "Model Context Protocol (MCP)",
+ *   "Server" (status: development)
  */
 import {
   SpanKind,
@@ -17,15 +18,16 @@ import type {
   Link,
   MeterProvider,
   Span,
+  TextMapGetter,
   TextMapPropagator,
   TracerProvider,
 } from '@opentelemetry/api';
+import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { IncomingCall, Middleware } from '../features/middleware.ts';
 import { durationHistogram, scope } from './durations.ts';
-import { carrierOf, metaGetter } from './meta-carrier.ts';
 import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
-import type { Outcome } from './outcome.ts';
+import type { CallOutcome } from './outcome.ts';
 import { subjectOf } from './subject.ts';
 
 export interface OpenTelemetryOptions {
@@ -33,20 +35,26 @@ export interface OpenTelemetryOptions {
   readonly tracerProvider?: TracerProvider;
   /** By default the globally registered one. */
   readonly meterProvider?: MeterProvider;
-  /** Reads the client's trace context from `params._meta`. By default the globally registered one. */
+  /**
+   * Reads the client's trace context from `params._meta`. By default the globally registered one.
+   */
   readonly propagator?: Pick<TextMapPropagator, 'extract'>;
-  /** On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over stdio. */
+  /**
+   * On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over
+   * stdio.
+   */
   readonly attributes?: Attributes;
-  /** What `mcp.session.id` is. By default the id that the session has in this process. */
+  /** Gives `mcp.session.id`. By default the id that the session has in this process. */
   readonly sessionId?: (call: IncomingCall) => string;
 }
 
 /**
- * Middleware that makes a server span `{method} {tool or prompt}` of each request that runs a handler, child of the client's span where
- * the request carries one, and records `mcp.server.operation.duration`. The span is the active one while the handler runs. Arguments and
- * results are not recorded.
+ * Middleware that makes a server span `{method} {tool or prompt}` for each request that runs a
+ * handler, and records `mcp.server.operation.duration`. The span is a child of the client's span if
+ * the request carries one, and is active while the handler runs. Arguments and results are not
+ * recorded.
  *
- * Put it there first, so that it sees what the other middleware does: `server.use(openTelemetry())`.
+ * Install it first, so that it sees what other middleware does: `server.use(openTelemetry())`.
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
@@ -87,16 +95,16 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   };
 }
 
-/** Tells the outcome once: a call that was aborted has ended, whenever its handler comes back. */
+/** Reports the outcome once: an aborted call has ended, even if its handler still runs. */
 async function ended(
   { method, context: { signal } }: IncomingCall,
   measured: Promise<JsonObject>,
-  tell: (outcome: Outcome) => void,
+  report: (outcome: CallOutcome) => void,
 ): Promise<JsonObject> {
-  let settle = (outcome: Outcome) => {
+  let settle = (outcome: CallOutcome) => {
     settle = () => {};
     signal.removeEventListener('abort', abort);
-    tell(outcome);
+    report(outcome);
   };
   const abort = () => settle(outcomeOfAbort(signal.reason));
   if (signal.aborted) abort();
@@ -111,7 +119,7 @@ async function ended(
   }
 }
 
-function end(span: Span, outcome: Outcome): void {
+function end(span: Span, outcome: CallOutcome): void {
   span.setAttributes(attributesOf(outcome));
   if (outcome.exception) span.recordException(outcome.exception);
   if (outcome.errorType !== undefined) {
@@ -124,16 +132,38 @@ function end(span: Span, outcome: Outcome): void {
   span.end();
 }
 
-function attributesOf({ errorType, statusCode }: Outcome): Attributes {
+function attributesOf({ errorType, statusCode }: CallOutcome): Attributes {
   return {
     ...(errorType === undefined ? {} : { 'error.type': errorType }),
     ...(statusCode === undefined ? {} : { 'rpc.response.status_code': statusCode }),
   };
 }
 
-/** The context that the transport runs in, such as an HTTP request's span, where the client's own is the parent. */
+/**
+ * Links to the span that the transport runs in, such as an HTTP request's, if it is not the parent.
+ */
 function ambientLinks(ambient: Context, parent: Context): Link[] {
   const around = trace.getSpanContext(ambient);
   const isParent = around?.spanId === trace.getSpanContext(parent)?.spanId;
   return around && !isParent ? [{ context: around }] : [];
 }
+
+/**
+ * The carrier of a request's trace context: its `_meta`, with `traceparent`, `tracestate` and
+ * `baggage` unprefixed.
+ *
+ * @see MCP SEP-414
+ */
+function carrierOf(params: JsonObject | undefined): JsonObject {
+  const meta = params?.['_meta'];
+  return isJsonObject(meta) ? meta : {};
+}
+
+/** Reads strings only: a client may write anything into `_meta`. */
+const metaGetter: TextMapGetter<JsonObject> = {
+  keys: (meta) => Object.keys(meta),
+  get: (meta, key) => {
+    const value = Object.hasOwn(meta, key) ? meta[key] : undefined;
+    return typeof value === 'string' ? value : undefined;
+  },
+};

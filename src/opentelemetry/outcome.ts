@@ -1,4 +1,4 @@
-/** How a request ended, as the conventions tell it. */
+/** How a request ended, in the terms of the conventions. */
 import type { Exception } from '@opentelemetry/api';
 import {
   RuntimeError,
@@ -10,25 +10,25 @@ import {
 } from '../protocol/errors.ts';
 import type { JsonObject, WireError } from '../protocol/frames.ts';
 
-export interface Outcome {
-  /** `error.type`; absent where the request succeeded. */
+export interface CallOutcome {
+  /** `error.type`; absent if the request succeeded. */
   readonly errorType?: string;
   /** `rpc.response.status_code`: the code of the error that the client gets. */
   readonly statusCode?: string;
   /** The message of the error that the client gets. */
   readonly message?: string;
-  /** What the client is not told: the bug behind an internal error. */
+  /** The bug behind an internal error. The client never sees it. */
   readonly exception?: Exception;
 }
 
-const toolFailed: Outcome = { errorType: 'tool_error' };
+const toolFailed: CallOutcome = { errorType: 'tool_error' };
 
-/** A tool's failure is a result like any other on the wire. */
-export function outcomeOfResult(method: string, result: JsonObject): Outcome {
+/** On the wire, a tool's failure is a result like any other. */
+export function outcomeOfResult(method: string, result: JsonObject): CallOutcome {
   return method === 'tools/call' && result['isError'] === true ? toolFailed : {};
 }
 
-export function outcomeOfError(method: string, error: unknown): Outcome {
+export function outcomeOfError(method: string, error: unknown): CallOutcome {
   const isForTheModel = error instanceof ToolError || error instanceof RuntimeError;
   if (isForTheModel && method === 'tools/call') return toolFailed;
   const meant = toWireError(error);
@@ -37,12 +37,12 @@ export function outcomeOfError(method: string, error: unknown): Outcome {
   return { ...outcomeOfWireError(internalError), exception };
 }
 
-/** The client has cancelled and gets no answer, or the session has ended. */
-export function outcomeOfAbort(reason: unknown): Outcome {
+/** The client cancelled and gets no answer, or the session ended. */
+export function outcomeOfAbort(reason: unknown): CallOutcome {
   const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
   return isCancelled ? { errorType: 'cancelled' } : outcomeOfWireError(shuttingDown);
 }
 
-function outcomeOfWireError({ code, message }: WireError): Outcome {
+function outcomeOfWireError({ code, message }: WireError): CallOutcome {
   return { errorType: String(code), statusCode: String(code), message };
 }

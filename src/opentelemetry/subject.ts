@@ -12,7 +12,7 @@ export interface Subject {
   metricAttributes(statusCode: string | undefined): Attributes;
 }
 
-/** @param added on both */
+/** @param added attributes for the span and the metric */
 export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
   const { method, params, context } = call;
   const target = targetOf(method, params);
@@ -32,18 +32,18 @@ export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
       'jsonrpc.request.id': text(String(context.requestId)),
       ...(uri === undefined ? {} : { 'mcp.resource.uri': uri }),
     },
-    // A client that calls what is not there could make time series without end.
+    // Names that do not exist would let a client create endless time series.
     metricAttributes: (statusCode) =>
       statusCode === String(ErrorCode.invalidParams) ? common : { ...common, ...named },
   };
 }
 
-interface Target {
+interface SpanTarget {
   readonly attribute: 'gen_ai.tool.name' | 'gen_ai.prompt.name';
   readonly name: string;
 }
 
-function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
+function targetOf(method: string, params: JsonObject | undefined): SpanTarget | undefined {
   switch (method) {
     case 'tools/call':
       return named('gen_ai.tool.name', params);
@@ -59,7 +59,10 @@ function targetOf(method: string, params: JsonObject | undefined): Target | unde
   }
 }
 
-function named(attribute: Target['attribute'], owner: JsonObject | undefined): Target | undefined {
+function named(
+  attribute: SpanTarget['attribute'],
+  owner: JsonObject | undefined,
+): SpanTarget | undefined {
   const name = owner?.['name'];
   return typeof name === 'string' ? { attribute, name: text(name) } : undefined;
 }

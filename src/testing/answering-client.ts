@@ -1,4 +1,4 @@
-/** Answers what a session asks its client: roots, sampling, elicitation, and whatever a test knows the answer to. */
+/** Answers what a session asks its client: roots, sampling, elicitation, and other requests. */
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, textOfError, toWireError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
@@ -8,8 +8,8 @@ import type { NotificationFrame, RequestFrame } from './messages.ts';
 import type { ScriptedPeer, Wire } from './peer.ts';
 
 /**
- * An answer to a request of the session's: its result. What it throws is the answer as well: a `ProtocolError` as it is (a user's refusal
- * has the code -1), anything else as an internal error.
+ * Gives the result of a request that the session sent. A `ProtocolError` that it throws becomes the
+ * error as it is (a user's refusal has the code -1); anything else becomes an internal error.
  * @param signal aborted when the session cancels its request
  */
 export type ClientAnswer = (
@@ -17,20 +17,26 @@ export type ClientAnswer = (
   signal: AbortSignal,
 ) => JsonObject | Promise<JsonObject>;
 
-/** What a client answers, and thereby declares. */
+/** The requests that a client answers. It declares the capabilities that go with them. */
 export interface ClientAnswers {
   /** The client's roots: URIs, or roots with a name. Declares `roots`, with `listChanged`. */
   readonly roots?: readonly (string | { readonly uri: string; readonly name?: string })[];
-  /** Answers `sampling/createMessage`. Declares `sampling`; for tools, add `capabilities: { sampling: { tools: {} } }`. */
+  /**
+   * Answers `sampling/createMessage`. Declares `sampling`; for tools, add
+   * `capabilities: { sampling: { tools: {} } }`.
+   */
   readonly sample?: ClientAnswer;
-  /** Answers `elicitation/create`. Declares `elicitation`, which means forms; for URLs, add `capabilities: { elicitation: { form: {}, url: {} } }`. */
+  /**
+   * Answers `elicitation/create`. Declares `elicitation`, which means forms; for URLs, add
+   * `capabilities: { elicitation: { form: {}, url: {} } }`.
+   */
   readonly elicit?: ClientAnswer;
   /** Answers to other requests, by method. */
   readonly answers?: { readonly [method: string]: ClientAnswer };
 }
 
 export class AnsweringClient {
-  /** What a client with these answers declares. */
+  /** The capabilities that go with the answers. */
   readonly capabilities: JsonObject;
   roots: NonNullable<ClientAnswers['roots']>;
   readonly #peer: ScriptedPeer;
@@ -55,7 +61,7 @@ export class AnsweringClient {
     ]);
     wire.received$.subscribe((frame) => {
       if (isRequestFrame(frame)) void this.#answer(frame);
-      else if (isNotificationFrame(frame)) this.#hear(frame);
+      else if (isNotificationFrame(frame)) this.#observe(frame);
     });
   }
 
@@ -75,7 +81,7 @@ export class AnsweringClient {
     this.#answering.set(id, controller);
     try {
       const result = await answer(params, controller.signal);
-      // Who has cancelled waits for no answer.
+      // A session that has cancelled its request expects no answer.
       if (!controller.signal.aborted) this.#peer.answer(request, result);
     } catch (error) {
       if (!controller.signal.aborted) this.#peer.refuse(request, refusal(error));
@@ -84,7 +90,7 @@ export class AnsweringClient {
     }
   }
 
-  #hear({ method, params }: NotificationFrame): void {
+  #observe({ method, params }: NotificationFrame): void {
     if (method === Method.cancelled) {
       this.#answering.get(params?.['requestId'] as RequestId)?.abort(params?.['reason']);
     } else if (method === Method.progress && params) {

@@ -1,4 +1,4 @@
-/** What a session answered, as a test reads it. */
+/** Results that a session sent, in the shape in which tests read them. */
 import type { Icon } from '../protocol/described.ts';
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -6,7 +6,7 @@ import type { Annotations } from '../define/resource.ts';
 import type { PromptMessage } from '../define/prompt.ts';
 import type { ToolAnnotations } from '../define/tool.ts';
 
-interface Listed {
+interface ListedItem {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -14,26 +14,26 @@ interface Listed {
   readonly _meta?: JsonObject;
 }
 
-export interface ListedTool extends Listed {
+export interface ListedTool extends ListedItem {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: ToolAnnotations;
 }
 
-export interface ListedResource extends Listed {
+export interface ListedResource extends ListedItem {
   readonly uri: string;
   readonly mimeType?: string;
   readonly size?: number;
   readonly annotations?: Annotations;
 }
 
-export interface ListedResourceTemplate extends Listed {
+export interface ListedResourceTemplate extends ListedItem {
   readonly uriTemplate: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
 }
 
-export interface ListedPrompt extends Listed {
+export interface ListedPrompt extends ListedItem {
   readonly arguments?: readonly {
     readonly name: string;
     readonly title?: string;
@@ -66,7 +66,7 @@ export function readCallResult(raw: JsonObject): CallResult {
   };
 }
 
-/** What was read of a resource. */
+/** The contents of a resource. */
 export interface ResourceResult {
   /** The texts, joined by line feeds. */
   readonly text: string;
@@ -93,7 +93,7 @@ export function readPromptResult(raw: JsonObject): PromptResult {
 
 export interface Completion {
   readonly values: readonly string[];
-  /** How many there are in all, where the server says so. */
+  /** How many values there are in all, if the server says so. */
   readonly total: number | undefined;
   readonly hasMore: boolean;
 }

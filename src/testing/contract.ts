@@ -1,4 +1,4 @@
-/** What any server, and any transport, must do whatever it is made of, as cases for the test runner of your choice. */
+/** What every server and every transport must do, as cases for the test runner of your choice. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
@@ -18,7 +18,7 @@ import type { TestClient } from './test-client.ts';
 /** One demand: `test(name, () => check(subject))`. */
 export interface ContractCase<TSubject> {
   readonly name: string;
-  /** Rejects where the subject does not meet the demand, saying how. */
+  /** Rejects if the subject does not meet the demand; the error says how. */
   check(subject: TSubject): Promise<void>;
 }
 
@@ -95,7 +95,8 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
 export type Connect = () => Connection;
 
 /**
- * The contract of a transport of yours: how frames get from one end to the other. See {@link serverContract} for how to run it.
+ * The contract of a transport of yours: how frames get from one end to the other. It runs as
+ * {@link serverContract} does.
  */
 export const transportContract: readonly ContractCase<Connect>[] = [
   {
@@ -157,8 +158,8 @@ export const transportContract: readonly ContractCase<Connect>[] = [
 ];
 
 /**
- * What a transport must do besides, where it knows the end of the client's output from the end of the client: pipes do, the official SDK's
- * transports do not.
+ * What a transport must also do if it can tell the end of the client's output from the end of the
+ * client. Pipes can; the official SDK's transports cannot.
  */
 export const endOfInputContract: readonly ContractCase<Connect>[] = [
   {
@@ -204,7 +205,7 @@ async function withSession(
     await check(conversation);
   } finally {
     const { session } = conversation;
-    // Disposing of what has ended already would be said to a stopped actor.
+    // A session that has ended is a stopped actor: shutting it down again would be reported.
     if (session.actor.getSnapshot().status === 'active') session.shutdown('the check is over');
     await session.closed;
   }

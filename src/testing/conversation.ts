@@ -1,13 +1,49 @@
-/** A session and a scripted peer that talk to each other. */
+/**
+ * A session and a scripted peer that talk to each other, and the facts that the session reports.
+ */
+import type { Fact, Report } from '../actors/facts.ts';
+import type { RecordingFactName } from '../recording/recording-book.ts';
+import type { FactName } from '../server/facts.ts';
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { Transport } from '../transports/transport.ts';
-import { RecordedFacts } from './facts.ts';
+import { Inbox } from './inbox.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';
-import { turn } from './turn.ts';
+import { turn } from './clock.ts';
+
+/** Remembers every fact, for tests that wait for what no message says. */
+export class RecordedFacts {
+  readonly #inbox = new Inbox<Fact>();
+
+  /** Pass this to `listen` as `report`. */
+  readonly report: Report = (fact) => this.#inbox.add(fact);
+
+  /** Every fact so far, in order. */
+  get all(): readonly Fact[] {
+    return this.#inbox.all;
+  }
+
+  /** Every fact of this name so far. */
+  of(name: FactName | RecordingFactName): readonly Fact[] {
+    return this.all.filter((fact) => fact.name === name);
+  }
+
+  /**
+   * Takes the first fact of this name that no test has taken yet; waits for it if need be.
+   * @throws {Error} the session ended first
+   */
+  next(name: FactName | RecordingFactName): Promise<Fact> {
+    return this.#inbox.take(`fact ${name}`, (fact): fact is Fact => fact.name === name);
+  }
+
+  /** No more facts will come: every pending `next` rejects. */
+  close(reason: string): void {
+    this.#inbox.close(reason);
+  }
+}
 
 /** A transport and the client's end of it. */
 export interface Connection<TWire extends Wire = Wire> {
@@ -18,7 +54,10 @@ export interface Connection<TWire extends Wire = Wire> {
 export interface Conversation<TWire extends Wire = MemoryPeer> {
   readonly session: McpSession;
   readonly peer: ScriptedPeer;
-  /** The client's end of the connection, for what no client says: to stop reading, to break the output. */
+  /**
+   * The client's end of the connection, for what no client says: to stop reading, to break the
+   * output.
+   */
   readonly wire: TWire;
   readonly facts: RecordedFacts;
 }

@@ -1,14 +1,16 @@
-/** Holds a handler open until a test lets it go on: how the order of things is forced instead of slept for. */
+/**
+ * Holds a handler open until the test lets it go on: a test forces an order instead of sleeping.
+ */
 
 /** See {@link gate}. */
 export interface Gate {
-  /** What the handler awaits. Rejects with the signal's reason when that fires first. */
+  /** The handler awaits this. Rejects with the signal's reason if the signal fires first. */
   pass(signal?: AbortSignal): Promise<void>;
-  /** Resolves once so many have come to the gate in all, whether or not they have passed. */
+  /** Resolves once `count` handlers (1) have come to the gate, whether or not they have passed. */
   arrived(count?: number): Promise<void>;
-  /** How many have come so far. */
+  /** How many handlers have come so far. */
   readonly arrivals: number;
-  /** Lets so many pass, first come first served; all that ever come, where no number is given. */
+  /** Lets `count` handlers pass, first come first served; by default all, now and later. */
   release(count?: number): void;
 }
 

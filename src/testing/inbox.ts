@@ -1,19 +1,22 @@
-/** What has arrived and nobody has taken yet, and who waits for what. */
+/** Items that have arrived, and the tests that wait for one. */
 
-interface Waiter<T> {
+interface PendingTake<T> {
   readonly what: string;
   matches(item: T): boolean;
   resolve(item: T): void;
   reject(error: Error): void;
 }
 
-/** Items are taken by what they are, never by their place: a test does not depend on the order in which independent things happen. */
+/**
+ * A test takes an item by what it is, never by its position, so that it does not depend on the
+ * order of independent events.
+ */
 export class Inbox<T> {
   /** Everything that has arrived, taken or not, in order. */
   readonly all: readonly T[];
   readonly #all: T[] = [];
   readonly #untaken = new Set<{ readonly item: T }>();
-  readonly #waiters = new Set<Waiter<T>>();
+  readonly #waiters = new Set<PendingTake<T>>();
   #closed: string | undefined;
 
   constructor() {
@@ -48,7 +51,7 @@ export class Inbox<T> {
     });
   }
 
-  /** Nothing more will arrive: who waits fails, and so does who comes to wait for what is not there. */
+  /** Nothing more will arrive: a pending or later `take` that nothing matches rejects. */
   close(reason: string): void {
     this.#closed ??= reason;
     for (const { what, reject } of this.#waiters) reject(this.#missing(what, this.#closed));

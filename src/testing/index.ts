@@ -2,8 +2,9 @@
  * The test kit: `mcp-actors/testing`. It belongs to no test runner.
  *
  * - `connect(server)`: a client with typed calls. Most tests need nothing else.
- * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages, answers out of order.
- * - `serverContract`, `transportContract`: what any server and any transport must do.
+ * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
+ *   answers out of order.
+ * - `serverContract`, `transportContract`: what every server and every transport must do.
  * - `expectReplay(file)`: a recording as a test.
  * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
  */
@@ -20,9 +21,8 @@ export type {
 } from './call-results.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export type { Connect, ContractCase } from './contract.ts';
-export { converse } from './conversation.ts';
+export { RecordedFacts, converse } from './conversation.ts';
 export type { Connection, Conversation, ConversationOptions } from './conversation.ts';
-export { RecordedFacts } from './facts.ts';
 export { gate } from './gate.ts';
 export type { Gate } from './gate.ts';
 export {
@@ -53,5 +53,4 @@ export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
 export { TestClient, connect } from './test-client.ts';
 export type { CallOptions, ConnectOptions } from './test-client.ts';
-export { TestClock } from './test-clock.ts';
-export { turn } from './turn.ts';
+export { TestClock, turn } from './clock.ts';

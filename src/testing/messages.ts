@@ -27,7 +27,7 @@ export interface ResponseFrame {
   readonly error?: WireError;
 }
 
-/** A message of a client's, ready to be sent. */
+/** A message that a client sends. */
 export type Message = { readonly jsonrpc: '2.0' } & JsonObject;
 
 export function request(id: unknown, method: string, params?: JsonObject): Message {
@@ -38,12 +38,12 @@ export function notification(method: string, params?: JsonObject): Message {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }
 
-/** The answer to a request of the session's. */
+/** Answers a request that the session sent. */
 export function result(id: unknown, value: JsonObject): Message {
   return { jsonrpc: '2.0', id, result: value };
 }
 
-/** The refusal of a request of the session's. */
+/** Answers a request that the session sent with an error. */
 export function failure(id: unknown, error: WireError): Message {
   return { jsonrpc: '2.0', id, error };
 }

@@ -1,6 +1,6 @@
 /**
- * A scripted client. It has an inbox, so that a test asks for the message that it means and never for "the next line"; it uses no
- * timers, so a test takes as long as its work.
+ * A scripted client. Its inbox lets a test ask for the message that it means, never for "the next
+ * line". It uses no timers, so a test takes as long as its work.
  */
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { isJsonObject } from '../protocol/classify.ts';
@@ -19,21 +19,21 @@ import {
 } from './messages.ts';
 import type { Introduction, NotificationFrame, RequestFrame, ResponseFrame } from './messages.ts';
 import { SentRequests } from './sent-requests.ts';
-import { turn } from './turn.ts';
+import { turn } from './clock.ts';
 
 /** The client's end of a connection; `memory().peer` is one. */
 export interface Wire {
   /** Sends bytes or text as one chunk. */
   sendRaw(chunk: string | Uint8Array): void;
-  /** What the session sends, a JSON value each. */
+  /** Emits each frame that the session sends, as a JSON value. */
   readonly received$: { subscribe(next: (frame: unknown) => void): unknown };
   /** Ends the session's input. */
   end(): void;
 }
 
 /**
- * Says what is wrong with a frame of the session's; undefined where nothing is.
- * @param answered the method of the request that a response belongs to, where the peer knows it
+ * Says what is wrong with a frame that the session sent; undefined if nothing is.
+ * @param answered the method of the request that a response answers, if the peer knows it
  */
 export type FrameCheck = (frame: unknown, answered: string | undefined) => string | undefined;
 
@@ -42,7 +42,7 @@ export interface PeerOptions {
   readonly check?: FrameCheck;
 }
 
-/** What `peer.ask` rejects with where the session answers with an error. */
+/** The session answered with an error: `peer.ask` rejects with this. */
 export class ErrorAnswer extends Error {
   override readonly name = 'ErrorAnswer';
   readonly error: WireError;
@@ -72,7 +72,7 @@ export class ScriptedPeer {
     return this.#inbox.all;
   }
 
-  /** What the check found wrong. */
+  /** Everything that the check found wrong. */
   get violations(): readonly string[] {
     return this.#violations;
   }
@@ -83,7 +83,7 @@ export class ScriptedPeer {
     this.#wire.sendRaw(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   }
 
-  /** Sends bytes or text as they are, line feeds and all. */
+  /** Sends bytes or text exactly as given; it adds no line feed. */
   sendRaw(chunk: string | Uint8Array): void {
     this.#asked.addRaw(chunk);
     this.#wire.sendRaw(chunk);
@@ -95,7 +95,7 @@ export class ScriptedPeer {
     this.#wire.end();
   }
 
-  /** The response with exactly this id; `undefined` for one without an id. */
+  /** The response with exactly this id; `undefined` asks for one without an id. */
   response(id: RequestId | undefined): Promise<ResponseFrame> {
     const matches = (frame: unknown): frame is ResponseFrame =>
       isResponseFrame(frame) && frame.id === id;
@@ -114,7 +114,7 @@ export class ScriptedPeer {
     return this.#inbox.take('batch of responses', isBatchFrame);
   }
 
-  /** The next request of this method that the session sends, in the order in which it sent them. */
+  /** The next request of this method, in the order in which the session sends them. */
   request(method: string): Promise<RequestFrame> {
     const matches = (frame: unknown): frame is RequestFrame =>
       isRequestFrame(frame) && frame.method === method;
@@ -128,24 +128,24 @@ export class ScriptedPeer {
     return this.#inbox.take(`notification ${method}`, matches);
   }
 
-  /** Requests and notifications of this method so far. */
+  /** How many requests and notifications of this method the session has sent so far. */
   count(method: string): number {
     return this.received.filter((frame) => isJsonObject(frame) && frame['method'] === method)
       .length;
   }
 
-  /** Answers a request of the session's. */
+  /** Answers a request that the session sent. */
   answer({ id }: Pick<RequestFrame, 'id'>, value: JsonObject): void {
     this.send(result(id, value));
   }
 
-  /** Answers a request of the session's with an error. */
+  /** Answers a request that the session sent with an error. */
   refuse({ id }: Pick<RequestFrame, 'id'>, error: WireError): void {
     this.send(failure(id, error));
   }
 
   /**
-   * Sends a request under an id of its own and gives its result.
+   * Sends a request with a fresh id and gives its result.
    * @throws {ErrorAnswer} the session answered with an error
    */
   async ask(method: string, params?: JsonObject): Promise<JsonObject> {
@@ -161,7 +161,7 @@ export class ScriptedPeer {
     return this.#resultOf(id);
   }
 
-  /** `initialize` and `notifications/initialized`; gives the result of the first. */
+  /** Sends `initialize` and `notifications/initialized`; gives the result of `initialize`. */
   async handshake(introduction: Introduction = {}): Promise<JsonObject> {
     const id = this.#nextId();
     this.send(initialize(id, introduction));
@@ -170,14 +170,14 @@ export class ScriptedPeer {
     return reply;
   }
 
-  /** Resolves once the session has done with everything that was sent, as far as it does not wait for something. */
+  /** Resolves once the session has handled everything sent so far, except what is still waiting. */
   async quiet(): Promise<void> {
     await turn();
     await this.ask('ping');
     await turn();
   }
 
-  /** Nothing more will come: who waits fails. */
+  /** Nothing more will come: every pending call rejects. */
   close(reason: string): void {
     this.#inbox.close(reason);
   }
@@ -202,7 +202,7 @@ export class ScriptedPeer {
     this.#inbox.add(frame);
   }
 
-  /** Where an id was repeated, a response may answer either request. */
+  /** If an id was repeated, a response may answer either request. */
   #violationOf(message: unknown): string | undefined {
     const methods = isResponseFrame(message) ? this.#asked.methodsOf(message.id) : undefined;
     if (!isResponseFrame(message) || !methods) return this.#check(message, undefined);

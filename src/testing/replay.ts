@@ -6,11 +6,12 @@ import type { ReplayOptions } from '../recording/replay/playing.ts';
 import type { ReplayResult } from '../recording/replay/replay.ts';
 
 /**
- * Plays a recording, or a transcript, and fails where the session does something else: `await expectReplay('bug-123.jsonl')`.
+ * Plays a recording or a transcript, and rejects if the session does anything else:
+ * `await expectReplay('bug-123.jsonl')`.
  *
- * @param path of the file; relative to the working directory
- * @param options `server` runs that server's handlers; without it they do what the recorded ones did
- * @throws {Error} the first difference with the lines before it
+ * @param path the file, relative to the working directory
+ * @param options with `server`, that server's handlers run; otherwise they do what was recorded
+ * @throws {Error} the first difference, with the lines before it
  * @throws {RecordingError} a file that cannot be played
  */
 export async function expectReplay(

@@ -1,14 +1,16 @@
-/** What a client has asked, however it wrote it: a result is checked by what it answers. */
+/**
+ * The requests that a client has sent, so that a result can be checked by the method it answers.
+ */
 import { isJsonObject } from '../protocol/classify.ts';
 
 export class SentRequests {
-  /** The methods of the requests that have no result yet, by id; more than one where an id was repeated. */
+  /** The methods of the requests that have no result yet, by id; several if an id was repeated. */
   readonly #methods = new Map<unknown, Set<string>>();
   readonly #decoder = new TextDecoder();
-  /** The line whose end was not written yet. */
+  /** The start of a line whose end has not been written yet. */
   #line = '';
 
-  /** Notes a message, or the messages of a batch. What is no request is passed over. */
+  /** Notes a request, or the requests of a batch; other values are ignored. */
   add(message: unknown): void {
     for (const one of [message].flat()) {
       if (!isJsonObject(one)) continue;
@@ -20,7 +22,7 @@ export class SentRequests {
     }
   }
 
-  /** Notes what the lines of a chunk hold; a line that is no JSON asks nothing. */
+  /** Notes the requests in a chunk's lines; a line that is not JSON holds none. */
   addRaw(chunk: string | Uint8Array): void {
     const text = typeof chunk === 'string' ? chunk : this.#decoder.decode(chunk, { stream: true });
     const lines = (this.#line + text).split('\n');
@@ -28,13 +30,13 @@ export class SentRequests {
     for (const line of lines) this.#addLine(line);
   }
 
-  /** No more is written: the last line needs no line feed. */
+  /** Nothing more will be written: the last line needs no line feed. */
   end(): void {
     this.#addLine(this.#line);
     this.#line = '';
   }
 
-  /** What a response with this id may answer. */
+  /** The methods that a response with this id may answer. */
   methodsOf(id: unknown): ReadonlySet<string> | undefined {
     return this.#methods.get(id);
   }
@@ -49,7 +51,7 @@ export class SentRequests {
     try {
       message = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
-      // The session is to refuse it; nothing is to be known of it here.
+      // The session refuses such a line; there is nothing to note.
       return;
     }
     this.add(message);

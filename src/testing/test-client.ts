@@ -22,8 +22,7 @@ import type {
   ResourceResult,
 } from './call-results.ts';
 import { converse } from './conversation.ts';
-import type { Connection, Conversation } from './conversation.ts';
-import type { RecordedFacts } from './facts.ts';
+import type { Connection, Conversation, RecordedFacts } from './conversation.ts';
 import { cancelled, notification, request, rootsChanged } from './messages.ts';
 import type { Introduction } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
@@ -41,19 +40,20 @@ export interface CallOptions {
   readonly meta?: JsonObject;
   /** Cancels the request: the session is told, and the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Asks for progress, and hears it. */
+  /** Asks for progress, and is called with each notification's params. */
   readonly onProgress?: (progress: JsonObject) => void;
 }
 
 /**
- * Serves a session of this server in memory and shakes hands with it. What the options answer is declared as the client's capabilities.
+ * Serves a session of this server in memory and shakes hands with it. The client declares the
+ * capabilities for which the options have an answer.
  *
  * ```ts
  * await using client = await connect(server);
  * expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('3');
  * ```
  *
- * @throws {ErrorAnswer} the session refuses the handshake
+ * @throws {ErrorAnswer} the session refused the handshake
  */
 export async function connect(
   server: McpServer,
@@ -72,13 +72,18 @@ export async function connect(
   return new TestClient(conversation, answering, hello);
 }
 
-/** See {@link connect}. Every call rejects with an {@link ErrorAnswer} where the session answers with an error. */
+/**
+ * See {@link connect}. A call rejects with an {@link ErrorAnswer} if the session answers with an
+ * error.
+ */
 export class TestClient implements AsyncDisposable {
-  /** The scripted peer beneath: for messages that no client sends, and for what has been received. */
+  /** The scripted peer beneath: it sends what no client sends, and holds all that was received. */
   readonly peer: ScriptedPeer;
   readonly session: McpSession;
   readonly facts: RecordedFacts;
-  /** The result of `initialize`: `serverInfo`, `capabilities`, `protocolVersion`, `instructions`. */
+  /**
+   * The result of `initialize`: `serverInfo`, `capabilities`, `protocolVersion`, `instructions`.
+   */
   readonly hello: JsonObject;
   readonly #answering: AnsweringClient;
   #count = 0;
@@ -119,7 +124,7 @@ export class TestClient implements AsyncDisposable {
     return readResourceResult(await this.request('resources/read', { uri }, options));
   }
 
-  /** From now on `nextNotification('notifications/resources/updated')` hears of this resource. */
+  /** From now on, `nextNotification('notifications/resources/updated')` includes this resource. */
   async subscribe(uri: string): Promise<void> {
     await this.request('resources/subscribe', { uri });
   }
@@ -144,8 +149,8 @@ export class TestClient implements AsyncDisposable {
 
   /**
    * Completes an argument of a prompt, or a variable of a resource template.
-   * @param of whose
-   * @param filled what is filled in already
+   * @param of the prompt, or the template
+   * @param filled the other arguments, as far as they are filled in
    */
   async complete(
     of: { readonly prompt: string } | { readonly uriTemplate: string },
@@ -160,18 +165,18 @@ export class TestClient implements AsyncDisposable {
     return readCompletion(await this.request('completion/complete', { ref, argument, ...context }));
   }
 
-  /** From now on the session sends log messages of this level and above. */
+  /** From now on, the session sends log messages of this level and above. */
   async setLogLevel(level: string): Promise<void> {
     await this.request('logging/setLevel', { level });
   }
 
-  /** Lists other roots from now on, and says that they have changed. */
+  /** Replaces the client's roots and tells the session that they have changed. */
   changeRoots(roots: NonNullable<ClientAnswers['roots']>): void {
     this.#answering.roots = roots;
     this.peer.send(rootsChanged);
   }
 
-  /** Any request, for what has no method of its own here. */
+  /** Sends any request, such as one that this class has no method for. */
   async request(
     method: string,
     params: JsonObject = {},
@@ -191,17 +196,19 @@ export class TestClient implements AsyncDisposable {
     }
   }
 
-  /** Any notification. */
+  /** Sends any notification. */
   notify(method: string, params?: JsonObject): void {
     this.peer.send(notification(method, params));
   }
 
-  /** The params of the next notification of this method that has not been taken yet; waits for it. */
+  /**
+   * Takes the next notification of this method, waiting for it if need be, and gives its params.
+   */
   async nextNotification(method: string): Promise<JsonObject> {
     return (await this.peer.notification(method)).params ?? {};
   }
 
-  /** Ends the session, and waits until it has ended. */
+  /** Ends the session's input and waits until the session has ended. */
   async close(): Promise<void> {
     this.peer.end();
     await this.session.closed;

@@ -3,7 +3,7 @@ import { connect } from 'mcp-actors/testing';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { TestClock } from '../../src/testing/test-clock.ts';
+import { TestClock } from '../../src/testing/clock.ts';
 
 const require = createRequire(import.meta.url);
 const isLoaded = () => require.resolve('ajv/dist/2020.js') in require.cache;
