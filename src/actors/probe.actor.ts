@@ -32,20 +32,21 @@ export async function pingClient(
   }
 }
 
-/** When the client was last heard. The router notes it, once for each chunk of input. */
-export interface Hearing {
-  /** The clock's milliseconds. */
-  lastHeardAt: number;
+export interface ProbeOptions {
+  /** When the client was last heard, the clock's milliseconds. Read anew: the router notes it for each chunk of input. */
+  readonly lastHeardAt: number;
+  readonly clock: Clock;
 }
 
 /** The `probe` of the keepalive machine over a legacy session. */
 export function probeActor(
-  optionsOf: (input: ProbeInput) => { readonly hearing: Hearing; readonly clock: Clock },
+  optionsOf: (input: ProbeInput) => ProbeOptions,
 ): PromiseActorLogic<ProbeOutcome, ProbeInput> {
   return fromPromise(async ({ input, signal }) => {
-    const { hearing, clock } = optionsOf(input);
+    const session = optionsOf(input);
+    const { clock } = session;
     const { correlation, keepaliveIntervalMs, keepaliveTimeoutMs } = input;
-    const agoMs = clock.now() - hearing.lastHeardAt;
+    const agoMs = clock.now() - session.lastHeardAt;
     if (agoMs < keepaliveIntervalMs) return { kind: 'heard', agoMs };
     const askedAt = clock.now();
     try {
@@ -54,8 +55,8 @@ export function probeActor(
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
       // Whatever else it says meanwhile, it is there: busy, but not dead.
-      if (hearing.lastHeardAt <= askedAt) return { kind: 'silent' };
-      return { kind: 'heard', agoMs: clock.now() - hearing.lastHeardAt };
+      if (session.lastHeardAt <= askedAt) return { kind: 'silent' };
+      return { kind: 'heard', agoMs: clock.now() - session.lastHeardAt };
     }
   });
 }

@@ -6,7 +6,6 @@ import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
-import type { Hearing } from './probe.actor.ts';
 
 /** Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's own. */
 export interface TrafficListener {
@@ -23,8 +22,8 @@ export type Passed = { readonly at: number } & (
 );
 
 export interface TrafficOptions {
-  /** When the client was last heard: the router notes it. */
-  readonly hearing: Hearing;
+  /** When the client was last heard: the router knows. */
+  readonly lastHeardAt: number;
   readonly hostClock: Pick<Clock, 'now'>;
   readonly report: Report<ActorFactName>;
 }
@@ -46,7 +45,7 @@ export class Traffic {
     if (!frame) return undefined;
     // For what comes in there is a reading of the clock already, one for each chunk.
     return 'kind' in frame
-      ? { direction: 'in', frame, at: this.#options.hearing.lastHeardAt }
+      ? { direction: 'in', frame, at: this.#options.lastHeardAt }
       : { direction: 'out', frame, at: this.#lastSentAt };
   }
 

@@ -3,6 +3,7 @@ import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { PendingRequest } from '../actors/correlation/correlation.actor.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
+import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/state-name.ts';
 import { rootsTags } from '../machines/roots.machine.ts';
 import type { RootsTag } from '../machines/roots.machine.ts';
@@ -69,7 +70,7 @@ export interface ActorDump {
   readonly id: string;
   readonly kind: 'machine' | 'actor';
   readonly status: string;
-  /** A machine's. */
+  /** A machine's, and that of an actor that shows one: whether the output flows, whether requests are served. */
   readonly state?: string;
 }
 
@@ -184,19 +185,13 @@ function rootsState({
   return client ? { state: 'undeclared', tags: ['settled'] } : { state: 'unasked', tags: [] };
 }
 
-/** What a plain actor shows of itself; undefined where somebody else's actor stands at the port. */
-function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
-  const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
-  return snapshot.behaviour?.view;
-}
-
 function dumpActor(actor: AnyActorRef): ActorDump {
   const { id } = actor;
   const snapshot = actor.getSnapshot() as Snapshot<unknown> | AnyMachineSnapshot;
   const { status } = snapshot;
-  return 'machine' in snapshot
-    ? { id, kind: 'machine', status, state: stateName(snapshot) }
-    : { id, kind: 'actor', status };
+  if ('machine' in snapshot) return { id, kind: 'machine', status, state: stateName(snapshot) };
+  const { state } = viewOf<{ readonly state?: string }>(actor) ?? {};
+  return { id, kind: 'actor', status, ...(state === undefined ? {} : { state }) };
 }
 
 function dumpCall(call: Call, now: number): CallDump {

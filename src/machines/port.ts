@@ -64,6 +64,12 @@ const plainLogic: Pick<
     ({ status, output: undefined, error: undefined }) as Snapshot<unknown>,
 };
 
+/** What a plain actor shows of itself; undefined if somebody else's actor stands at the port. */
+export function viewOf<T>(actor: { getSnapshot(): unknown }): T | undefined {
+  const snapshot = actor.getSnapshot() as { readonly behaviour?: { readonly view?: T } };
+  return snapshot.behaviour?.view;
+}
+
 /** Actor logic from a function that starts it. */
 export function plainActor<TEvent extends EventObject, TInput>(
   start: (scope: { readonly input: TInput; readonly self: Ref<TEvent> }) => Behaviour<TEvent>,

@@ -57,10 +57,8 @@ export class RecordingBook {
   #report: Report<RecordingFactName> = () => {};
   #batch = '';
   #written = 0;
-  /** Plans the flush at the turn's end; nothing where it is planned. */
-  #plan: () => void = this.#planFlush;
-  /** What is done with a line: written, or nothing once the recording has ended. */
-  #put: (line: object) => void = this.#write;
+  /** `planned`: what is held back goes out at the turn's end. Once it has ended, lines are let go. */
+  #state: 'idle' | 'planned' | 'ended' = 'idle';
 
   constructor(
     sink: RecordingSink,
@@ -83,12 +81,12 @@ export class RecordingBook {
 
   /** Never throws. */
   put(line: object): void {
-    this.#put(line);
+    if (this.#state !== 'ended') this.#write(line);
   }
 
   /** Hands over what is held back. */
   flush(): void {
-    this.#plan = this.#planFlush;
+    if (this.#state === 'planned') this.#state = 'idle';
     const text = this.#batch;
     if (text === '') return;
     this.#batch = '';
@@ -129,11 +127,11 @@ export class RecordingBook {
   #append(text: string): void {
     this.#batch += text;
     if (this.#batch.length > maxBatch) this.flush();
-    else this.#plan();
+    else if (this.#state === 'idle') this.#planFlush();
   }
 
   #planFlush(): void {
-    this.#plan = this.#drop;
+    this.#state = 'planned';
     afterTurn(() => this.flush());
   }
 
@@ -149,8 +147,8 @@ export class RecordingBook {
   }
 
   #end(): void {
-    if (this.#put === this.#drop) return;
-    this.#put = this.#drop;
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
     try {
       this.#sink.close?.();
     } catch (error) {
@@ -162,8 +160,6 @@ export class RecordingBook {
       });
     }
   }
-
-  #drop(): void {}
 
   #textOf(line: object): string {
     const redactor = this.#redactor;

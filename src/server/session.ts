@@ -138,7 +138,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   dump(): SessionDump {
-    const { id, limits, startedAt, hostClock, hearing } = this;
+    const { id, limits, startedAt, hostClock, lastHeardAt } = this;
     return dumpSession({
       id,
       snapshot: this.actor.getSnapshot(),
@@ -146,7 +146,7 @@ export class ServedSession extends SessionScope implements McpSession {
       limits,
       now: hostClock.now(),
       startedAt,
-      lastHeardAt: Math.max(hearing.lastHeardAt, startedAt),
+      lastHeardAt,
     });
   }
 

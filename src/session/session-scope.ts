@@ -6,10 +6,10 @@ import type { InspectionEvent, Observer } from 'xstate';
 import type { ResolveRoots } from '../actors/roots/ask-roots.actor.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { Hearing } from '../actors/probe.actor.ts';
 import { RequestIds } from '../actors/correlation/request-ids.ts';
+import type { RouterView } from '../actors/router/router.actor.ts';
 import { Traffic } from '../actors/traffic.ts';
-import { unprovided } from '../machines/port.ts';
+import { unprovided, viewOf } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
 import type {
   ReaderEvent,
@@ -73,8 +73,6 @@ export abstract class SessionScope implements SessionHandle {
   readonly limits: Limits;
   /** Never throws. */
   readonly report: Report;
-  /** The router notes in it when the client was last heard, by the session's clock. */
-  readonly hearing: Hearing = { lastHeardAt: -Infinity };
   /** Of the session's requests to the client. */
   readonly requestIds = new RequestIds(() => this.randomId('request'));
   readonly traffic: Traffic;
@@ -120,6 +118,12 @@ export abstract class SessionScope implements SessionHandle {
 
   get state(): SessionState {
     return stateOf(this.actor.getSnapshot());
+  }
+
+  /** When the client was last heard, by the session's clock; -Infinity before that. */
+  get lastHeardAt(): number {
+    const { router } = this.actor.getSnapshot().context;
+    return viewOf<RouterView>(router)?.lastHeardAt ?? -Infinity;
   }
 
   get isOperating(): boolean {

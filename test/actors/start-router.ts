@@ -30,7 +30,6 @@ export function startRouter(
     handlerOf,
     roots: () => undefined,
     limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
-    hearing: { lastHeardAt: 0 },
     clock,
     requestIds: ids,
     report,

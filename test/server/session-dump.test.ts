@@ -54,7 +54,12 @@ describe('a dump says of a session', () => {
       status: 'active',
       state: 'listening',
     });
-    expect(dump.actors).toContainEqual({ id: 'router', kind: 'actor', status: 'active' });
+    expect(dump.actors).toContainEqual({
+      id: 'router',
+      kind: 'actor',
+      status: 'active',
+      state: 'open',
+    });
     expect(causes(describeDump(dump))).toEqual([
       'Nothing is pending: the session waits for the client, last heard 1 min 30 s ago',
     ]);

@@ -26,8 +26,8 @@ export class LineSplitter {
   /** The beginning of a line whose end has not come. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
-  /** What is done with the bytes before the next line feed: they are kept, or skipped once the line is too long. */
-  #takePiece: (piece: Uint8Array, lines: Line[]) => void = this.#keep;
+  /** What becomes of the bytes before the next line feed: they are skipped once the line is too long. */
+  #state: 'keeping' | 'skipping' = 'keeping';
 
   constructor(maxLineBytes: number) {
     this.#maxLineBytes = maxLineBytes;
@@ -83,30 +83,27 @@ export class LineSplitter {
     }
   }
 
-  #keep(piece: Uint8Array, lines: Line[]): void {
+  #takePiece(piece: Uint8Array, lines: Line[]): void {
     this.#pieceBytes += piece.length;
+    if (this.#state === 'skipping') return;
     if (this.#pieceBytes <= this.#maxLineBytes) {
       addPiece(piece, this.#pieces);
       return;
     }
     lines.push({ kind: 'invalid', error: tooLong(this.#maxLineBytes) });
     this.#pieces = [];
-    this.#takePiece = this.#skip;
-  }
-
-  #skip(piece: Uint8Array): void {
-    this.#pieceBytes += piece.length;
+    this.#state = 'skipping';
   }
 
   #endLine(lines: Line[]): void {
-    if (this.#takePiece === this.#keep) {
+    if (this.#state === 'keeping') {
       const text = this.#decode(joined(this.#pieces, this.#pieceBytes));
       if (text === undefined) lines.push(notUtf8);
       else addLine(text, lines);
     }
     this.#pieces = [];
     this.#pieceBytes = 0;
-    this.#takePiece = this.#keep;
+    this.#state = 'keeping';
   }
 
   #decode(bytes: Uint8Array): string | undefined {

@@ -9,14 +9,12 @@ import type { HoldReason, QueueBounds } from './call-queue.ts';
 import type { DetachedWork, RequestHandler } from '../exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
-import type { Hearing } from '../probe.actor.ts';
 import { overloaded } from './refusals.ts';
 import { TaskRun } from './task-run.ts';
 
 export interface CallOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
-  readonly hearing: Hearing;
 }
 
 /** A map that has taken fewer calls is not worth another one. */
@@ -64,16 +62,20 @@ export class CallsInFlight {
     return this.#calls.size === 0 && this.#runs.unsettled === 0;
   }
 
-  /** Runs a request, or lets it wait; where too many wait it is answered with a retryable error. */
+  /**
+   * Runs a request, or lets it wait; where too many wait it is answered with a retryable error.
+   * @param receivedAt the clock's milliseconds
+   */
   start(
     request: InboundRequest,
     handler: RequestHandler,
     scope: CallScope,
     replies: Replies,
+    receivedAt: number,
   ): void {
     this.#prepare(handler);
     const call = new Call(request, handler, scope, replies);
-    call.receivedAt = this.#options.hearing.lastHeardAt;
+    call.receivedAt = receivedAt;
     this.#calls.set(call.id, call);
     this.#added++;
     if (!this.#queue.add(call)) this.#refuseOverload(call);

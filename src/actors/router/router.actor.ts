@@ -53,6 +53,9 @@ export interface RouterOptions extends CallOptions {
 
 /** What the router's snapshot shows as its `view`. */
 export interface RouterView {
+  readonly state: Gate['state'];
+  /** When the client was last heard, the clock's milliseconds; -Infinity before that. */
+  readonly lastHeardAt: number;
   /** The client's requests in flight by id, and those calls that outlive theirs. */
   readonly calls: Iterable<Call>;
   /** How many of them run and count as running. */
@@ -72,8 +75,16 @@ export function routerActor(
 
 const emptyResult = Object.freeze({});
 
-/** Nothing waits for the last handler. */
-const nobodyWaits = () => {};
+/** What becomes of requests that run user code: refused before the handshake, served, refused at the end, which comes when nothing runs any more. */
+type Gate =
+  | { readonly state: 'unopened' | 'closed' | 'stopped' }
+  | { readonly state: 'open'; readonly client: ClientDescription };
+
+const unopened: Gate = { state: 'unopened' };
+const closed: Gate = { state: 'closed' };
+const stopped: Gate = { state: 'stopped' };
+
+const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
 class Router implements Behaviour<RouterEvent>, Replies {
   readonly #options: RouterOptions;
@@ -82,12 +93,14 @@ class Router implements Behaviour<RouterEvent>, Replies {
   #made: CallsInFlight | undefined = undefined;
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
-  /** What is done with a request that runs user code. */
-  #gate: (request: InboundRequest, replies: Replies) => void;
-  /** What is done when a handler settles outside of a turn: the first one begins a turn, which ends when all that are due have settled. */
-  #late: () => void = this.#beginLateTurn;
-  /** What is done when nothing runs any more. */
-  #onIdle: () => void = nobodyWaits;
+  /** What becomes of a request that runs user code. */
+  #gate: Gate = unopened;
+  /** What calls are made with, once there is one. */
+  #scope: CallScope | undefined = undefined;
+  /** When the client was last heard, the clock's milliseconds. */
+  #lastHeardAt = -Infinity;
+  /** `due`: a handler has settled outside of a turn. The turn that this began ends when all that are due have settled. */
+  #lateTurn: 'none' | 'due' = 'none';
   /** Until the client has said which it speaks, the latest. */
   #dialect: Dialect = latestDialect;
 
@@ -95,11 +108,14 @@ class Router implements Behaviour<RouterEvent>, Replies {
     this.#options = options;
     this.#input = input;
     this.#self = self;
-    this.#gate = this.#refuseBeforeInitialize;
   }
 
   get view(): RouterView {
-    return this.#calls.view;
+    return {
+      ...(this.#made?.view ?? noCalls),
+      state: this.#gate.state,
+      lastHeardAt: this.#lastHeardAt,
+    };
   }
 
   /** Made for the first request: most sessions of a server that many share have none for most of the time. */
@@ -109,7 +125,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
 
   /** Handlers may settle after the session: nobody waits for them any more. Where it did not drain, they still run, and their signals fire. */
   stop(): void {
-    this.#onIdle = nobodyWaits;
+    this.#gate = stopped;
     this.#made?.abandon();
     this.#outbox = [];
   }
@@ -125,14 +141,14 @@ class Router implements Behaviour<RouterEvent>, Replies {
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
-        this.#options.hearing.lastHeardAt = this.#options.clock.now();
+        this.#lastHeardAt = this.#options.clock.now();
         this.#route(event.frames, event.from ?? 0);
         break;
       case 'gate.opened':
         this.#open(event.client);
         break;
       case 'gate.closed':
-        this.#close();
+        this.#gate = closed;
         break;
       case 'lifecycle.answered':
         this.#outbox.push(event.response);
@@ -214,25 +230,26 @@ class Router implements Behaviour<RouterEvent>, Replies {
   #request(request: InboundRequest, replies: Replies): void {
     const { id } = request;
     if (this.#made?.byId.has(id)) replies.add(errorResponse(id, duplicateId(id)));
-    else if (request.method !== Method.ping) this.#gate(request, replies);
+    else if (request.method !== Method.ping) this.#admit(request, replies);
     else replies.add({ jsonrpc: '2.0', id, result: emptyResult });
   }
 
-  // The gates.
-
-  #refuseBeforeInitialize({ id, method }: InboundRequest, replies: Replies): void {
-    replies.add(errorResponse(id, beforeInitialize(method)));
-  }
-
-  #refuseAtEnd({ id }: InboundRequest, replies: Replies): void {
-    replies.add(errorResponse(id, shuttingDown));
+  #admit(request: InboundRequest, replies: Replies): void {
+    const gate = this.#gate;
+    switch (gate.state) {
+      case 'open':
+        return this.#serve(request, (this.#scope ??= this.#scopeFor(gate.client)), replies);
+      case 'unopened':
+        return replies.add(errorResponse(request.id, beforeInitialize(request.method)));
+      case 'closed':
+      case 'stopped':
+        return replies.add(errorResponse(request.id, shuttingDown));
+    }
   }
 
   #open(client: ClientDescription): void {
     this.#dialect = client.dialect;
-    let scope: CallScope | undefined = undefined;
-    this.#gate = (request, replies) =>
-      this.#serve(request, (scope ??= this.#scopeFor(client)), replies);
+    this.#gate = { state: 'open', client };
   }
 
   #scopeFor(client: ClientDescription): CallScope {
@@ -249,14 +266,9 @@ class Router implements Behaviour<RouterEvent>, Replies {
     };
   }
 
-  #close(): void {
-    this.#gate = this.#refuseAtEnd;
-    this.#onIdle = () => this.#input.session.send({ type: 'calls.drained' });
-  }
-
   #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
     const handler = this.#options.handlerOf(request.method);
-    if (handler) this.#calls.start(request, handler, scope, replies);
+    if (handler) this.#calls.start(request, handler, scope, replies, this.#lastHeardAt);
     else replies.add(errorResponse(request.id, methodNotOffered(request.method)));
   }
 
@@ -340,10 +352,11 @@ class Router implements Behaviour<RouterEvent>, Replies {
     }
   }
 
-  #beginLateTurn(): void {
-    this.#late = () => {};
+  #late(): void {
+    if (this.#lateTurn === 'due') return;
+    this.#lateTurn = 'due';
     afterThis(() => {
-      this.#late = this.#beginLateTurn;
+      this.#lateTurn = 'none';
       this.#endTurn();
     });
   }
@@ -359,7 +372,9 @@ class Router implements Behaviour<RouterEvent>, Replies {
       calls.startDetached();
       calls.renewMap();
     }
-    if (!calls || calls.isIdle) this.#onIdle();
+    if (this.#gate.state === 'closed' && (!calls || calls.isIdle)) {
+      this.#input.session.send({ type: 'calls.drained' });
+    }
   }
 
   #sendOutbox(): void {
