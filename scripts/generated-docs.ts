@@ -1,6 +1,6 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
 import { readFileSync } from 'node:fs';
-import { invariants } from '../src/check/invariants/all.ts';
+import { invariants } from '../src/check/invariants/tally.ts';
 import { checkOptions } from '../src/cli/check.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor/doctor.ts';

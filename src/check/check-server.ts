@@ -1,22 +1,20 @@
-/** Plays generated sequences against a server and finds which invariants hold. */
+/** Plays generated sequences against a server and finds out which invariants hold. */
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
-import { invariants } from './invariants/all.ts';
+import { count, invariants } from './invariants/tally.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
-import { count } from './judging.ts';
-import type { Breach, Tally } from './judging.ts';
+import type { Breach, Tally } from './invariants/tally.ts';
 import { readSequence, sequenceText } from './move.ts';
-import type { MoveType, Sequence } from './move.ts';
-import { hasBatches, rootName } from './outgoing.ts';
+import type { MoveType, MoveSequence } from './move.ts';
+import { hasBatches } from './outgoing.ts';
 import { play } from './player.ts';
 import type { PlayOptions, PlayTimes } from './player.ts';
-import { seededRandom } from './random.ts';
-import { coveringSequences, isWalk, randomWalks } from './sequences.ts';
-import { shrink } from './shrink.ts';
+import { rootName } from './roots-folder.ts';
+import { coveringSequences, isWalk, randomWalks, seededRandom, shrink } from './sequences.ts';
 import type { Trace } from './trace.ts';
-import type { Launch } from './wire.ts';
+import type { Launch } from './server-process.ts';
 
 export interface CheckOptions {
   readonly launch: Launch;
@@ -27,70 +25,70 @@ export interface CheckOptions {
   /** The URI of the folder that holds the roots' folders. */
   readonly rootsUri: string;
   readonly times: PlayTimes;
-  /** Settles the random walks. */
+  /** The same seed gives the same random walks. */
   readonly seed: number;
-  /** How many random walks there are. */
+  /** How many random walks are played. */
   readonly walks: number;
-  /** How many plays go on at once. */
+  /** How many plays run at once. */
   readonly jobs: number;
-  /** The ids of the invariants that are looked at; by default all. */
+  /** The ids of the invariants to judge; by default all. */
   readonly only?: ReadonlySet<string>;
-  /** Plays these instead of generated ones. */
-  readonly sequences?: readonly Sequence[];
+  /** Played instead of generated sequences. */
+  readonly sequences?: readonly MoveSequence[];
   /** Time can be moved; see {@link ClientFeatures}. */
   readonly movesTime?: boolean;
-  /** Ends the check: the servers that run are killed, and the report has what was played so far. */
+  /** Ends the check: running servers are killed, and the report covers what was played so far. */
   readonly signal?: AbortSignal;
-  /** Hears how far it is. */
+  /** Called after each play. */
   readonly progress?: (done: number, total: number) => void;
 }
 
-/** What came of one invariant. */
-export interface Finding {
+/** The result for one invariant. */
+export interface InvariantFinding {
   readonly id: string;
   readonly title: string;
   readonly demand: Demand;
   readonly clause: Clause;
   readonly outcome: 'holds' | 'broken' | 'untried';
-  /** Plays that have tried it. */
+  /** How many plays tried it. */
   readonly plays: number;
-  /** What a play would have needed to try it. */
+  /** What a play needs in order to try it. */
   readonly needs: string;
   /** The shortest sequence that breaks it. */
   readonly breach?: Breach & {
-    /** How many plays broke it, the shrinking aside. */
+    /** How many plays broke it, not counting those of the shrinking. */
     readonly plays: number;
-    /** Whether it broke again when it was played again; undefined where the check ended before. */
+    /** Whether it broke again in a second play; undefined if the check ended before that. */
     readonly again: boolean | undefined;
   };
 }
 
 export interface CheckReport {
-  /** As initialize was answered; undefined where it was not. */
+  /** From the answer to initialize; undefined if there was none. */
   readonly server: { readonly name: string; readonly version: string } | undefined;
-  /** As it was negotiated, or asked for where it was not. */
+  /** The negotiated revision, or the requested one if none was negotiated. */
   readonly revision: string;
   readonly seed: number;
   readonly plays: number;
-  /** Whether it was ended before everything was played. */
+  /** Whether the check ended before everything was played. */
   readonly interrupted: boolean;
-  readonly findings: readonly Finding[];
-  /** What bounds what the findings say. */
+  readonly findings: readonly InvariantFinding[];
+  /** What the reader of the findings must know: what could not be tried, and why. */
   readonly notes: readonly string[];
 }
 
-/** What is tried out first. */
+/** What the first plays have found out about the server. */
 interface Probed {
   readonly features: ClientFeatures;
   readonly fence: PlayOptions['fence'];
-  readonly tellers: readonly string[];
+  readonly rootsTools: readonly string[];
   readonly revision: string;
 }
 
-/** The most that a sequence is shrunk, plays. */
+/** How many plays may be spent on shrinking one sequence. */
 const shrinkLimit = 40;
 
-/** Where the shortest does not fail again, so many others are played again too. */
+/** How many other sequences are played again if the shortest does not fail again. */
 const secondTries = 5;
 
 /** The server's process could not be started; the message says why. */
@@ -102,10 +100,10 @@ export class NotStarted extends Error {
  * @throws {NotStarted} the server could not be started
  */
 export async function checkServer(options: CheckOptions): Promise<CheckReport> {
-  return new Check(options).run();
+  return new CheckRun(options).run();
 }
 
-class Check {
+class CheckRun {
   readonly #options: CheckOptions;
   readonly #notes: string[] = [];
   readonly #tallies: Tally[];
@@ -125,7 +123,7 @@ class Check {
     this.#probed = {
       features: { tools: [], asks: false, withdraws: movesTime, declares, batches, movesTime },
       fence: 'ping',
-      tellers: [],
+      rootsTools: [],
       revision,
     };
   }
@@ -139,7 +137,7 @@ class Check {
         await this.#playAll(randomWalks(features, walks, seededRandom(seed), this.#unanswered()));
       }
     }
-    const findings: Finding[] = [];
+    const findings: InvariantFinding[] = [];
     for (const tally of this.#tallies) {
       const finding = await this.#find(tally);
       if (finding) findings.push(finding);
@@ -159,7 +157,7 @@ class Check {
     return this.#options.signal?.aborted === true;
   }
 
-  /** Shakes hands, and tries what there is; false where the server cannot be talked to. */
+  /** Shakes hands and finds out what the server has; false if it cannot be talked to. */
   async #probe(): Promise<boolean> {
     const handshake = movesOf('initialize wait initialized wait');
     const first = await this.#play(handshake);
@@ -224,12 +222,12 @@ class Check {
     const sequence = [...start, ...calls, ...movesOf('wait')];
     const trace = await this.#play(sequence);
     if (this.#isInterrupted) return;
-    const tellers: string[] = [];
+    const rootsTools: string[] = [];
     for (const { id, params } of trace.of('call')) {
       const tool = String(params['name']);
       const answer = trace.answersTo(id)[0]?.message;
       const text = JSON.stringify(answer?.['result'] ?? null);
-      if (text.includes(rootName)) tellers.push(tool);
+      if (text.includes(rootName)) rootsTools.push(tool);
       const { isError } = (answer?.['result'] ?? {}) as JsonObject;
       if (!answer) this.#notes.push(`The tool ${tool} did not answer in time`);
       else if (answer['error'] || isError) {
@@ -237,15 +235,15 @@ class Check {
       }
     }
     const asks = trace.calls.some(({ message }) => message['method'] === 'roots/list');
-    this.#probed = { ...this.#probed, tellers, features: { ...features, asks } };
+    this.#probed = { ...this.#probed, rootsTools, features: { ...features, asks } };
     this.#count(sequence, trace);
   }
 
-  /** Gives the server occasions to cancel requests of its own. */
+  /** Finds out whether the server cancels requests of its own. */
   async #probeWithdrawals(): Promise<void> {
     if (this.#isInterrupted) return;
     const { features } = this.#probed;
-    const cancellations = features.tools.flatMap((tool): Sequence => [
+    const cancellations = features.tools.flatMap((tool): MoveSequence => [
       { type: 'call', tool },
       ...movesOf('wait cancel wait'),
     ]);
@@ -258,7 +256,7 @@ class Check {
     this.#count(sequence, trace);
   }
 
-  async #playAll(sequences: readonly Sequence[]): Promise<void> {
+  async #playAll(sequences: readonly MoveSequence[]): Promise<void> {
     const traces: (Trace | undefined)[] = [];
     const todo = sequences.entries();
     let done = 0;
@@ -266,7 +264,7 @@ class Check {
       for (const [at, sequence] of todo) {
         if (this.#isInterrupted) return;
         const trace = await this.#play(sequence);
-        // A play that was interrupted says nothing of the server.
+        // An interrupted play says nothing about the server.
         if (this.#isInterrupted) return;
         traces[at] = trace;
         this.#options.progress?.(++done, sequences.length);
@@ -279,10 +277,10 @@ class Check {
     }
   }
 
-  #play(sequence: Sequence): Promise<Trace> {
+  #play(sequence: MoveSequence): Promise<Trace> {
     this.#plays++;
     const { launch, tools, rootsUri, times, revision, signal } = this.#options;
-    const { features, fence, tellers } = this.#probed;
+    const { features, fence, rootsTools } = this.#probed;
     const argumentsOf = (tool: string) => tools.get(tool) ?? {};
     return play(sequence, {
       launch,
@@ -290,19 +288,21 @@ class Check {
       features,
       argumentsOf,
       rootsUri,
-      tellers,
+      rootsTools,
       fence,
       times,
       signal,
     });
   }
 
-  #count(sequence: Sequence, trace: Trace): void {
-    const { revision, tellers } = this.#probed;
-    count(this.#tallies, sequence, trace, { revision, tellers });
+  #count(sequence: MoveSequence, trace: Trace): void {
+    const { revision, rootsTools } = this.#probed;
+    count(this.#tallies, sequence, trace, { revision, rootsTools });
   }
 
-  /** Moves that the server did not answer: a walk that has one would wait for it again, and show nothing new. */
+  /**
+   * Moves that the server did not answer: a walk with one would wait in vain and show nothing new.
+   */
   #unanswered(): ReadonlySet<MoveType> {
     const silences = this.#tallies.flatMap(({ breaches }) => breaches);
     const last = silences
@@ -312,7 +312,7 @@ class Check {
     return new Set(last.map(({ type }) => type).filter((type) => !needed.includes(type)));
   }
 
-  async #find({ invariant, held, breaches }: Tally): Promise<Finding | undefined> {
+  async #find({ invariant, held, breaches }: Tally): Promise<InvariantFinding | undefined> {
     const { id, title, needs } = invariant;
     const demanded = invariant.demanded(this.#probed.revision);
     if (!demanded) return undefined;
@@ -334,21 +334,21 @@ class Check {
     return { ...base, outcome: 'broken', plays, breach: { ...shortest, plays: breaches.length } };
   }
 
-  /** The shortest part of the sequence that breaks the invariant again. */
+  /** Finds the shortest part of the sequence that breaks the invariant again. */
   async #shorten(
     invariant: Tally['invariant'],
     first: Breach,
   ): Promise<Breach & { readonly again: boolean | undefined }> {
     let shortest = { ...first, again: false };
-    const breaks = async (sequence: Sequence) => {
+    const breaks = async (sequence: MoveSequence) => {
       if (this.#isInterrupted) return false;
-      // What was given to be played need not be a walk.
+      // A sequence that the caller gave need not be a walk.
       if (sequence !== first.sequence && !isWalk(sequence, this.#probed.features)) return false;
       const trace = await this.#replay(sequence);
       if (this.#isInterrupted) return false;
       const tally: Tally = { invariant, held: 0, breaches: [] };
-      const { revision, tellers } = this.#probed;
-      count([tally], sequence, trace, { revision, tellers });
+      const { revision, rootsTools } = this.#probed;
+      count([tally], sequence, trace, { revision, rootsTools });
       const [breach] = tally.breaches;
       if (breach) shortest = { ...breach, again: true };
       return breach !== undefined;
@@ -358,8 +358,8 @@ class Check {
     return shortest.again || !this.#isInterrupted ? shortest : { ...shortest, again: undefined };
   }
 
-  /** Plays a sequence, or gives the play that there was while another invariant's was made shorter. */
-  #replay(sequence: Sequence): Promise<Trace> {
+  /** Plays a sequence, unless the shrinking for another invariant has already played it. */
+  #replay(sequence: MoveSequence): Promise<Trace> {
     const text = sequenceText(sequence);
     const trace = this.#played.get(text) ?? this.#play(sequence);
     this.#played.set(text, trace);
@@ -367,7 +367,7 @@ class Check {
   }
 }
 
-function movesOf(text: string): Sequence {
+function movesOf(text: string): MoveSequence {
   const read = readSequence(text);
   if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
   return read.moves;

@@ -1,4 +1,4 @@
-/** The books of a play's client: what it has asked and is owed, what it was asked and owes, and its roots. */
+/** The state of a play's client: the requests still open on either side, and its roots. */
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
@@ -6,7 +6,8 @@ import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
-import { answerTo, lateMark, notification, request, rootFolders, rootName } from './outgoing.ts';
+import { answerTo, notification, request } from './outgoing.ts';
+import { lateMark, rootFolders, rootName } from './roots-folder.ts';
 import { idKey, messagesIn } from './trace.ts';
 import type { Sent } from './trace.ts';
 
@@ -19,28 +20,28 @@ export interface ClientSideOptions {
   readonly rootsUri: string;
 }
 
-/** A request of the server's. */
-export interface Held {
+/** A request that the server sent. */
+export interface HeldRequest {
   readonly message: JsonObject;
-  /** The roots as they were when it came. */
+  /** The URI of the client's root when the request came. */
   readonly root: string;
 }
 
 export class ClientSide {
   readonly revision: string;
   readonly declares: ClientFeatures['declares'];
-  /** What the client has declared; undefined before it sends initialize. */
+  /** The capabilities that the client declared; undefined before it sends initialize. */
   offered: JsonObject | undefined;
-  /** Requests of the server's without an answer, in order. */
-  readonly held: Held[] = [];
-  /** Those that were answered, and those that the server has cancelled before they were. */
-  readonly answered: Held[] = [];
-  readonly withdrawn: Held[] = [];
-  /** Requests that an answer is owed to, by the keys of their ids. */
+  /** The server's requests that have no answer yet, in order. */
+  readonly held: HeldRequest[] = [];
+  /** Those that the client has answered, and those that the server cancelled first. */
+  readonly answered: HeldRequest[] = [];
+  readonly withdrawn: HeldRequest[] = [];
+  /** The client's requests that have no answer yet, by the keys of their ids. */
   readonly owed = new Map<string, { readonly id: RequestId; readonly method: string }>();
-  /** The client's requests that were answered, in the order of the answers. */
+  /** The client's requests that the server has answered, in the order of the answers. */
   readonly done: RequestId[] = [];
-  /** Tools of calls that were cancelled. */
+  /** The tools whose calls the client has cancelled. */
   readonly cancelledTools = new Set<string>();
   readonly #options: ClientSideOptions;
   readonly #write: (sent: Sent) => void;
@@ -50,7 +51,7 @@ export class ClientSide {
   #rootsVersion = 0;
   #lateAnswers = 0;
 
-  /** @param write takes what is to be sent, a line each */
+  /** @param write called with each line to send */
   constructor(options: ClientSideOptions, write: (sent: Sent) => void) {
     this.#options = options;
     this.#write = write;
@@ -66,17 +67,17 @@ export class ClientSide {
     return this.#used.has(idKey(id));
   }
 
-  /** Whether the server was told of a change of the roots. */
+  /** Whether the client has told the server that its roots changed. */
   get hasChangedRoots(): boolean {
     return this.#rootsVersion > 0;
   }
 
-  /** Whether a request was answered that the server had cancelled. */
+  /** Whether the client has answered a request after the server cancelled it. */
   get hasAnsweredLate(): boolean {
     return this.#lateAnswers > 0;
   }
 
-  /** Whether a line of the server's names the newest of the roots. */
+  /** Whether a line that the server sent names the newest root. */
   namesNewestRoot({ text }: { readonly text: string }): boolean {
     return new RegExp(`${this.#root.slice(this.#root.lastIndexOf('/') + 1)}\\b`).test(text);
   }
@@ -85,7 +86,7 @@ export class ClientSide {
     this.#rootsVersion++;
   }
 
-  /** Sends a message, or several as one line. */
+  /** Sends a message, or a batch as one line. */
   send(message: unknown, move?: Move): void {
     for (const { id, method, params } of messagesIn(message)) {
       if (!isRequestId(id) || typeof method !== 'string') continue;
@@ -114,7 +115,7 @@ export class ClientSide {
     this.send(request(id, 'tools/call', params), move);
   }
 
-  /** Cancels the newest call that has no answer, if there is one. */
+  /** Cancels the newest open call, if there is one. */
   cancel(move: Move): void {
     const newest = this.#calls.findLast(({ id }) => this.owed.has(idKey(id)));
     if (!newest) return;
@@ -123,8 +124,8 @@ export class ClientSide {
     this.send(notification(Method.cancelled, { requestId: newest.id, reason: 'checked' }), move);
   }
 
-  /** Answers a request of the server's: by what the client has declared, or by what is given. */
-  answer(held: Held, response?: JsonObject, move?: Move): void {
+  /** Answers a request that the server sent, by default as the declared capabilities ask. */
+  answer(held: HeldRequest, response?: JsonObject, move?: Move): void {
     const at = this.held.indexOf(held);
     if (at !== -1) this.held.splice(at, 1);
     this.answered.push(held);
@@ -134,7 +135,7 @@ export class ClientSide {
     this.send({ jsonrpc: '2.0', id, ...(response ?? (result ? { result } : { error })) }, move);
   }
 
-  /** Answers the newest request that the server has cancelled, if there is one, with what cannot be mistaken for another answer. */
+  /** Answers the newest request that the server cancelled, if any, with an unmistakable mark. */
   answerLate(move: Move): void {
     const held = this.withdrawn.pop();
     if (!held) return;
@@ -145,7 +146,7 @@ export class ClientSide {
     this.send({ jsonrpc: '2.0', id, result }, move);
   }
 
-  /** Takes what a line of the server's held. Pings are answered; other requests wait for a move. */
+  /** Takes a parsed line from the server. It answers pings; other requests wait for a move. */
   take(value: unknown): void {
     for (const message of messagesIn(value)) {
       const { id, method, params } = message;

@@ -1,18 +1,18 @@
 /**
- * A client as a statechart: what it may do next. Four things go on at once: the connection, a tool call, the roots, and the requests that the
- * server takes back.
- * The sequences that are played are walks through this machine; nothing runs it.
+ * A client as a statechart: what it may do next. Four regions run side by side: the connection, a
+ * tool call, the roots, and the requests that the server cancels.
+ * The played sequences are walks through this machine; no actor runs it.
  */
 import { and, or, setup, stateIn } from 'xstate';
 import type { Move } from './move.ts';
 
-/** What there is to try, with one server. */
+/** What one server has that can be tried. */
 export interface ClientFeatures {
   /** Tools that may be called. */
   readonly tools: readonly string[];
-  /** The server asks for the roots of a client that has some. */
+  /** The server asks a client with roots for them. */
   readonly asks: boolean;
-  /** The server cancels requests of its own: when their call is cancelled, when the roots change meanwhile, or in time. */
+  /** The server cancels requests of its own: with their call, when the roots change, or in time. */
   readonly withdraws: boolean;
   /** What the server declares. */
   readonly declares: {
@@ -23,7 +23,7 @@ export interface ClientFeatures {
   };
   /** The revision has batches. */
   readonly batches: boolean;
-  /** Time can be moved, because server and clock are in this process. */
+  /** Time can be moved, because the server and its clock are in this process. */
   readonly movesTime: boolean;
 }
 
@@ -77,7 +77,8 @@ export const clientMachine = setup({
           on: { initialized: 'operating', end: 'ended' },
         },
         rushed: {
-          description: 'No client should come here; whatever followed would be judged with it.',
+          description:
+            'No client should do this, so nothing may follow that would be judged with it.',
           on: { end: 'ended' },
         },
         operating: {

@@ -1,4 +1,4 @@
-/** What each move sends. */
+/** The messages that each move sends. */
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Move, SendingType } from './move.ts';
@@ -13,7 +13,7 @@ import type { ClientSide } from './client-side.ts';
 
 type Sends = (client: ClientSide, move: Move) => void;
 
-/** Longer than the buffers of pipes and of most readers. */
+/** Longer than the buffers of pipes and most readers. */
 const bigBytes = 1024 * 1024;
 
 const initialize =
@@ -39,7 +39,7 @@ const calls =
     if ('tool' in move) client.call(id(client), move.tool, move);
   };
 
-/** The first list of what is declared; every server of the kind has it. */
+/** A list request that the server must answer: the first of those that it declares. */
 const firstList = ({ declares }: ClientSide): string => listMethods(declares)[0] ?? 'tools/list';
 
 export const moveMessages: { readonly [K in SendingType]: Sends } = {

@@ -1,6 +1,6 @@
-/** What a client may do, one move at a time. A sequence of moves is what is played against a server. */
+/** What a client may do, one move at a time. A play is a sequence of moves against a server. */
 
-/** Moves without a tool, each with what it does, for a person. */
+/** Moves without a tool, each with a description for people. */
 export const plainMoves = {
   initialize: 'send initialize; the client declares roots, sampling and elicitation',
   'initialize-bare': 'send initialize; the client declares nothing',
@@ -48,17 +48,17 @@ const toolMoves = {
 type PlainType = keyof typeof plainMoves;
 type ToolType = keyof typeof toolMoves;
 
-/** One move. It is an event of the client's machine too. */
+/** One move. It is also an event of the client's machine. */
 export type Move =
   | { readonly type: PlainType }
   | { readonly type: ToolType; readonly tool: string };
 
 export type MoveType = Move['type'];
-export type Sequence = readonly Move[];
+export type MoveSequence = readonly Move[];
 
 /**
- * What no client may send, or only at its own risk. What a server does after it is its own affair, so that a broken MUST is looked for
- * in what came before.
+ * Moves that no client may make, or only at its own risk. A server may do anything after them, so a
+ * MUST is judged only by what came before.
  */
 const impolite: ReadonlySet<MoveType> = new Set([
   'rush',
@@ -76,19 +76,19 @@ export function isImpolite({ type }: Move): boolean {
   return impolite.has(type);
 }
 
-/** A move as it is written on a command line: `cancel`, `call:echo`. */
+/** A move as users write it on the command line: `cancel`, `call:echo`. */
 function moveText(move: Move): string {
   return 'tool' in move ? `${move.type}:${move.tool}` : move.type;
 }
 
-export function sequenceText(sequence: Sequence): string {
+export function sequenceText(sequence: MoveSequence): string {
   return sequence.map(moveText).join(' ');
 }
 
-/** Reads what {@link sequenceText} wrote; the first word that is no move where there is one. */
+/** Reads what {@link sequenceText} wrote; `unknown` is the first word that names no move. */
 export function readSequence(
   text: string,
-): { readonly moves: Sequence } | { readonly unknown: string } {
+): { readonly moves: MoveSequence } | { readonly unknown: string } {
   const moves: Move[] = [];
   for (const word of text.split(/\s+/).filter((part) => part !== '')) {
     const [, type = '', tool] = /^([a-z-]+)(?::(.+))?$/.exec(word) ?? [];
@@ -103,10 +103,10 @@ export function readSequence(
   return { moves };
 }
 
-/** Moves that send messages at once; the others wait. */
+/** Moves that only send messages. */
 export type SendingType = Exclude<MoveType, 'wait' | 'end' | 'last' | 'pass-time'>;
 
-/** Every move with what it does, for a help text. */
+/** Every move with its description, for a help text. */
 export function moveHelp(): string {
   const plain = Object.entries(plainMoves).filter(([type]) => type !== 'pass-time');
   const calls = Object.entries(toolMoves).map(([type, text]) => [`${type}:TOOL`, text] as const);

@@ -1,20 +1,11 @@
-/** The messages that the client of a play sends. */
+/** The messages that a play's client sends. */
 import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 
-/** A revision that there never was. */
+/** A revision that never existed. */
 export const unknownRevision = '1999-01-01';
-
-/** What roots of a play are called, before their number. */
-export const rootName = 'check-root-';
-
-/** What an answer names that comes after the server has cancelled its request: where this is met again, the answer was used. */
-export const lateMark = 'check-late-answer';
-
-/** How many folders there are for roots; a list of a later number begins again. */
-export const rootFolders = 16;
 
 export function request(id: RequestId, method: string, params?: JsonObject): JsonObject {
   return { jsonrpc: '2.0', id, method, ...(params ? { params } : {}) };
@@ -24,7 +15,7 @@ export function notification(method: string, params?: JsonObject): JsonObject {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
 }
 
-/** Whether a client of this revision may send batches. */
+/** Whether this revision has batches. */
 export function hasBatches(revision: string): boolean {
   return negotiateDialect(revision).batchRefusal(1, 1) === undefined;
 }
@@ -47,9 +38,9 @@ export function initializeParams(revision: string, declares: 'all' | 'nothing'):
 }
 
 /**
- * What a client that has declared it answers; undefined for what it has not.
+ * The result that the client gives; undefined if it has not declared the capability.
  * @param root the URI of its root
- * @param text what its model says
+ * @param text the reply of its model
  */
 export function answerTo(
   method: unknown,
@@ -72,7 +63,7 @@ export function answerTo(
   return undefined;
 }
 
-/** The list requests for what a server declares, pings aside the only requests that every client sends. */
+/** The list requests for what a server declares: besides pings, all that every client sends. */
 export function listMethods({
   tools,
   resources,

@@ -1,25 +1,25 @@
 /**
- * Plays a sequence against one run of a server and writes down what happens. It waits for events, never for time to pass; times only
- * bound how long an event may take.
+ * Plays a sequence against one run of a server and records what happens. It waits for events, never
+ * for time to pass; times only bound how long an event may take.
  */
 import { Method } from '../protocol/methods.ts';
 import { ClientSide } from './client-side.ts';
 import type { ClientSideOptions } from './client-side.ts';
 import { moveMessages } from './move-messages.ts';
-import type { Move, Sequence } from './move.ts';
+import type { Move, MoveSequence } from './move.ts';
 import { request } from './outgoing.ts';
 import { Trace, idKey } from './trace.ts';
 import type { Happening, Waited } from './trace.ts';
-import type { Launch, ServerWire } from './wire.ts';
+import type { Launch, ServerWire } from './server-process.ts';
 
 export interface PlayOptions extends ClientSideOptions {
   readonly launch: Launch;
-  /** Tools whose results name the roots; they are called at the end of a play whose client has roots. */
-  readonly tellers: readonly string[];
-  /** How the server is waited for: by a ping, or, where it answers none, by a quiet time. */
+  /** Tools whose results name the roots. A client with roots calls them at the end of the play. */
+  readonly rootsTools: readonly string[];
+  /** How to wait for the server: by a ping or, if it answers none, by a quiet time. */
   readonly fence: 'ping' | 'quiet';
   readonly times: PlayTimes;
-  /** Ends the server, and so the play. */
+  /** Kills the server and thereby ends the play. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -31,23 +31,23 @@ export interface PlayTimes {
   readonly answerMs: number;
   /** How long the server may take to end after its input has ended. */
   readonly endMs: number;
-  /** How long nothing must come where no answer can be awaited. */
+  /** How long the server must send nothing, if there is no answer to wait for. */
   readonly quietMs: number;
 }
 
-/** Past every time after which a server of ours gives up its roots. */
+/** Longer than any time for which our own servers wait for roots. */
 const longTimeMs = 6_000;
 
-/** Plays one sequence, settles what is owed, ends the server's input, and waits for its end. */
-export async function play(sequence: Sequence, options: PlayOptions): Promise<Trace> {
-  const player = new Player(options);
+/** Plays one sequence, answers what is open, ends the server's input, and waits for its end. */
+export async function play(sequence: MoveSequence, options: PlayOptions): Promise<Trace> {
+  const player = new SequencePlayer(options);
   await player.play(sequence);
   return new Trace(player.happenings);
 }
 
 type Phase = 'playing' | 'settling' | 'input-ended' | 'ended';
 
-class Player {
+class SequencePlayer {
   readonly happenings: Happening[] = [];
   readonly #options: PlayOptions;
   readonly #client: ClientSide;
@@ -55,7 +55,7 @@ class Player {
   readonly #waiting = new Set<() => void>();
   #chunk = '';
   #phase: Phase = 'playing';
-  /** Spent once the server has let a wait run out: no more time is given to it. */
+  /** Spent once a wait has timed out: the server gets no more time. */
   #patience: 'there' | 'spent' = 'there';
 
   constructor(options: PlayOptions) {
@@ -65,7 +65,7 @@ class Player {
       this.#chunk += `${sent.text}\n`;
     });
     this.#wire = options.launch({
-      line: (text) => this.#hear(text),
+      line: (text) => this.#take(text),
       ended: (exit) => {
         this.happenings.push({ kind: 'ended', exit });
         this.#phase = 'ended';
@@ -74,7 +74,7 @@ class Player {
     });
   }
 
-  async play(sequence: Sequence): Promise<void> {
+  async play(sequence: MoveSequence): Promise<void> {
     const { signal } = this.#options;
     const kill = () => this.#wire.kill();
     signal?.addEventListener('abort', kill);
@@ -107,7 +107,7 @@ class Player {
       case 'answer':
       case 'answer-reversed':
       case 'refuse':
-        // There is something to be answered, or the server is known to have asked nothing.
+        // If nothing is held yet, a ping's answer shows that the server has asked nothing.
         this.#flush();
         if (this.#client.held.length === 0) await this.#fence();
         break;
@@ -116,7 +116,7 @@ class Player {
     moveMessages[move.type](this.#client, move);
   }
 
-  /** Waits for the answer to initialize, then for the answer to a ping: what was owed for earlier things has come by then. */
+  /** Waits for the answer to initialize, then for a ping's: earlier answers have come by then. */
   async #fence(): Promise<void> {
     this.#flush();
     const { owed } = this.#client;
@@ -141,32 +141,32 @@ class Player {
     return answered;
   }
 
-  /** Answers what the server asks, and waits until everything is answered that the server owes. */
+  /** Answers what the server asks, and waits until the server has answered everything. */
   async #settle(): Promise<void> {
     this.#phase = 'settling';
     const client = this.#client;
     this.#flush();
     for (const held of [...client.held]) client.answer(held);
     let ok = await this.#owesNothing();
-    // Of two equal calls the later one ends later: once it has ended, the cancelled one would have ended as well.
+    // The same call again ends after the cancelled one would have ended.
     for (const tool of ok ? client.cancelledTools : []) client.call(client.nextId(), tool);
     ok &&= await this.#owesNothing();
-    ok &&= await this.#tellRoots();
+    ok &&= await this.#callRootsTools();
     this.#waited('settled', (await this.#answersPing()) && ok);
   }
 
   /**
-   * Asks the tools that name the roots, where those have changed or a late answer might have changed them: until they name the newest,
-   * because a server may take its time to ask for them.
+   * Calls the tools that name the roots, if the roots or a late answer may have changed them. It
+   * repeats until they name the newest root, because a server may ask for roots when it likes.
    */
-  async #tellRoots(): Promise<boolean> {
-    const { tellers, times } = this.#options;
+  async #callRootsTools(): Promise<boolean> {
+    const { rootsTools, times } = this.#options;
     const client = this.#client;
     const isInQuestion = client.hasChangedRoots || client.hasAnsweredLate;
-    if (!client.offered?.['roots'] || !isInQuestion || tellers.length === 0) return true;
+    if (!client.offered?.['roots'] || !isInQuestion || rootsTools.length === 0) return true;
     for (let waitedMs = 0; ; waitedMs += times.quietMs) {
       const from = this.happenings.length;
-      for (const tool of tellers) client.call(client.nextId(), tool);
+      for (const tool of rootsTools) client.call(client.nextId(), tool);
       if (!(await this.#owesNothing())) return false;
       const told = this.happenings.slice(from).filter((one) => one.kind === 'received');
       const isNewest = told.some((one) => client.namesNewestRoot(one));
@@ -179,7 +179,7 @@ class Player {
     const { owed } = this.#client;
     this.#flush();
     if (!this.#wire.passTime) return this.#answered([...owed.keys()], this.#options.times.answerMs);
-    // Where time can be moved, it moves until nothing waits for it any more.
+    // If time can be moved, it moves until nothing waits for it.
     for (let rounds = 0; rounds < 20 && owed.size > 0; rounds++) await this.#wire.passTime(1_000);
     return owed.size === 0;
   }
@@ -193,7 +193,7 @@ class Player {
 
   async #end(): Promise<void> {
     const { times } = this.#options;
-    // What has said nothing yet may still be starting.
+    // A server that has sent nothing yet may still be starting.
     const isUp = this.happenings.some(({ kind }) => kind === 'received');
     const endMs = isUp ? times.endMs : Math.max(times.endMs, times.startMs);
     if (this.#phase === 'playing' || this.#phase === 'settling') this.#endInput();
@@ -214,7 +214,7 @@ class Player {
     if (chunk !== '' && this.#phase !== 'ended') this.#wire.send(chunk);
   }
 
-  /** Waits for the answers to requests; true where all have come. */
+  /** Waits for the answers to requests; true if all have come. */
   async #answered(keys: readonly string[], timeoutMs: number): Promise<boolean> {
     const { owed } = this.#client;
     const all = () => keys.every((key) => !owed.has(key));
@@ -225,7 +225,7 @@ class Player {
     return came;
   }
 
-  /** Resolves once the condition holds, the server has ended, or the time is up; true where the condition holds. */
+  /** Resolves once the condition holds, the server has ended, or time is up; true if it holds. */
   #until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
     if (condition() || this.#phase === 'ended') return Promise.resolve(condition());
     return new Promise((resolve) => {
@@ -246,8 +246,8 @@ class Player {
     for (const look of this.#waiting) look();
   }
 
-  #hear(text: string): void {
-    // A line of nothing carries nothing.
+  #take(text: string): void {
+    // An empty line carries no message.
     if (text.trim() === '') return;
     const client = this.#client;
     const value = parsed(text);
@@ -256,7 +256,7 @@ class Player {
     if (this.#phase === 'settling') {
       for (const held of [...client.held]) client.answer(held);
     }
-    // A ping of the server's is answered at once.
+    // The answer to the server's ping leaves at once.
     if (this.#phase !== 'input-ended') this.#flush();
     this.#wake();
   }

@@ -1,5 +1,5 @@
-/** A report for a terminal, and for programs. */
-import type { CheckReport, Finding } from './check-server.ts';
+/** A report for a terminal and for programs. */
+import type { CheckReport, InvariantFinding } from './check-server.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
 import { sequenceText } from './move.ts';
 import { exitText } from './trace.ts';
@@ -8,9 +8,9 @@ import type { Happening, Trace } from './trace.ts';
 const order: readonly Demand[] = ['MUST', 'SHOULD', 'advice'];
 /** Longer lines of a transcript are cut, characters. */
 const cut = 200;
-/** So much of what a server wrote to stderr before it failed, lines. */
+/** How many of a failed server's last stderr lines are shown. */
 const stderrLines = 3;
-/** Of a longer transcript a person is shown the beginning and the end, lines. */
+/** How many lines of a longer transcript are shown at its start and its end. */
 const shownLines = { first: 30, last: 10 } as const;
 
 /** Whether a MUST is broken. */
@@ -20,7 +20,7 @@ export function breaksMust({ findings }: CheckReport): boolean {
 
 export function reportText(report: CheckReport): string {
   const { server, revision, plays, seed, interrupted, findings, notes } = report;
-  const of = (outcome: Finding['outcome']) =>
+  const of = (outcome: InvariantFinding['outcome']) =>
     order.flatMap((demand) =>
       findings.filter((finding) => finding.outcome === outcome && finding.demand === demand),
     );
@@ -51,7 +51,7 @@ export function reportText(report: CheckReport): string {
   ].join('\n');
 }
 
-/** The same as a value for `JSON.stringify`. */
+/** The report as a value for `JSON.stringify`. */
 export function reportJson(report: CheckReport): object {
   const { findings, revision, ...rest } = report;
   return {
@@ -80,11 +80,11 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', title, ...lines];
 }
 
-function head({ demand, id, title }: Finding): string {
+function head({ demand, id, title }: InvariantFinding): string {
   return `${demand.padEnd(6)} ${id}: ${title}`;
 }
 
-function brokenText(finding: Finding, revision: string): string {
+function brokenText(finding: InvariantFinding, revision: string): string {
   const { clause, breach, plays } = finding;
   if (!breach) return head(finding);
   const { detail, sequence, trace, again } = breach;
@@ -109,15 +109,15 @@ function urlOf({ page }: Clause, revision: string): string {
   return `https://modelcontextprotocol.io/specification/${revision}/${page}`;
 }
 
-/** What was sent and received, a line each. */
+/** Everything sent and received, one line each. */
 function transcript({ happenings }: Trace): readonly string[] {
   const end = happenings.findIndex(({ kind }) => kind === 'ended');
-  // Once it has ended, that nothing comes says nothing more.
+  // After the server's end, a wait that ran out says nothing new.
   const telling = happenings.filter(({ kind }, at) => end === -1 || at <= end || kind !== 'waited');
   return telling.flatMap((one) => [lineOf(one) ?? [], lastWords(one)].flat());
 }
 
-/** The end of what a server wrote to stderr that ended with a failure. */
+/** The last stderr lines of a server that failed. */
 function lastWords(one: Happening): readonly string[] {
   if (one.kind !== 'ended' || one.exit.code === null || one.exit.code === 0) return [];
   const lines = (one.exit.stderr ?? '').trim().split('\n');
@@ -159,8 +159,8 @@ function shortened(text: string): string {
   return text.length > cut ? `${text.slice(0, cut)}… (${text.length} characters)` : text;
 }
 
-function summary(findings: readonly Finding[]): string {
-  const number = (outcome: Finding['outcome'], demand?: Demand) =>
+function summary(findings: readonly InvariantFinding[]): string {
+  const number = (outcome: InvariantFinding['outcome'], demand?: Demand) =>
     findings.filter((one) => one.outcome === outcome && (demand ?? one.demand) === one.demand)
       .length;
   const broken = order.map((demand) => `${number('broken', demand)} ${demand}`).join(', ');

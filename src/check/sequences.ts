@@ -1,18 +1,17 @@
-/** The sequences that are played: walks through the client's machine, chosen so that little is left out. */
+/** The sequences to play: walks through the client's machine, generated and shortened. */
 import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { clientMachine } from './client.machine.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { isImpolite, plainMoves, sequenceText } from './move.ts';
-import type { Move, MoveType, Sequence } from './move.ts';
-import type { Random } from './random.ts';
+import type { Move, MoveType, MoveSequence } from './move.ts';
 
 type Client = SnapshotFrom<typeof clientMachine>;
 
 const wait: Move = { type: 'wait' };
 
-/** Every move that the machine knows, for these tools. */
+/** Every move of the machine, for these tools. */
 function movesFor(tools: readonly string[]): readonly Move[] {
   const plain = (Object.keys(plainMoves) as (keyof typeof plainMoves)[]).map((type) => ({ type }));
   const calls = tools.flatMap((tool): Move[] => [
@@ -23,7 +22,7 @@ function movesFor(tools: readonly string[]): readonly Move[] {
 }
 
 /** Whether a client may make these moves in this order. It may wait at any time. */
-export function isWalk(sequence: Sequence, features: ClientFeatures): boolean {
+export function isWalk(sequence: MoveSequence, features: ClientFeatures): boolean {
   let [client] = initialTransition(clientMachine, features);
   for (const move of sequence) {
     if (move.type === 'wait') continue;
@@ -34,12 +33,13 @@ export function isWalk(sequence: Sequence, features: ClientFeatures): boolean {
 }
 
 /**
- * Every transition that changes the client's state, from every state that there is, by the shortest way to it; every other move once.
- * Of several tools the first one stands for all; each other is called once, and cancelled and answered late where the server cancels
- * requests of its own.
- * Each comes in two paces: the server is waited for after each move, and everything after the handshake in one chunk. Shortest first.
+ * Every transition that changes the client's state, from every state, by the shortest path to it;
+ * every other move once. The first tool stands for all. Each other tool is called once and, if the
+ * server cancels requests of its own, also cancelled and answered late.
+ * Each sequence comes at two paces: with a wait after each move, and with everything after the
+ * handshake in one chunk. Shortest first.
  */
-export function coveringSequences(features: ClientFeatures): readonly Sequence[] {
+export function coveringSequences(features: ClientFeatures): readonly MoveSequence[] {
   const moves = movesFor(features.tools);
   const enabled = (client: Client) => moves.filter((move) => client.can(move));
   const isMain = (move: Move) => !('tool' in move) || move.tool === features.tools[0];
@@ -50,7 +50,7 @@ export function coveringSequences(features: ClientFeatures): readonly Sequence[]
     serializeEvent: sequenceOfOne,
   });
   const seen = new Set<string>();
-  const sequences: Sequence[] = [];
+  const sequences: MoveSequence[] = [];
   for (const { state, steps } of [...paths].sort((a, b) => a.steps.length - b.steps.length)) {
     const way = steps.map(({ event }) => event).filter(({ type }) => Object.hasOwn(known, type));
     for (const move of enabled(state)) {
@@ -71,13 +71,29 @@ export function coveringSequences(features: ClientFeatures): readonly Sequence[]
   return withoutPrefixes(sequences);
 }
 
-/** Random walks; each waits for the server after about every second move. */
+/** Gives whole numbers from 0 to below `bound`. */
+export type Random = (bound: number) => number;
+
+/**
+ * The same seed gives the same numbers on every machine: mulberry32, good enough to choose moves.
+ */
+export function seededRandom(seed: number): Random {
+  let state = seed | 0;
+  return (bound) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
+  };
+}
+
+/** Random walks. Each waits for the server after about every second move. */
 export function randomWalks(
   features: ClientFeatures,
   count: number,
   random: Random,
   without: ReadonlySet<MoveType> = new Set(),
-): readonly Sequence[] {
+): readonly MoveSequence[] {
   const moves = movesFor(features.tools).filter(({ type }) => !without.has(type));
   const [start] = initialTransition(clientMachine, features);
   return Array.from({ length: count }, () => {
@@ -85,7 +101,7 @@ export function randomWalks(
     let client: Client = start;
     for (let left = 3 + random(12); left > 0; left--) {
       const choices = moves.filter((move) => client.can(move));
-      // The end comes by itself; a walk that ends at once says little.
+      // A walk ends by itself; one that ends at once says little.
       const going = choices.filter(({ type }) => type !== 'end' || left < 3);
       const move = going[random(going.length)];
       if (!move) break;
@@ -107,23 +123,54 @@ function greets({ type }: Move): boolean {
   return type.startsWith('initialize-') || type === 'initialize' || type === 'rush';
 }
 
-function paced(moves: Sequence): Sequence {
+function paced(moves: MoveSequence): MoveSequence {
   const first = moves.findIndex(greets);
   return moves.flatMap((move, at) =>
     first !== -1 && at >= first && move.type !== 'end' ? [move, wait] : [move],
   );
 }
 
-function together(moves: Sequence): Sequence {
+function together(moves: MoveSequence): MoveSequence {
   return moves.flatMap((move) => (greets(move) ? [move, wait] : [move]));
 }
 
-/** A sequence that another one begins with is played with that one. Shortest first, then in the order of making. */
-function withoutPrefixes(sequences: readonly Sequence[]): readonly Sequence[] {
+/** Drops each sequence that another one begins with. Shortest first, then in order of creation. */
+function withoutPrefixes(sequences: readonly MoveSequence[]): readonly MoveSequence[] {
   const texts = new Map(sequences.map((sequence) => [sequenceText(sequence), sequence]));
   const begun = [...texts.keys()];
   return [...texts]
     .filter(([text]) => !begun.some((other) => other.startsWith(`${text} `)))
     .map(([, sequence]) => sequence)
     .sort((a, b) => a.length - b.length);
+}
+
+/**
+ * Shortens a failing sequence until every element is needed. It leaves out halves first, then
+ * quarters, and so on down to single elements.
+ *
+ * @param items the failing sequence
+ * @param fails whether a part of it still fails; the order stays
+ * @param limit how many parts to try at most
+ */
+export async function shrink<T>(
+  items: readonly T[],
+  fails: (part: readonly T[]) => Promise<boolean>,
+  limit = Infinity,
+): Promise<readonly T[]> {
+  let best = items;
+  let tried = 0;
+  for (let size = Math.ceil(items.length / 2); size >= 1 && best.length > 0;) {
+    let shorter: readonly T[] | undefined;
+    for (let at = 0; at < best.length && tried < limit && !shorter; at += size) {
+      const part = [...best.slice(0, at), ...best.slice(at + size)];
+      tried++;
+      if (await fails(part)) shorter = part;
+    }
+    if (tried >= limit && !shorter) return best;
+    if (shorter) best = shorter;
+    // Single elements are tried again until none can be left out.
+    if (!shorter) size = size === 1 ? 0 : Math.ceil(size / 2);
+    else size = Math.min(size, Math.max(1, Math.ceil(best.length / 2)));
+  }
+  return best;
 }

@@ -1,15 +1,51 @@
-/** A server in a process of its own, over stdio. */
+/** A server as the player sees it, and one that runs in its own process, over stdio. */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Exit, Launch } from './wire.ts';
 
-/** Servers that run. What is left of them is killed when this process ends. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The last characters that it wrote to stderr. */
+  readonly stderr?: string;
+  /** Why it did not start. */
+  readonly failure?: string;
+}
+
+/** Takes the output and the end of a server. */
+export interface ServerListener {
+  /** A line of its output, without the line feed. */
+  line(text: string): void;
+  /** The server has ended, and all of its output was read. Called once. */
+  ended(exit: Exit): void;
+}
+
+/** One run of a server. */
+export interface ServerWire {
+  /** Sends text as one chunk. */
+  send(text: string): void;
+  /** Closes its input. */
+  end(): void;
+  /** Kills it. */
+  kill(): void;
+  /** Moves the server's clock by `durationMs`; absent if it cannot be moved. */
+  passTime?(durationMs: number): Promise<void>;
+  /**
+   * Resolves once all that the server has left to do waits for time or a message; absent if
+   * unknown.
+   */
+  idle?(): Promise<void>;
+}
+
+/** Starts a server. */
+export type Launch = (listener: ServerListener) => ServerWire;
+
+/** The running servers. They are killed when this process ends. */
 const running = new Set<ChildProcessWithoutNullStreams>();
 process.on('exit', () => {
   for (const child of running) killGroup(child);
 });
 
-/** So much of the end of stderr is kept, characters. */
+/** How many of the last characters of stderr are kept. */
 const keptStderr = 2000;
 
 /** Starts a command as a server, in the working directory of this process. */
@@ -22,7 +58,7 @@ export function launchProcess(command: string, args: readonly string[]): Launch 
     let stderr = '';
     const ended = (exit: Exit) => {
       if (!running.delete(child)) return;
-      // It may have left some that it had started.
+      // Processes that it started may still run.
       killGroup(child);
       listener.ended(exit);
     };
@@ -52,7 +88,7 @@ export function launchProcess(command: string, args: readonly string[]): Launch 
   };
 }
 
-/** Splits stdout at line feeds. What is no UTF-8 becomes a line that is no JSON. */
+/** Splits stdout at line feeds. Invalid UTF-8 becomes a line that is not JSON. */
 function eachLine({ stdout }: ChildProcessWithoutNullStreams, take: (line: string) => void): void {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let parts: Buffer[] = [];

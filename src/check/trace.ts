@@ -1,34 +1,34 @@
-/** What happened when a sequence was played: everything that was sent and received, in order, and what can be read from it. */
+/** What happened in a play: everything sent and received, in order, and what follows from it. */
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { MoveType } from './move.ts';
-import type { Exit } from './wire.ts';
+import type { Exit } from './server-process.ts';
 
-/** A message, or what is none, that the client sent. */
+/** A line that the client sent; it need not be a message. */
 export interface Sent {
   readonly kind: 'sent';
   readonly text: string;
-  /** What it holds; undefined where it is no JSON. */
+  /** The parsed line; undefined if it is not JSON. */
   readonly value: unknown;
-  /** The move that it belongs to; undefined for what the player sends by itself. */
+  /** The move that sent it; undefined if the player sent it by itself. */
   readonly move: MoveType | undefined;
-  /** What no client may send: nothing after it is held against the server's duties. */
+  /** Whether no client may send this: after it, the server may do anything. */
   readonly impolite: boolean;
 }
 
-/** A line of the server's output. */
+/** A line that the server sent. */
 export interface Received {
   readonly kind: 'received';
   readonly text: string;
-  /** What it holds; undefined where it is no JSON. */
+  /** The parsed line; undefined if it is not JSON. */
   readonly value: unknown;
 }
 
-/** The server was waited for. `ok` is false where it did not come in time, or ended. */
+/** The player waited for the server. `ok` is false if time ran out or the server ended. */
 export interface Waited {
   readonly kind: 'waited';
-  /** `fence`: until a ping was answered. `settled`: until everything was answered that was owed. */
+  /** `fence`: until it answered a ping. `settled`: until it had answered everything. */
   readonly for: 'fence' | 'settled';
   readonly ok: boolean;
 }
@@ -42,15 +42,15 @@ export interface Ended {
   readonly exit: Exit;
 }
 
-/** The server had not ended in time after its input had, and was killed. */
+/** The server did not end in time after its input had ended, and was killed. */
 export interface Overdue {
   readonly kind: 'overdue';
 }
 
 export type Happening = Sent | Received | Waited | InputEnded | Ended | Overdue;
 
-/** A request of the client's, with where it stands in the trace. */
-export interface Asked {
+/** A request that the client sent, with its position in the trace. */
+export interface TracedRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
@@ -58,8 +58,8 @@ export interface Asked {
   readonly move: MoveType | undefined;
 }
 
-/** A message of the server's, with where it stands in the trace. */
-export interface Heard {
+/** A message that the server sent, with its position in the trace. */
+export interface TracedMessage {
   readonly message: JsonObject;
   readonly at: number;
 }
@@ -72,20 +72,20 @@ export function idKey(id: unknown): string {
 export class Trace {
   readonly happenings: readonly Happening[];
   /** The client's requests, by the keys of their ids. */
-  readonly asked: ReadonlyMap<string, Asked>;
-  readonly heard: readonly Heard[];
+  readonly clientRequests: ReadonlyMap<string, TracedRequest>;
+  readonly serverMessages: readonly TracedMessage[];
 
   constructor(happenings: readonly Happening[]) {
     this.happenings = happenings;
-    const asked = new Map<string, Asked>();
-    const heard: Heard[] = [];
+    const clientRequests = new Map<string, TracedRequest>();
+    const serverMessages: TracedMessage[] = [];
     for (const [at, happening] of happenings.entries()) {
       if (happening.kind === 'sent') {
         for (const message of messagesIn(happening.value)) {
           const { id, method, params } = message;
           if (!isRequestId(id) || typeof method !== 'string') continue;
           const { move } = happening;
-          asked.set(idKey(id), {
+          clientRequests.set(idKey(id), {
             id,
             method,
             params: isJsonObject(params) ? params : {},
@@ -94,59 +94,59 @@ export class Trace {
           });
         }
       } else if (happening.kind === 'received') {
-        for (const message of messagesIn(happening.value)) heard.push({ message, at });
+        for (const message of messagesIn(happening.value)) serverMessages.push({ message, at });
       }
     }
-    this.asked = asked;
-    this.heard = heard;
+    this.clientRequests = clientRequests;
+    this.serverMessages = serverMessages;
   }
 
-  /** Up to the first thing that no client may send. */
+  /** The trace up to the first line that no client may send. */
   get polite(): Trace {
     const first = this.happenings.findIndex((one) => one.kind === 'sent' && one.impolite);
     return first === -1 ? this : new Trace(this.happenings.slice(0, first));
   }
 
-  get responses(): readonly Heard[] {
-    return this.heard.filter(({ message }) => !('method' in message));
+  get responses(): readonly TracedMessage[] {
+    return this.serverMessages.filter(({ message }) => !('method' in message));
   }
 
-  /** Messages of the server's with a method: its requests and notifications. */
-  get calls(): readonly Heard[] {
-    return this.heard.filter(({ message }) => typeof message['method'] === 'string');
+  /** The server's requests and notifications. */
+  get calls(): readonly TracedMessage[] {
+    return this.serverMessages.filter(({ message }) => typeof message['method'] === 'string');
   }
 
-  get requests(): readonly Heard[] {
+  get requests(): readonly TracedMessage[] {
     return this.calls.filter(({ message }) => 'id' in message);
   }
 
-  notifications(method: string): readonly Heard[] {
+  notifications(method: string): readonly TracedMessage[] {
     return this.calls.filter(({ message }) => message['method'] === method && !('id' in message));
   }
 
   /** The answers to a request. */
-  answersTo(id: RequestId): readonly Heard[] {
+  answersTo(id: RequestId): readonly TracedMessage[] {
     return this.responses.filter(({ message }) => message['id'] === id);
   }
 
-  /** The client's requests of a move. */
-  of(...moves: readonly MoveType[]): readonly Asked[] {
-    return [...this.asked.values()].filter(({ move }) => move && moves.includes(move));
+  /** The client's requests that these moves sent. */
+  of(...moves: readonly MoveType[]): readonly TracedRequest[] {
+    return [...this.clientRequests.values()].filter(({ move }) => move && moves.includes(move));
   }
 
-  /** Where messages of a move were sent. */
+  /** The positions at which a move sent something. */
   places(move: MoveType): readonly number[] {
     return [...this.happenings.entries()].flatMap(([at, one]) =>
       one.kind === 'sent' && one.move === move ? [at] : [],
     );
   }
 
-  /** Whether there is a wait that succeeded between two places. */
+  /** Whether a wait succeeded between two positions. */
   waitedBetween(from: number, to: number): boolean {
     return this.happenings.slice(from, to).some((one) => one.kind === 'waited' && one.ok);
   }
 
-  /** Where the wait stands that was for everything; undefined where there was none. */
+  /** The last wait for all answers; undefined if there was none. */
   get settled(): { readonly at: number; readonly ok: boolean } | undefined {
     const at = this.happenings.findLastIndex(
       (one) => one.kind === 'waited' && one.for === 'settled',
@@ -155,7 +155,7 @@ export class Trace {
     return waited?.kind === 'waited' ? { at, ok: waited.ok } : undefined;
   }
 
-  /** How the server ended before its input did; undefined where it did not. */
+  /** The server's end, if it came before the end of its input. */
   get earlyEnd(): (Ended & { readonly at: number }) | undefined {
     for (const [at, one] of this.happenings.entries()) {
       if (one.kind === 'input-ended' || one.kind === 'overdue') return undefined;
@@ -164,7 +164,7 @@ export class Trace {
     return undefined;
   }
 
-  /** What the client has cancelled, by the keys of the ids, with where. */
+  /** The positions of the client's cancellations, by the keys of the ids. */
   get cancelled(): ReadonlyMap<string, number> {
     const cancelled = new Map<string, number>();
     for (const [at, one] of this.happenings.entries()) {
@@ -178,9 +178,9 @@ export class Trace {
     return cancelled;
   }
 
-  /** What the server answered initialize with. */
-  get greeting(): { readonly request: Asked; readonly result: JsonObject } | undefined {
-    for (const request of this.asked.values()) {
+  /** The first successful answer to initialize. */
+  get greeting(): { readonly request: TracedRequest; readonly result: JsonObject } | undefined {
+    for (const request of this.clientRequests.values()) {
       if (request.method !== Method.initialize) continue;
       const result = this.answersTo(request.id)[0]?.message['result'];
       if (isJsonObject(result)) return { request, result };
@@ -188,26 +188,28 @@ export class Trace {
     return undefined;
   }
 
-  /** What the server declares. */
+  /** The server's capabilities. */
   get declared(): JsonObject | undefined {
     const capabilities = this.greeting?.result['capabilities'];
     return isJsonObject(capabilities) ? capabilities : undefined;
   }
 
-  /** What the client has declared. */
+  /** The capabilities that the client declared. */
   get offered(): JsonObject | undefined {
-    const request = [...this.asked.values()].find(({ method }) => method === Method.initialize);
+    const request = [...this.clientRequests.values()].find(
+      ({ method }) => method === Method.initialize,
+    );
     const capabilities = request?.params['capabilities'];
     return isJsonObject(capabilities) ? capabilities : undefined;
   }
 }
 
-/** The messages of a line: one, or a batch's. */
+/** The messages in a line: one, or those of a batch. */
 export function messagesIn(value: unknown): readonly JsonObject[] {
   return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isJsonObject);
 }
 
-/** The text of an exit, for a person. */
+/** An exit in words. */
 export function exitText({ code, signal }: Exit): string {
   return signal === null ? `with the code ${code}` : `by ${signal}`;
 }

@@ -2,9 +2,9 @@
 import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
 import type { CheckReport } from '../check/check-server.ts';
-import { invariants } from '../check/invariants/all.ts';
+import { invariants } from '../check/invariants/tally.ts';
 import { moveHelp, readSequence } from '../check/move.ts';
-import type { Sequence } from '../check/move.ts';
+import type { MoveSequence } from '../check/move.ts';
 import { breaksMust, reportJson, reportText } from '../check/report-text.ts';
 import { makeRootsFolder } from '../check/roots-folder.ts';
 import type { RootsFolder } from '../check/roots-folder.ts';
@@ -212,7 +212,7 @@ function readInvariant(id: string): string {
   );
 }
 
-function readPlay(text: string): Sequence {
+function readPlay(text: string): MoveSequence {
   const read = readSequence(text);
   if ('moves' in read) return read.moves;
   throw new UsageError(

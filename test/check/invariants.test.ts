@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkServer } from '../../src/check/check-server.ts';
 import type { CheckReport } from '../../src/check/check-server.ts';
-import { invariants } from '../../src/check/invariants/all.ts';
+import { invariants } from '../../src/check/invariants/tally.ts';
 import { readSequence, sequenceText } from '../../src/check/move.ts';
-import type { Sequence } from '../../src/check/move.ts';
+import type { MoveSequence } from '../../src/check/move.ts';
 import { makeRootsFolder } from '../../src/check/roots-folder.ts';
 import type { RootsFolder } from '../../src/check/roots-folder.ts';
 import { launchInside } from './launch-inside.ts';
@@ -338,7 +338,7 @@ describe.concurrent('each invariant', () => {
   });
 });
 
-function moves(text: string): Sequence {
+function moves(text: string): MoveSequence {
   const read = readSequence(text);
   if ('unknown' in read) throw new Error(`There is no move ${read.unknown}`);
   return read.moves;

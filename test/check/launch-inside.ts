@@ -1,5 +1,5 @@
 /** The broken server in this process: what a play shows does not depend on where the server runs, and a process costs time. */
-import type { Launch } from '../../src/check/wire.ts';
+import type { Launch } from '../../src/check/server-process.ts';
 import { TestClock, turn } from 'mcp-actors/testing';
 import { brokenServer } from './broken-server.mjs';
 

@@ -3,7 +3,7 @@ import { createMcpServer, definePrompt, defineResource, defaultLimits, memory } 
 import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
 import { TestClock, connect, turn } from 'mcp-actors/testing';
-import type { Launch } from '../../src/check/wire.ts';
+import type { Launch } from '../../src/check/server-process.ts';
 import type { PortSnapshot } from '../../src/machines/port.ts';
 import { tool } from '../contract/serving.ts';
 

@@ -4,9 +4,13 @@ import { clientMachine } from '../../src/check/client.machine.ts';
 import type { ClientFeatures } from '../../src/check/client.machine.ts';
 import { readSequence, sequenceText } from '../../src/check/move.ts';
 import type { Move } from '../../src/check/move.ts';
-import { seededRandom } from '../../src/check/random.ts';
-import { coveringSequences, isWalk, randomWalks } from '../../src/check/sequences.ts';
-import { shrink } from '../../src/check/shrink.ts';
+import {
+  coveringSequences,
+  isWalk,
+  randomWalks,
+  seededRandom,
+  shrink,
+} from '../../src/check/sequences.ts';
 
 const features: ClientFeatures = {
   tools: ['slow', 'quick'],

@@ -1,7 +1,7 @@
 /** Which answers come, and how often. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import { exitText, idKey } from '../trace.ts';
-import type { Asked, Trace } from '../trace.ts';
+import type { TracedRequest, Trace } from '../trace.ts';
 import {
   always,
   broken,
@@ -16,8 +16,8 @@ import type { Invariant, Judgement } from './invariant.ts';
 
 const jsonRpc = 'JSON-RPC 2.0';
 
-/** Whether a request of the client's was answered, where it had to be by the end of the trace. */
-export function answered(trace: Trace, asked: Asked): Judgement {
+/** Whether the server answered a request, if the trace is long enough to demand that. */
+export function answered(trace: Trace, asked: TracedRequest): Judgement {
   if (trace.answersTo(asked.id).length > 0) return held;
   const cancelledAt = trace.cancelled.get(idKey(asked.id));
   if (cancelledAt !== undefined) return untried;
@@ -44,7 +44,7 @@ export const answerInvariants: readonly Invariant[] = [
     ),
     needs: 'a request',
     judge: ({ polite }) =>
-      firstBroken([...polite.asked.values()].map((asked) => answered(polite, asked))),
+      firstBroken([...polite.clientRequests.values()].map((asked) => answered(polite, asked))),
   },
   {
     id: 'answered-once',
@@ -58,7 +58,7 @@ export const answerInvariants: readonly Invariant[] = [
     needs: 'an answer',
     judge: ({ polite }) =>
       firstBroken(
-        [...polite.asked.values()].map(({ id, method }) => {
+        [...polite.clientRequests.values()].map(({ id, method }) => {
           const answers = polite.answersTo(id);
           if (answers.length === 0) return untried;
           if (answers.length === 1) return held;
@@ -81,7 +81,7 @@ export const answerInvariants: readonly Invariant[] = [
         polite.responses
           .filter(({ message }) => message['id'] !== undefined && message['id'] !== null)
           .map(({ message, at }) => {
-            const asked = polite.asked.get(idKey(message['id']));
+            const asked = polite.clientRequests.get(idKey(message['id']));
             return asked && asked.at < at
               ? held
               : broken(`No request has the id ${idKey(message['id'])}: ${shown(message)}`);
@@ -108,7 +108,8 @@ export const answerInvariants: readonly Invariant[] = [
         one.kind === 'sent' && isNotification(one.value) ? [at] : [],
       );
       if (first === undefined) return untried;
-      // Everything that was sent so far is a request or a notification, so that an answer to nothing answers a notification.
+      // The client has sent only requests and notifications, so an answer without a request answers
+      // a notification.
       const stray = polite.responses.find(
         ({ message, at }) => at > first && (message['id'] === undefined || message['id'] === null),
       );
@@ -133,7 +134,7 @@ export const answerInvariants: readonly Invariant[] = [
       const greeting = polite.greeting;
       if (!greeting) return untried;
       return firstBroken(
-        [...polite.asked.values()]
+        [...polite.clientRequests.values()]
           .filter(({ method, at }) => method === 'ping' && at > greeting.request.at)
           .map((asked) => {
             const answer = polite.answersTo(asked.id)[0];

@@ -59,7 +59,7 @@ export const cancellationInvariants: readonly Invariant[] = [
     ),
     needs: 'a cancellation of an unknown request',
     judge: ({ whole }) => {
-      // Whatever else is impolite would be judged with it.
+      // Other impolite moves would be judged with it.
       const others = whole.happenings.some(
         (one) => one.kind === 'sent' && one.impolite && !one.move?.startsWith('cancel-'),
       );
@@ -67,7 +67,7 @@ export const cancellationInvariants: readonly Invariant[] = [
       const [first] = places.sort((a, b) => a - b);
       if (others || first === undefined) return untried;
       const stray = whole.responses.find(
-        ({ message, at }) => at > first && !whole.asked.has(idKey(message['id'])),
+        ({ message, at }) => at > first && !whole.clientRequests.has(idKey(message['id'])),
       );
       return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
     },
@@ -97,8 +97,8 @@ export const cancellationInvariants: readonly Invariant[] = [
 ];
 
 /**
- * One judgement for each call that was surely in flight when it was cancelled: a ping was answered after the call and before the
- * cancellation, and the call was not.
+ * One judgement for each call that was surely in flight when it was cancelled: between the call and
+ * its cancellation, the server answered a ping but not the call.
  */
 function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readonly Judgement[] {
   return trace.of('call', 'call-zero').flatMap((asked) => {
@@ -107,7 +107,7 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
     const wasRunning = trace.waitedBetween(asked.at, cancelledAt);
     const answer = trace.answersTo(asked.id)[0];
     if (!wasRunning || (answer && answer.at < cancelledAt)) return [];
-    // What came before the next ping's answer may have been on its way.
+    // An answer that came before the next ping's may already have been on its way.
     if (answer) {
       return trace.waitedBetween(cancelledAt, answer.at)
         ? [
@@ -117,14 +117,14 @@ function cancellations(trace: Trace, concerns: (id: unknown) => boolean): readon
           ]
         : [];
     }
-    const twin = [...trace.asked.values()].find(
+    const twin = [...trace.clientRequests.values()].find(
       ({ at, params }) => at > cancelledAt && params['name'] === asked.params['name'],
     );
     return twin && trace.answersTo(twin.id).length > 0 ? [held] : [];
   });
 }
 
-/** Whether everything was answered at the end. */
+/** Whether the server had answered everything at the end. */
 export function survives(trace: Trace): Judgement {
   const { earlyEnd, settled } = trace;
   if (earlyEnd) return broken(`The server ended ${exitText(earlyEnd.exit)}`);

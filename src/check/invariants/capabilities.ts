@@ -1,4 +1,4 @@
-/** What is declared, and how requests for what there is not are refused. */
+/** The declared capabilities, and the refusal of requests for what does not exist. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { MoveType } from '../move.ts';
@@ -117,7 +117,7 @@ function declares(capability: string, method: string, member: string, quote: str
     needs: `a server that lists ${capability}`,
     judge: ({ whole }) => {
       const { declared } = whole;
-      // An empty list supports nothing.
+      // An empty list does not show that the server has any.
       if (!declared || listed(whole, method, member).length === 0) return untried;
       return isJsonObject(declared[capability])
         ? held
@@ -158,9 +158,9 @@ function refused(trace: Trace, id: string | number, code: number): Judgement {
     : broken(`The answer was ${shown(answer)}`);
 }
 
-/** What the answers to a list request held. */
+/** The items in the answers to a list request. */
 function listed(trace: Trace, method: string, member: string): readonly JsonObject[] {
-  return [...trace.asked.values()]
+  return [...trace.clientRequests.values()]
     .filter((asked) => asked.method === method)
     .flatMap(({ id }) => trace.answersTo(id))
     .flatMap(({ message }) => {

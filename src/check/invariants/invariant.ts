@@ -1,7 +1,7 @@
-/** What a server has to keep to, as something that can be read from a trace. */
+/** A demand on a server that can be judged by a trace. */
 import type { Trace } from '../trace.ts';
 
-/** MUST and SHOULD as the specification has them (MUST NOT and SHOULD NOT too); `advice` is what it does not demand. */
+/** MUST and SHOULD include MUST NOT and SHOULD NOT; `advice` is not in the specification. */
 export type Demand = 'MUST' | 'SHOULD' | 'advice';
 
 /** A passage of a specification. */
@@ -9,42 +9,45 @@ export interface Clause {
   /** A page of the revision's specification, `basic/lifecycle`, or `JSON-RPC 2.0`. */
   readonly page: string;
   readonly heading: string;
-  /** The words, where they are not long; what they say, without quotation marks in the report, never. */
+  /** The specification's own words, never a paraphrase. */
   readonly quote: string;
 }
 
 export type Judgement =
-  /** The trace has tried it, and it holds. */
+  /** The trace has tried the invariant, and it holds. */
   | { readonly kind: 'held' }
-  /** The trace says nothing of it. */
+  /** The trace says nothing about it. */
   | { readonly kind: 'untried' }
   | {
       readonly kind: 'broken';
-      /** What was seen, for a person. */
+      /** What happened, for people. */
       readonly detail: string;
-      /** `silence`: nothing came in time. It might have come later, so it must be seen twice. */
+      /**
+       * `silence`: nothing came in time. It might have come later, so a second play must confirm
+       * it.
+       */
       readonly evidence: 'message' | 'silence';
     };
 
-/** What is judged. */
+/** What an invariant is judged by. */
 export interface Played {
-  /** Everything. */
+  /** The whole trace. */
   readonly whole: Trace;
-  /** Up to the first thing that no client may send: a MUST or SHOULD is judged by this. */
+  /** The trace up to the first line that no client may send: it decides on MUST and SHOULD. */
   readonly polite: Trace;
   readonly revision: string;
   /** Tools whose results name the roots. */
-  readonly tellers: readonly string[];
+  readonly rootsTools: readonly string[];
 }
 
 export interface Invariant {
-  /** What it is called in reports and on the command line. */
+  /** Its name in reports and on the command line. */
   readonly id: string;
-  /** What holds, in one sentence. */
+  /** The demand in one sentence. */
   readonly title: string;
-  /** In this revision; undefined where it does not apply. */
+  /** The demand of this revision; undefined if it makes none. */
   demanded(revision: string): { readonly demand: Demand; readonly clause: Clause } | undefined;
-  /** What a sequence needs, for the report of one that was never tried. */
+  /** What a sequence needs in order to try it; the report says so if none did. */
   readonly needs: string;
   judge(played: Played): Judgement;
 }
@@ -60,13 +63,13 @@ export function silent(detail: string): Judgement {
   return { kind: 'broken', detail, evidence: 'silence' };
 }
 
-/** A demand that every revision has, in the same words on the same page. */
+/** A demand of every revision, in the same words on the same page. */
 export function always(demand: Demand, page: string, heading: string, quote: string) {
   const demanded = { demand, clause: { page, heading, quote } };
   return () => demanded;
 }
 
-/** Messages were in `basic/messages` in the first revision, and are in `basic` since. */
+/** The first revision describes messages in `basic/messages`, later ones in `basic`. */
 export function messagesPage(demand: Demand, heading: string, quote: string) {
   return (revision: string) => {
     const page = revision === '2024-11-05' ? 'basic/messages' : 'basic';
@@ -74,7 +77,7 @@ export function messagesPage(demand: Demand, heading: string, quote: string) {
   };
 }
 
-/** The first judgement of some that is broken; held if one is, else untried. */
+/** The first broken judgement; if there is none, held if one is, else untried. */
 export function firstBroken(judgements: Iterable<Judgement>): Judgement {
   let verdict = untried;
   for (const judgement of judgements) {
@@ -84,7 +87,7 @@ export function firstBroken(judgements: Iterable<Judgement>): Judgement {
   return verdict;
 }
 
-/** A value for a person: JSON, cut. */
+/** A value as JSON, cut to a length that people read. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;

@@ -54,7 +54,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
         polite.of('initialize-unknown').map(({ id }) => {
           const result = polite.answersTo(id)[0]?.message['result'];
           const refusal = polite.answersTo(id)[0]?.message['error'];
-          // The page's own example of an initialization error is this case, so a refusal is no fault.
+          // This is the page's own example of an initialization error, so the server may refuse.
           if (refusal) return held;
           if (!isJsonObject(result)) return untried;
           return result['protocolVersion'] === unknownRevision
@@ -88,7 +88,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
     id: 'client-capabilities',
     title: 'The server asks for nothing that the client has not declared.',
     demanded: (revision) => ({
-      // 2024-11-05 and 2025-03-26 have the same words with SHOULD.
+      // 2024-11-05 and 2025-03-26 say the same with SHOULD.
       demand: revision < '2025-06-18' ? 'SHOULD' : 'MUST',
       clause: {
         page,
@@ -201,9 +201,9 @@ export const lifecycleInvariants: readonly Invariant[] = [
       const closed = happenings.findIndex(({ kind }) => kind === 'input-ended');
       if (closed === -1 || whole.settled || whole.earlyEnd || whole.polite !== whole)
         return untried;
-      // A call may take its time, and whether it may go on without a client is its own affair.
+      // A call may take long, and the server decides whether it goes on without a client.
       return firstBroken(
-        [...whole.asked.values()]
+        [...whole.clientRequests.values()]
           .filter(({ method }) => method !== 'tools/call')
           .map(({ id, method }) =>
             whole.answersTo(id).length > 0

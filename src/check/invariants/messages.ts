@@ -1,4 +1,4 @@
-/** What every message of the server's is like. */
+/** The form of every message that the server sends. */
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { hasBatches } from '../outgoing.ts';
@@ -88,7 +88,10 @@ export const messageInvariants: readonly Invariant[] = [
   },
 ];
 
-/** What makes a value no message; undefined where it is one. What a response holds is another invariant's affair. */
+/**
+ * Why a value is not a message; undefined if it is one. Other invariants judge what a response
+ * holds.
+ */
 function faultOf(value: unknown, revision: string): string | undefined {
   if (value === undefined) return 'A line is no JSON';
   if (Array.isArray(value)) {

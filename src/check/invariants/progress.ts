@@ -3,7 +3,7 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import { idKey } from '../trace.ts';
-import type { Asked, Trace } from '../trace.ts';
+import type { TracedRequest, Trace } from '../trace.ts';
 import { always, broken, firstBroken, held, shown, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -14,8 +14,8 @@ interface Progress {
   readonly message: JsonObject;
   readonly at: number;
   readonly value: unknown;
-  /** The request whose token it carries. */
-  readonly asked: Asked | undefined;
+  /** The request that its token belongs to. */
+  readonly asked: TracedRequest | undefined;
 }
 
 export const progressInvariants: readonly Invariant[] = [
@@ -47,7 +47,7 @@ export const progressInvariants: readonly Invariant[] = [
     ),
     needs: 'a tool that reports progress at least twice: name one with --call',
     judge: ({ polite }) => {
-      const last = new Map<Asked, number>();
+      const last = new Map<TracedRequest, number>();
       return firstBroken(
         progressIn(polite).map(({ asked, value, message }) => {
           if (typeof value !== 'number')
@@ -84,8 +84,8 @@ export const progressInvariants: readonly Invariant[] = [
 ];
 
 function progressIn(trace: Trace): readonly Progress[] {
-  const byToken = new Map<string, Asked>();
-  for (const asked of trace.asked.values()) {
+  const byToken = new Map<string, TracedRequest>();
+  for (const asked of trace.clientRequests.values()) {
     const meta = asked.params['_meta'];
     if (isJsonObject(meta)) byToken.set(idKey(meta['progressToken']), asked);
   }

@@ -1,8 +1,11 @@
-/** What a server does with what no client may send. The specification leaves it open; a good server answers and goes on. */
+/**
+ * What a server does with input that no client may send. The specification leaves that open; a good
+ * server answers and goes on.
+ */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { MoveType } from '../move.ts';
-import { lateMark } from '../outgoing.ts';
+import { lateMark } from '../roots-folder.ts';
 import { idKey } from '../trace.ts';
 import type { Trace } from '../trace.ts';
 import { survives } from './cancellation.ts';
@@ -77,11 +80,11 @@ export const robustnessInvariants: readonly Invariant[] = [
     judge: ({ whole }) => {
       const [first] = whole.places('answer-late');
       if (first === undefined || !isTriedAlone(whole, 'answer-late')) return untried;
-      const later = whole.heard.filter(({ at }) => at > first);
+      const later = whole.serverMessages.filter(({ at }) => at > first);
       const user = later.find(({ message }) => usesLateAnswer(message));
       if (user) return broken(`What the late answer gave was used: ${shown(user.message)}`);
       const stray = later.find(
-        ({ message }) => !('method' in message) && !whole.asked.has(idKey(message['id'])),
+        ({ message }) => !('method' in message) && !whole.clientRequests.has(idKey(message['id'])),
       );
       return stray ? broken(`It was answered: ${shown(stray.message)}`) : survives(whole);
     },
@@ -123,7 +126,7 @@ function answersWith(
         const { error } = message;
         return at > first && isJsonObject(error) && error['code'] === code;
       });
-      return answer ? held : broken(`No error with the code ${code} came; ${lastHeard(whole)}`);
+      return answer ? held : broken(`No error with the code ${code} came; ${lastMessage(whole)}`);
     },
   };
 }
@@ -135,13 +138,13 @@ function isTriedAlone(trace: Trace, move: MoveType): boolean {
   return trace.places(move).length > 0 && !others;
 }
 
-/** A log message may tell of an answer that is ignored. */
+/** A log message may name an answer that the server ignores. */
 function usesLateAnswer(message: JsonObject): boolean {
   const { result, params } = message;
   return JSON.stringify('id' in message ? (result ?? params ?? null) : null).includes(lateMark);
 }
 
-function lastHeard({ heard }: Trace): string {
-  const last = heard.at(-1);
+function lastMessage({ serverMessages }: Trace): string {
+  const last = serverMessages.at(-1);
   return last ? `the last message was ${shown(last.message)}` : 'nothing came at all';
 }

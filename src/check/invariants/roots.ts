@@ -1,7 +1,7 @@
-/** The roots: how often they are asked for, and which list counts. */
+/** The roots: how often the server asks for them, and which list it uses. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import { Method } from '../../protocol/methods.ts';
-import { rootFolders, rootName } from '../outgoing.ts';
+import { rootFolders, rootName } from '../roots-folder.ts';
 import { idKey, messagesIn } from '../trace.ts';
 import type { Trace } from '../trace.ts';
 import { always, broken, held, shown, untried } from './invariant.ts';
@@ -18,13 +18,14 @@ export const rootsInvariants: readonly Invariant[] = [
       'Servers SHOULD: […] Handle root list changes gracefully',
     ),
     needs: 'a tool whose result names the roots, after they have changed: name one with --call',
-    judge: ({ polite, tellers }) => {
+    judge: ({ polite, rootsTools }) => {
       const changes = polite.places('roots-changed').length;
       const { settled, offered } = polite;
       if (changes === 0 || !settled?.ok || !isJsonObject(offered?.['roots'])) return untried;
       if (refusedSome(polite)) return untried;
-      const told = [...polite.asked.values()].findLast(
-        ({ method, params }) => method === 'tools/call' && tellers.includes(String(params['name'])),
+      const told = [...polite.clientRequests.values()].findLast(
+        ({ method, params }) =>
+          method === 'tools/call' && rootsTools.includes(String(params['name'])),
       );
       const answer = told && polite.answersTo(told.id)[0];
       if (!told || !answer || polite.cancelled.has(idKey(told.id))) return untried;
@@ -70,7 +71,7 @@ export const rootsInvariants: readonly Invariant[] = [
   },
 ];
 
-/** Where the client has refused a query, what the server knows is its own affair. */
+/** After a refusal, the server may assume any roots. */
 function refusedSome(trace: Trace): boolean {
   return trace.happenings.some(
     (one) => one.kind === 'sent' && messagesIn(one.value).some((message) => 'error' in message),
