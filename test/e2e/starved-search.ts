@@ -1,5 +1,6 @@
 /** Lists the directory that is its argument, first while this process has no file descriptor left, and then again. Prints what came of it. */
 import { closeSync, openSync } from 'node:fs';
+import { markedRecords } from '../../src/workspace/search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../../src/workspace/search/ripgrep.ts';
 import { rootDirectory } from '../workspace/root-at.ts';
 
@@ -10,7 +11,7 @@ async function list(): Promise<readonly string[] | string> {
   const signal = new AbortController().signal;
   const found: string[] = [];
   try {
-    for await (const { bytes } of ripgrep({ args, root, signal, separator: '\0' })) {
+    for await (const { bytes } of ripgrep({ args, root, signal, records: markedRecords('\0') })) {
       found.push(bytes.toString());
     }
     return found;

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { ripgrep, ripgrepArguments } from '../../src/workspace/search/ripgrep.ts';
 import type { RipgrepEnd, RipgrepRun } from '../../src/workspace/search/ripgrep.ts';
+import { markedRecords } from '../../src/workspace/search/ripgrep-output.ts';
+import type { RipgrepRecord } from '../../src/workspace/search/ripgrep-output.ts';
 import { countTurns, workFor } from './busy-loop.ts';
 import { toolError } from './fake-context.ts';
 import { rootDirectory } from './root-at.ts';
@@ -10,13 +12,17 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const never = new AbortController().signal;
 
-function searching(cwd: string, pattern: string, rest: Partial<RipgrepRun> = {}): RipgrepRun {
+function searching(
+  cwd: string,
+  pattern: string,
+  rest: Partial<RipgrepRun<RipgrepRecord>> = {},
+): RipgrepRun<RipgrepRecord> {
   const args = [...ripgrepArguments, '--json', `--regexp=${pattern}`, '--', './'];
-  return { args, root: rootDirectory(cwd), signal: never, separator: '\n', ...rest };
+  return { args, root: rootDirectory(cwd), signal: never, records: markedRecords('\n'), ...rest };
 }
 
 async function all(
-  run: RipgrepRun,
+  run: RipgrepRun<RipgrepRecord>,
 ): Promise<{ texts: string[]; cut: boolean[]; end: RipgrepEnd | undefined }> {
   const texts: string[] = [];
   const cut: boolean[] = [];

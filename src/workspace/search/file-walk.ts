@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { PathMatcher } from '../globs/path-automaton.ts';
 import { comparePathBytes } from '../globs/path-order.ts';
-import type { RipgrepRecord } from './ripgrep.ts';
+import type { RipgrepRecord } from './ripgrep-output.ts';
 
 /** A path relative to the root; bytes if it is not UTF-8, because no text stands for it. */
 type FilePath = string | Uint8Array;
@@ -57,7 +57,7 @@ export async function walkFiles(run: FileWalkRun): Promise<FileWalk> {
   let reached = after;
   let [seen, keptBytes, farEnough] = [0, 0, Number.POSITIVE_INFINITY];
   for await (const { bytes } of records) {
-    // The last record before the end may be a part of a path.
+    // The time is over: the rest is left to the next page.
     if (deadline.aborted) continue;
     const path = bytes.subarray('./'.length);
     seen += 1;

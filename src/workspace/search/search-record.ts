@@ -4,7 +4,7 @@
  * @see https://docs.rs/grep-printer, "JSON output format"
  */
 import { isJsonObject } from '../../protocol/classify.ts';
-import type { RipgrepRecord } from './ripgrep.ts';
+import type { RipgrepRecord } from './ripgrep-output.ts';
 import { cutText } from '../text/text-cut.ts';
 
 /** One line of what was searched: a match, or what stands around one. */

@@ -4,6 +4,7 @@ import type { Boundary } from '../roots/boundary.ts';
 import { shown } from '../roots/directory-check.ts';
 import type { PathMatcher } from '../globs/path-automaton.ts';
 import { comparePaths } from '../globs/path-order.ts';
+import { countedFiles, markedRecords } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
 import { readSearchRecord, withoutDot } from './search-record.ts';
@@ -92,7 +93,7 @@ export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
     root: boundary.base,
     signal: run.signal,
     deadline,
-    separator: '\n',
+    records: markedRecords('\n'),
     input: input.read(paths),
     onEnd: (end) => end.problems.forEach(addProblem),
   });
@@ -134,7 +135,7 @@ async function* findFiles(
 ): AsyncGenerator<string, void, void> {
   const large: string[] = [];
   let more = 0;
-  const records = ripgrep({
+  const files = ripgrep({
     args: [
       ...ripgrepArguments,
       // Files without a match are printed too: if this process is killed, ripgrep ends at the next file instead of the last.
@@ -150,24 +151,17 @@ async function* findFiles(
     root: run.boundary.base,
     signal: run.signal,
     deadline: run.deadline,
-    separator: '\0',
+    records: countedFiles(),
     onTooLarge: (path) => {
       if (large.length < maxLargeFiles) large.push(withoutDot(path));
       else more += 1;
     },
     onEnd: (end) => end.problems.forEach(onProblem),
   });
-  const accepted = (bytes: Buffer): string[] => {
-    const path = withoutDot(bytes.toString('utf8'));
+  for await (const { path: bytes } of files) {
+    const path = withoutDot(bytes.toString());
     if (!isUtf8(bytes)) onProblem(`${shown(path)}: its name is no UTF-8`);
-    return isUtf8(bytes) && run.accepts(path) ? [path] : [];
-  };
-  // Each record but the first begins with the count of the file before.
-  let before: Buffer | undefined;
-  for await (const { bytes } of records) {
-    const end = before === undefined ? -1 : bytes.indexOf('\n');
-    if (before !== undefined && bytes.toString('latin1', 0, end) !== '0') yield* accepted(before);
-    before = bytes.subarray(end + 1);
+    else if (run.accepts(path)) yield path;
   }
   if (more > 0) onProblem(`${more} more files over ${maxFileBytes} bytes`);
   for (const path of large) {

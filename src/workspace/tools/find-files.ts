@@ -5,6 +5,7 @@ import type { Tool } from '../../define/tool.ts';
 import { shown } from '../roots/directory-check.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { FilePages, walkFiles } from '../search/file-walk.ts';
+import { markedRecords } from '../search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
 import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
@@ -84,7 +85,7 @@ export function findFilesTool(workspace: Workspace): Tool {
           root: entered.root,
           signal,
           deadline,
-          separator: '\0',
+          records: markedRecords('\0'),
           onEnd: (end) => void problems.push(...end.problems.slice(0, maxProblems)),
         });
         const { accepts } = selection;
