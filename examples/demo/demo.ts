@@ -40,7 +40,7 @@ const transport = new StdioClientTransport({
 });
 const states = followStates(transport.stderr as Readable, story.change);
 
-/** Calls a tool, quotes its answer, and gives its text. */
+/** Calls a tool, quotes its answer, and returns its text. */
 async function call(name: string, args: { readonly [name: string]: unknown }): Promise<void> {
   story.tell('client', `calls ${name} ${JSON.stringify(args)}`);
   const result = await client.request(

@@ -1,4 +1,4 @@
-/** What becomes of the session, as the server's log tells them on stderr. */
+/** The session's states, read from the server's log on stderr. */
 import { createInterface } from 'node:readline';
 
 interface LogLine {
@@ -11,7 +11,7 @@ export interface SessionStates {
   reached(state: string): Promise<void>;
 }
 
-/** Follows a log at level debug; `onChange` hears of each state and of each update of the roots. */
+/** Follows a log at level debug. `onChange` gets each state and each update of the roots. */
 export function followStates(
   log: NodeJS.ReadableStream,
   onChange: (what: string) => void,

@@ -1,11 +1,11 @@
-/** How the demonstration is told: headings, who says what to whom, and the session's states as they change. */
+/** How the demo prints its story: headings, who says what to whom, and the session's states as they change. */
 
 export interface Story {
   /** Begins a part. */
   part(title: string): void;
-  /** What a side did. */
+  /** What one side did. */
   tell(who: 'client' | 'server', what: string): void;
-  /** What the session has become. */
+  /** The state that the session has entered. */
   change(what: string): void;
   /** Some lines of an answer. */
   quote(text: string, maxLines?: number): void;
@@ -13,7 +13,7 @@ export interface Story {
 
 const maxWidth = 110;
 
-/** Tells it on a stream, with colours where that is a terminal. */
+/** Prints to a stream, with colours if that is a terminal. */
 export function createStory(output: NodeJS.WriteStream): Story {
   const isColoured = output.isTTY && process.env['NO_COLOR'] === undefined;
   const styled = (code: number, text: string) =>

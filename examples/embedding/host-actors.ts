@@ -1,4 +1,4 @@
-/** Actors of a host's in a session's places: the source of its roots, who stands behind a tool, its connection. */
+/** A host's own actors inside a session: the source of its roots, the desk behind a tool, its connection. */
 import { classify, defineTool, rootsMachine } from 'mcp-actors';
 import type {
   AskInput,
@@ -43,7 +43,7 @@ export function rootsOf(desk: ActorRefFrom<typeof desktop>): SessionImplementati
 // #endregion
 
 // #region tool
-/** What the people at the host have been asked, and what they have said. */
+/** The questions that people at the host were asked, and their answers. */
 export const approvals = setup({
   types: {
     context: {} as {
@@ -102,7 +102,7 @@ export function approve(desk: ActorRefFrom<typeof approvals>) {
 // #endregion
 
 // #region transport
-/** What the host has between itself and a client: messages that the client says, messages that it hears. */
+/** The line between host and client: messages that the client sends, messages that it receives. */
 export const line = setup({
   types: {
     events: {} as

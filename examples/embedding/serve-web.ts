@@ -1,5 +1,5 @@
 /**
- * The web service on loopback; the URL of what it shows stands on stderr.
+ * The web service on loopback. It prints the URL of its sessions on stderr.
  *
  *     npx tsx examples/embedding/serve-web.ts 3000
  */

@@ -1,4 +1,4 @@
-/** A host that is a statechart: it holds two sessions of one server, and says whenever the folders change that are open in both. */
+/** A host that is a statechart. It holds two sessions of one server, and reports which folders are open in both whenever that changes. */
 import { assign, emit, sendTo, setup } from 'xstate';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { CloseCause, RootsReport, SessionEmitted, Transport } from 'mcp-actors';
@@ -72,7 +72,7 @@ function serving(side: Side) {
           src: 'session',
           input: ({ context, self }) => ({
             transport: context.transports[side],
-            // A parent does not receive what its children emit: the session is told where to.
+            // A parent does not receive what its children emit, so the session is told where to send it.
             onEmitted: (event: SessionEmitted) => {
               if (event.type !== 'roots.updated') return;
               self.send({ type: 'roots.told', side, report: event.report });

@@ -1,5 +1,5 @@
 /**
- * A plain script: it serves stdio, and tells on stderr what happens.
+ * A plain script: it serves stdio, and reports on stderr what happens.
  *
  *     npx tsx examples/embedding/watch.ts
  */
@@ -12,7 +12,7 @@ const server = createMcpServer({
   tools: [defineTool({ name: 'now', description: 'The time.', handler: () => String(new Date()) })],
 });
 
-// However this script ends, by an error too, its session is shut down and waited for.
+// However this script ends, even by an error, it shuts its session down and waits for it.
 await using session = server.listen(stdio());
 
 session.state$.subscribe((state) => console.error(`state: ${state}`));

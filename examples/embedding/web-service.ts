@@ -1,4 +1,4 @@
-/** A Hono application that is an MCP server among other things: its sessions live in it, and it shows them. */
+/** A Hono application that is also an MCP server: it holds its sessions, and shows them. */
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { Subject, concatMap, lastValueFrom, takeUntil } from 'rxjs';
@@ -32,11 +32,11 @@ interface Guest {
 
 const guests = new Map<string, Guest>();
 
-/** @param hosts the names, with their ports, that this service goes by: a page could otherwise have its own name resolve to it */
+/** @param hosts the names of this service, with their ports; without this check, a page could let its own name resolve to it */
 export function webService(hosts: string[]): Hono {
   const app = new Hono();
 
-  // The application's own.
+  // The application's own routes.
   app.put('/orders/:order/:state', (c) => {
     orders.set(c.req.param('order'), c.req.param('state'));
     return c.body(null, 204);
@@ -50,7 +50,7 @@ export function webService(hosts: string[]): Hono {
     return guest ? await guest.transport.handleRequest(c.req.raw) : c.notFound();
   });
 
-  // What is known of them. The ids that clients use stay with the clients: who knows one can speak for its client.
+  // What is known of the sessions. It hides the ids that clients use: anyone who knows one can speak for its client.
   app.get('/sessions', (c) => c.json([...guests.values()].map(({ session }) => session.dump())));
   app.get('/sessions/:id/states', (c) => {
     const found = [...guests.values()].find(({ session }) => session.id === c.req.param('id'));
@@ -68,7 +68,7 @@ export function webService(hosts: string[]): Hono {
   return app;
 }
 
-/** A request without a session opens one, if it is a handshake. */
+/** A request without a session opens one if it is a handshake. */
 async function welcome(hosts: string[], request: Request): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => crypto.randomUUID(),

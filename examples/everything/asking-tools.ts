@@ -98,7 +98,7 @@ const choices = defineForm({
   },
 });
 
-/** Shows the user a form, and says what came of it. */
+/** Shows the user a form, and reports the answer. */
 async function filledIn(
   context: HandlerContext,
   what: string,
@@ -110,7 +110,7 @@ async function filledIn(
   return `${what}: action=${answer.action}, content=${JSON.stringify(content)}`;
 }
 
-/** The model learns why nobody was asked; it may go on without. */
+/** The model learns why nobody was asked, and may go on without an answer. */
 function explained(error: unknown): never {
   throw new ToolError(error instanceof Error ? error.message : String(error));
 }

@@ -63,7 +63,7 @@ const failing = defineTool({
   },
 });
 
-/** A schema with words that not every implementation keeps: clients see it as it stands here. */
+/** A schema with keywords that not every implementation keeps: clients see it exactly like this. */
 const contact = defineTool({
   name: 'json_schema_2020_12_tool',
   description: 'Takes what a schema of JSON Schema 2020-12 describes',

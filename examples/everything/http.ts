@@ -1,5 +1,5 @@
 /**
- * The everything server over Streamable HTTP; its URL stands on stderr.
+ * The everything server over Streamable HTTP; it prints its URL on stderr.
  *
  *     npx tsx examples/everything/http.ts --port 3000
  */

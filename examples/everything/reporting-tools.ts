@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool } from 'mcp-actors';
 import type { Tool } from 'mcp-actors';
 
-/** Long enough for a client to see the steps one by one, and for progress not to be left out as too frequent. */
+/** Long enough that a client sees each step, and that no progress is left out as too frequent. */
 const stepMs = 120;
 
 const withLogging = defineTool({

@@ -1,6 +1,6 @@
 /**
- * Serves a server of ours over the official SDK's Streamable HTTP transport: one transport of theirs, and one session of ours, for
- * each client.
+ * Serves one of our servers over the official SDK's Streamable HTTP transport: one SDK transport and one of our sessions per
+ * client.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -17,8 +17,8 @@ export interface HttpServing extends AsyncDisposable {
 }
 
 /**
- * Listens on loopback. Requests that name another host, or that a page of another origin makes, are refused: a page could
- * otherwise have its own name resolve to this machine.
+ * Listens on loopback. It refuses requests that name another host, or come from a page of another origin. Otherwise a page could
+ * let its own name resolve to this machine.
  *
  * @param port 0 takes a free one
  */
@@ -29,7 +29,7 @@ export async function serveHttp(
 ): Promise<HttpServing> {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const sessions = new Map<string, McpSession>();
-  /** The names that this server goes by. */
+  /** The names of this server. */
   let hosts: string[] = [];
 
   const open = async (request: IncomingMessage, response: ServerResponse) => {
@@ -49,7 +49,7 @@ export async function serveHttp(
     });
     const session = server.listen(fromSdkTransport(transport), options);
     await transport.handleRequest(request, response);
-    // What was no handshake has been answered with an error, and no client will come back to it.
+    // A request that was not a handshake has been answered with an error, and no client comes back to it.
     if (transport.sessionId === undefined) session.shutdown('No session was opened');
   };
 

@@ -1,4 +1,4 @@
-/** A server that can be watched: it says on stderr where. */
+/** A server that can be watched. It prints the address of its page on stderr. */
 import { createMcpServer, defineForm, defineTool, stdio } from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 

@@ -1,4 +1,4 @@
-/** The laboratory's tool that asks the client. */
+/** The lab's tool that asks the client. */
 import { RuntimeError, defineTool } from 'mcp-actors';
 import type { HandlerContext, JsonObject } from 'mcp-actors';
 
@@ -23,7 +23,7 @@ const requests = {
   readonly [kind: string]: { readonly method: string; readonly params: JsonObject | undefined };
 };
 
-/** Why a request failed: our code, and the client's own where it answered with an error. */
+/** Why a request failed: our code, and the client's own if it answered with an error. */
 interface Failure {
   readonly code: string;
   readonly remoteCode?: number;
@@ -83,7 +83,7 @@ async function attempt(context: HandlerContext, kind: keyof typeof requests): Pr
     await context.request(method, params);
     return undefined;
   } catch (error) {
-    // The call itself was cancelled: nobody waits for a count any more.
+    // The call itself was cancelled: nobody waits for the count any more.
     if (!(error instanceof RuntimeError) || context.signal.aborted) throw error;
     const { code, remote } = error;
     return remote === undefined ? { code } : { code, remoteCode: remote.code };

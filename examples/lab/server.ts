@@ -1,5 +1,5 @@
 /**
- * A laboratory: the runtime over stdio without the workspace, for trying things by hand, for tests, for the documentation.
+ * A lab: the runtime over stdio without the workspace, for experiments, tests and the documentation.
  *
  *     npx tsx examples/lab/server.ts
  */

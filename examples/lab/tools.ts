@@ -1,8 +1,8 @@
-/** The laboratory's tools that ask nothing of the client but its roots. */
+/** The lab's tools that ask the client for nothing but its roots. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool } from 'mcp-actors';
 
-/** The client's roots as they are settled now, and their state. */
+/** The client's roots once they are settled, and their state. */
 export const listRoots = defineTool({
   name: 'list_roots',
   title: 'List roots',
@@ -58,7 +58,7 @@ export const slow = defineTool({
   },
 });
 
-/** Says what it is told. */
+/** Repeats its input. */
 export const echo = defineTool({
   name: 'echo',
   title: 'Echo',

@@ -1,21 +1,20 @@
 /**
- * A tool that takes its time. A client of 2025-11-25 may call it as a task: it gets an answer at once, sees how far the work is, and fetches
- * the result when it is there. To any other client it is an ordinary tool with progress.
+ * A tool that takes minutes. A client of 2025-11-25 may call it as a task: it gets an answer at once, sees how far the work is,
+ * and fetches the result when it is ready. Any other client sees an ordinary tool with progress.
  *
  *     npx tsx examples/long-task/server.ts
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMcpServer, defineTool, stdio } from 'mcp-actors';
 
-/** Numbers that are looked at before others have their turn. */
+/** How many numbers to check before letting other work run. */
 const slice = 20_000;
 
 // #region tool
 const countPrimes = defineTool({
   name: 'count_primes',
   title: 'Count primes',
-  description:
-    'Counts the primes below a number. Takes minutes where it is large: call it as a task.',
+  description: 'Counts the primes below a number. Takes minutes if it is large: call it as a task.',
   taskSupport: 'optional',
   inputSchema: {
     type: 'object',

@@ -1,7 +1,7 @@
 import { ErrorCode, ProtocolError } from 'mcp-actors';
 import type { Middleware } from 'mcp-actors';
 
-/** Serves so many requests a second on average, of all sessions together, and as many at once. */
+/** Limits all sessions together to this many requests a second on average, and to as many at once. */
 export function rateLimit(perSecond: number, now = () => performance.now()): Middleware {
   let tokens = perSecond;
   let filledAtMs = now();

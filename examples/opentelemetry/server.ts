@@ -11,7 +11,7 @@ const server = createMcpServer({
 
 const attributes = { 'network.transport': 'pipe' };
 
-// First, so that it sees what the other middleware does. The application registers its SDK as ever.
+// First, so that it sees what the other middleware does. The application registers its SDK as usual.
 server.use(openTelemetry({ attributes }));
 
 await server.listen(stdio(), { watchers: [sessionDurations({ attributes })] }).closed;

@@ -1,4 +1,4 @@
-/** A transport of one's own: messages between two threads of a program. */
+/** A custom transport: messages between two threads of a program. */
 import type { MessagePort } from 'node:worker_threads';
 import type { SdkTransport } from 'mcp-actors';
 

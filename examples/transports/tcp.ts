@@ -1,4 +1,4 @@
-/** A session for each connection to a socket: newline-delimited JSON, as on stdio. */
+/** One session per connection to a socket: newline-delimited JSON, as on stdio. */
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { stdio } from 'mcp-actors';

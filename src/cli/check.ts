@@ -77,7 +77,7 @@ export const checkOptions = {
   quiet: {
     ...time,
     default: 200,
-    help: 'How long nothing must come where there is no answer to wait for: a server without pings, and roots that are not asked for at once.',
+    help: 'How long silence must last if there is no answer to wait for: with a server without pings, or for roots that are not asked for at once.',
   },
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
 } as const satisfies OptionTable;

@@ -92,7 +92,7 @@ export const keepaliveMachine = setup({
   states: {
     listening: { after: { listenTimeout: 'probing' } },
     probing: {
-      description: 'One look at the client: where it was quiet, one ping in flight.',
+      description: 'One look at the client: if it was quiet, one ping in flight.',
       invoke: {
         id: 'probe',
         src: 'probe',

@@ -35,27 +35,27 @@ export const robustnessInvariants: readonly Invariant[] = [
   answersWith(
     'malformed',
     'parse-error',
-    'A line that is no JSON is answered with -32700.',
+    'A line that is not JSON is answered with -32700.',
     -32700,
     parseError,
   ),
   goesOn(
     'malformed',
     'parse-error-survived',
-    'A line that is no JSON harms nothing else.',
+    'A line that is not JSON harms nothing else.',
     parseError,
   ),
   answersWith(
     'invalid',
     'invalid-request',
-    'JSON that is no message is answered with -32600.',
+    'JSON that is not a message is answered with -32600.',
     -32600,
     invalidRequest,
   ),
   goesOn(
     'invalid',
     'invalid-request-survived',
-    'JSON that is no message harms nothing else.',
+    'JSON that is not a message harms nothing else.',
     invalidRequest,
   ),
   goesOn(

@@ -117,7 +117,7 @@ const limitOptions: {
   taskTtlMs: {
     ...duration,
     name: 'task-ttl',
-    help: 'How long a task is kept from its creation, where the client asks for no time.',
+    help: 'How long a task is kept from its creation if the client asks for no time.',
   },
   maxTaskTtlMs: {
     ...duration,
