@@ -3,6 +3,7 @@ import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { PendingRequest } from '../actors/correlation/correlation.actor.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
+import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/state-name.ts';
 import { rootsTags } from '../machines/roots.machine.ts';
@@ -132,7 +133,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   const pending = [
     ...(viewOf<ReadonlyMap<RequestId, PendingRequest>>(context.correlation)?.values() ?? []),
   ];
-  const writer = viewOf<{ readonly queuedBytes: number }>(context.writer);
+  const writer = viewOf<WriterView>(context.writer);
   const tasks = source.tasks.filter((task) => !task.hasEnded).length;
   return {
     id,

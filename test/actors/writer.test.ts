@@ -142,14 +142,33 @@ describe('a full sink', () => {
       await settled();
     }
     expect(view()).toEqual({
+      state: 'blocked',
       queuedBytes: expect.toSatisfy((size: number) => size > 900_000) as number,
     });
     drain(1);
     expect(told()).toEqual(['output.blocked']);
     drain(2);
     expect(told()).toEqual(['output.blocked', 'output.flowing']);
-    expect(view()).toEqual({ queuedBytes: 0 });
+    // The last write has filled the sink once more.
+    expect(view()).toEqual({ state: 'waiting', queuedBytes: 0 });
     expect(ids()).toEqual(upTo(4));
+  });
+
+  test('shows the one state that its output is in', async () => {
+    const { send, drain, sink, view } = startWriter({ room: 1, maxOutboundBytes: 100 });
+    const states = [view()];
+    for (const length of [1, 1, 200]) {
+      send(answer(1, 'x'.repeat(length)));
+      await settled();
+      states.push(view());
+    }
+    drain();
+    states.push(view());
+    sink.events?.broken(new Error('EPIPE'));
+    states.push(view());
+    expect(states).toMatchObject(
+      ['flowing', 'waiting', 'waiting', 'blocked', 'flowing', 'ended'].map((state) => ({ state })),
+    );
   });
 
   test('can be full again after it has flowed, and is told again', async () => {
@@ -233,7 +252,7 @@ describe('a broken sink', () => {
     }
     expect(sink.writes).toHaveLength(1);
     expect(told()).toEqual(['output.broken']);
-    expect(view()).toEqual({ queuedBytes: 0 });
+    expect(view()).toEqual({ state: 'ended', queuedBytes: 0 });
   });
 
   test('that breaks while it is drained does not flow again, and is not flushed', async () => {
@@ -268,7 +287,7 @@ describe('a broken sink', () => {
     sink.events?.broken(new Error('EPIPE'));
     send(answer(9));
     await settled();
-    expect(view()).toEqual({ queuedBytes: 0 });
+    expect(view()).toEqual({ state: 'ended', queuedBytes: 0 });
   });
 });
 

@@ -15,7 +15,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { OutboundFlowOptions } from './outbound-flow.ts';
+import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
 /** Where messages go. */
 export interface MessageSink {
@@ -32,7 +32,8 @@ export interface MessageSink {
 
 interface Item {
   readonly frame: OutboundFrame;
-  readonly size: number;
+  /** Of its text. */
+  readonly length: number;
   readonly relatedTo: RequestId | undefined;
   readonly rejected: FramesToSend['rejected'] | undefined;
 }
@@ -45,34 +46,26 @@ export function messageWriterActor(
   return plainActor(({ input }) => new MessageWriter(sink, options, input.session));
 }
 
-class MessageWriter implements Behaviour<WriterEvent> {
+class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
   readonly #sink: MessageSink;
   readonly #report: Report<ActorFactName>;
-  readonly #flow: OutboundFlow;
+  readonly #flow: OutboundFlow<Item>;
   readonly #stopListening: () => void;
-  #queue: Item[] = [];
-  /** Where in the queue the next one stands. */
-  #next = 0;
-  /** Sends that have ended, one way or another. */
-  #settled = 0;
-  /** What is done with a frame: sent, queued while a send is under way, dropped when nobody takes any more. */
-  #deliver: (item: Item) => void = this.#send;
-  /** What is done when a flush was asked for and everything has been sent. */
-  #onEmpty: () => void = () => {};
 
   constructor(sink: MessageSink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
     this.#sink = sink;
     this.#report = options.report;
-    this.#flow = new OutboundFlow(options, session, 'The transport');
-    this.#stopListening = sink.listen({ broken: (error) => this.#break(error) });
+    this.#flow = new OutboundFlow(options, session, this, 'The transport');
+    this.#stopListening = sink.listen({ broken: (error) => this.#flow.break(error) });
   }
 
-  get view(): { readonly queuedBytes: number } {
-    return { queuedBytes: this.#flow.queued };
+  get view(): WriterView {
+    const { state, queued } = this.#flow;
+    return { state, queuedBytes: queued };
   }
 
   receive(event: WriterEvent): void {
-    if (event.type === 'output.flush') return this.#flush();
+    if (event.type === 'output.flush') return this.#flow.flush();
     const { frames, relatedTo, rejected } = event;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) =>
@@ -81,72 +74,49 @@ class MessageWriter implements Behaviour<WriterEvent> {
       // The text is what makes it a copy, and safe to send: a transport may hand the object itself to the other side.
       if (text === '') continue;
       const copy = JSON.parse(text) as OutboundFrame;
-      this.#deliver({ frame: copy, size: text.length, relatedTo, rejected });
+      this.#flow.deliver({ frame: copy, length: text.length, relatedTo, rejected });
     }
   }
 
   stop(): void {
-    this.#deliver = this.#drop;
+    this.#flow.stop();
     this.#stopListening();
   }
 
-  #send(item: Item): void {
-    this.#deliver = this.#enqueue;
+  /** There is no room until it is sent. */
+  take(item: Item): boolean {
     // A transport that throws is one that rejects.
     new Promise<void>((resolve) => {
       resolve(this.#sink.send(item.frame, item.relatedTo));
     }).then(
-      () => this.#sendNext(),
+      () => this.#flow.room(),
       (error: unknown) => this.#fail(item, error),
     );
+    return false;
   }
 
-  #enqueue(item: Item): void {
-    this.#queue.push(item);
-    this.#flow.add(item.size);
+  enqueue(queue: (Item | undefined)[], item: Item): number {
+    queue.push(item);
+    return item.length;
   }
 
-  #drop(): void {}
+  /** What is sent is gone as far as a transport tells. */
+  untaken(): number {
+    return 0;
+  }
 
-  #sendNext(): void {
-    if (this.#deliver === this.#drop) return;
-    this.#settled++;
-    const item = this.#queue[this.#next];
-    if (item) {
-      this.#next++;
-      this.#flow.take(item.size);
-      return this.#send(item);
-    }
-    this.#queue = [];
-    this.#next = 0;
-    this.#deliver = this.#send;
-    this.#flow.emptied();
-    const onEmpty = this.#onEmpty;
-    this.#onEmpty = () => {};
-    onEmpty();
+  flush(done: () => void): void {
+    done();
   }
 
   #fail({ frame, rejected }: Item, error: unknown): void {
-    if (this.#deliver === this.#drop) return;
-    if (this.#sink.failureOf(error) === 'broken') return this.#break(error);
+    if (this.#flow.state === 'ended') return;
+    if (this.#sink.failureOf(error) === 'broken') return this.#flow.break(error);
     const what = describeFrame(frame);
     const message = `${what} was not sent: ${textOfError(error)}`;
     this.#report({ level: 'warning', name: 'output.lost', message, details: { error } });
     rejected?.(new RuntimeError('TRANSPORT_CLOSED', message, { cause: error }), frame);
-    this.#sendNext();
-  }
-
-  #flush(): void {
-    if (this.#deliver !== this.#enqueue) return this.#flow.flushed();
-    this.#onEmpty = () => this.#flow.flushed();
-    this.#flow.asked(this.#settled);
-  }
-
-  #break(error: unknown): void {
-    this.#deliver = this.#drop;
-    this.#queue = [];
-    this.#next = 0;
-    this.#flow.break(error);
+    this.#flow.room();
   }
 }
 

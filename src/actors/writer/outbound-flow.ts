@@ -1,6 +1,6 @@
 /**
- * Whether the client takes what a session says, as its writer finds out: what it waits for is counted here, and the session and whoever
- * reads the log hear when it becomes too much, when all of it is gone, and when nobody takes anything any more.
+ * What a session says, on its way to whoever takes it, and the one state that this is in. What has to wait is kept and counted here; the session
+ * and whoever reads the log hear when it becomes too much, when all of it is gone, and when nobody takes anything any more.
  */
 import type { Ref } from '../../machines/port.ts';
 import type { FramesToSend, SessionFact } from '../../machines/session-ports.ts';
@@ -16,20 +16,62 @@ export interface OutboundFlowOptions {
   readonly report: Report<ActorFactName>;
 }
 
-export class OutboundFlow {
+/** What a writer's snapshot shows as its `view`. */
+export interface WriterView {
+  readonly state: FlowState;
+  /** What waits, counted as {@link OutboundFlowOptions.maxOutboundBytes}. */
+  readonly queuedBytes: number;
+}
+
+/** Where output goes, as its writer knows it. */
+export interface Outlet<T> {
+  /** Takes it in any case; false: what comes next has to wait until there is {@link OutboundFlow.room}. */
+  take(item: T): boolean;
+  /** Puts it at the end of what waits; gives how much more that is. */
+  enqueue(queue: (T | undefined)[], item: T): number;
+  /** How much of what was taken has not left yet. */
+  untaken(): number;
+  /** Calls back once all that was taken has left; asked only while nothing waits. */
+  flush(done: () => void): void;
+}
+
+/**
+ * `flowing`: what comes is taken. `waiting`: it is kept until there is room. `blocked`: too much is kept, the session knows. `ended`:
+ * nobody takes anything any more.
+ */
+export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
+
+export class OutboundFlow<T extends { readonly length: number }> {
   readonly #options: OutboundFlowOptions;
   readonly #session: Ref<SessionFact>;
+  readonly #outlet: Outlet<T>;
   readonly #taker: string;
-  #state: 'flowing' | 'blocked' | 'broken' = 'flowing';
+  #state: FlowState = 'flowing';
+  /** What waits, from `#next` on; what stood before has been taken, and is let go of. */
+  #queue: (T | undefined)[] = [];
+  #next = 0;
   #queued = 0;
-  /** What had been taken as the session asked last whether all is gone. */
-  #takenWhenAsked: number | undefined = undefined;
+  #taken = 0;
+  /** `asked`: the session waits until nothing is left. */
+  #flush: 'none' | 'asked' = 'none';
+  /** What had left as the session asked last whether all is gone. */
+  #goneWhenAsked: number | undefined = undefined;
 
   /** @param taker who takes the output, as the subject of a sentence */
-  constructor(options: OutboundFlowOptions, session: Ref<SessionFact>, taker: string) {
+  constructor(
+    options: OutboundFlowOptions,
+    session: Ref<SessionFact>,
+    outlet: Outlet<T>,
+    taker: string,
+  ) {
     this.#options = options;
     this.#session = session;
+    this.#outlet = outlet;
     this.#taker = taker;
+  }
+
+  get state(): FlowState {
+    return this.#state;
   }
 
   /** How much waits. */
@@ -37,11 +79,68 @@ export class OutboundFlow {
     return this.#queued;
   }
 
-  /** So much more waits. */
-  add(size: number): void {
-    this.#queued += size;
+  /** Sends it, keeps it until there is room, or lets it go once nobody takes anything any more. */
+  deliver(item: T): void {
+    switch (this.#state) {
+      case 'flowing':
+        this.#taken += item.length;
+        // It may have broken just now, and then it stays so.
+        if (!this.#outlet.take(item) && this.#state === 'flowing') this.#state = 'waiting';
+        break;
+      case 'waiting':
+      case 'blocked':
+        this.#queued += this.#outlet.enqueue(this.#queue, item);
+        this.#limit();
+        break;
+      case 'ended':
+    }
+  }
+
+  /** There is room: what waits goes out until there is none, or until nothing waits. */
+  room(): void {
+    let hasRoom = true;
+    // What comes meanwhile is put behind it.
+    for (
+      let item = this.#dequeue();
+      item !== undefined;
+      item = hasRoom ? this.#dequeue() : undefined
+    ) {
+      hasRoom = this.#outlet.take(item);
+    }
+    if (this.#state !== 'ended' && this.#queue.length === 0) this.#emptied(hasRoom);
+  }
+
+  /** The session wants to know when everything has gone: `output.flushed`. Asked again, it hears if nothing has gone since: `output.stalled`. */
+  flush(): void {
+    if (this.#state === 'ended') return this.#flushed();
+    this.#flush = 'asked';
+    if (this.#state === 'flowing') this.#flushOutlet();
+    this.#notice();
+  }
+
+  /** Nobody takes anything any more, and the session does not know. */
+  break(error: unknown): void {
+    if (this.#state === 'ended') return;
+    this.stop();
+    this.#options.report({
+      level: 'info',
+      name: 'output.broken',
+      message: `${this.#taker} takes no output any more: ${textOfError(error)}`,
+    });
+    this.#session.send({ type: 'output.broken', error });
+  }
+
+  /** Lets go of what waits. */
+  stop(): void {
+    this.#state = 'ended';
+    this.#queue = [];
+    this.#next = 0;
+    this.#queued = 0;
+  }
+
+  #limit(): void {
     const { maxOutboundBytes, report } = this.#options;
-    if (this.#state !== 'flowing' || this.#queued <= maxOutboundBytes) return;
+    if (this.#state !== 'waiting' || this.#queued <= maxOutboundBytes) return;
     this.#state = 'blocked';
     report({
       level: 'warning',
@@ -51,48 +150,49 @@ export class OutboundFlow {
     this.#session.send({ type: 'output.blocked' });
   }
 
-  /** So much has been taken out of what waits. That all is gone is said by {@link emptied}. */
-  take(size: number): void {
-    this.#queued -= size;
+  /** What has waited for longest; undefined if nothing does. */
+  #dequeue(): T | undefined {
+    const item = this.#queue[this.#next];
+    if (item === undefined) return undefined;
+    this.#queue[this.#next++] = undefined;
+    // To move the rest costs each of them little.
+    if (this.#next * 2 >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#next);
+      this.#next = 0;
+    }
+    this.#queued -= item.length;
+    this.#taken += item.length;
+    return item;
   }
 
-  /** Nothing waits any more, and nothing did as it was taken. */
-  emptied(): void {
-    if (this.#state !== 'blocked') return;
-    this.#state = 'flowing';
-    this.#options.report({
-      level: 'info',
-      name: 'output.flowing',
-      message: `${this.#taker} has taken everything; requests are started again`,
-    });
-    this.#session.send({ type: 'output.flowing' });
+  /** Nothing waits any more. */
+  #emptied(hasRoom: boolean): void {
+    const before = this.#state;
+    this.#state = hasRoom ? 'flowing' : 'waiting';
+    if (before === 'blocked') {
+      this.#options.report({
+        level: 'info',
+        name: 'output.flowing',
+        message: `${this.#taker} has taken everything; requests are started again`,
+      });
+      this.#session.send({ type: 'output.flowing' });
+    }
+    if (hasRoom && this.#flush === 'asked') this.#flushOutlet();
   }
 
-  /** Nobody takes anything any more. */
-  break(error: unknown): void {
-    if (this.#state === 'broken') return;
-    this.#state = 'broken';
-    this.#queued = 0;
-    this.#options.report({
-      level: 'info',
-      name: 'output.broken',
-      message: `${this.#taker} takes no output any more: ${textOfError(error)}`,
-    });
-    this.#session.send({ type: 'output.broken', error });
+  #flushOutlet(): void {
+    this.#flush = 'none';
+    this.#outlet.flush(() => this.#flushed());
   }
 
-  /** Everything has gone that was there when it was asked for. */
-  flushed(): void {
+  #flushed(): void {
     this.#session.send({ type: 'output.flushed' });
   }
 
-  /**
-   * The session has asked whether everything has gone, and it has not.
-   * @param taken how much has been taken so far, in any unit
-   */
-  asked(taken: number): void {
-    if (taken !== this.#takenWhenAsked) {
-      this.#takenWhenAsked = taken;
+  #notice(): void {
+    const gone = this.#taken - this.#outlet.untaken();
+    if (gone !== this.#goneWhenAsked) {
+      this.#goneWhenAsked = gone;
       return;
     }
     this.#options.report({

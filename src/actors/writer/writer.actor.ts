@@ -17,7 +17,7 @@ import type { Unserializable } from '../../protocol/codec.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import { afterThis } from '../microtask.ts';
 import { OutboundFlow } from './outbound-flow.ts';
-import type { OutboundFlowOptions } from './outbound-flow.ts';
+import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
 /** What is written: text, or the bytes of it. */
 export type Chunk = string | Uint8Array;
@@ -48,9 +48,6 @@ const encoder = new TextEncoder();
 /** Stands where a frame was that has been encoded. */
 const nothing: OutboundFrame = [];
 
-/** No flush was asked for. */
-const nobodyWaits = () => {};
-
 /** The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size. */
 export function writerActor(
   sink: Sink,
@@ -59,42 +56,64 @@ export function writerActor(
   return plainActor(({ input }) => new Writer(sink, options, input.session));
 }
 
-class Writer implements Behaviour<WriterEvent> {
+class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   readonly #sink: Sink;
-  readonly #flow: OutboundFlow;
+  readonly #flow: OutboundFlow<Chunk>;
   readonly #stopListening: () => void;
   /** The text of this turn. */
   #turn = '';
-  /** How much was said so far, as {@link OutboundFlow} counts it. */
-  #said = 0;
-  /** What waits for the sink, by turn. */
-  #queue: Chunk[] = [];
-  /** What is done with a turn's text: written, queued while the sink is full, dropped when nobody reads any more. */
-  #deliver: (chunk: Chunk) => void = this.#write;
-  /** What is done when a flush was asked for and everything has been written. */
-  #onEmpty: () => void = nobodyWaits;
 
   constructor(sink: Sink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
     this.#sink = sink;
-    this.#flow = new OutboundFlow(options, session, 'The client');
+    this.#flow = new OutboundFlow(options, session, this, 'The client');
     this.#stopListening = sink.listen({
-      drained: () => this.#drain(),
-      broken: (error) => this.#break(error),
+      drained: () => this.#flow.room(),
+      broken: (error) => this.#flow.break(error),
     });
   }
 
-  get view(): { readonly queuedBytes: number } {
-    return { queuedBytes: this.#flow.queued + this.#turn.length };
+  get view(): WriterView {
+    const { state, queued } = this.#flow;
+    return { state, queuedBytes: queued + this.#turn.length };
   }
 
   receive(event: WriterEvent): void {
-    if (event.type === 'output.flush') this.#flush();
-    else this.#encode(event);
+    if (event.type === 'frames.send') return this.#encode(event);
+    this.#endTurn();
+    this.#flow.flush();
   }
 
   stop(): void {
     this.#endTurn();
     this.#stopListening();
+  }
+
+  take(chunk: Chunk): boolean {
+    return this.#sink.write(chunk);
+  }
+
+  enqueue(queue: (Chunk | undefined)[], chunk: Chunk): number {
+    const kept =
+      chunk.length >= longText && typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
+    const tail = queue.at(-1);
+    if (
+      typeof kept === 'string' &&
+      typeof tail === 'string' &&
+      tail.length + kept.length <= longText
+    ) {
+      queue[queue.length - 1] = tail + kept;
+    } else {
+      queue.push(kept);
+    }
+    return kept.length;
+  }
+
+  untaken(): number {
+    return this.#sink.untaken();
+  }
+
+  flush(done: () => void): void {
+    this.#sink.flush(done);
   }
 
   #encode({ frames, rejected }: FramesToSend): void {
@@ -118,60 +137,6 @@ class Writer implements Behaviour<WriterEvent> {
     if (this.#turn === '') return;
     const text = this.#turn;
     this.#turn = '';
-    this.#said += text.length;
-    this.#deliver(text);
-  }
-
-  #write(chunk: Chunk): void {
-    const hasRoom = this.#sink.write(chunk);
-    // It may have broken just now, and then it stays broken.
-    if (!hasRoom && this.#deliver === this.#write) this.#deliver = this.#enqueue;
-  }
-
-  #enqueue(chunk: Chunk): void {
-    const last = this.#queue.length - 1;
-    const tail = this.#queue[last];
-    if (typeof chunk !== 'string') {
-      this.#queue.push(chunk);
-    } else if (chunk.length >= longText) {
-      this.#queue.push(encoder.encode(chunk));
-    } else if (typeof tail === 'string' && tail.length + chunk.length <= longText) {
-      this.#queue[last] = tail + chunk;
-    } else {
-      this.#queue.push(chunk);
-    }
-    this.#flow.add(chunk.length);
-  }
-
-  #drop(): void {}
-
-  /** The sink has room: the queue goes out until it has none, or until the queue is empty. */
-  #drain(): void {
-    if (this.#deliver === this.#drop) return;
-    this.#deliver = this.#write;
-    const queue = this.#queue;
-    this.#queue = [];
-    this.#flow.take(this.#flow.queued);
-    for (const chunk of queue) this.#deliver(chunk);
-    if (this.#queue.length > 0 || this.#deliver === this.#drop) return;
-    this.#flow.emptied();
-    const onEmpty = this.#onEmpty;
-    this.#onEmpty = nobodyWaits;
-    onEmpty();
-  }
-
-  #flush(): void {
-    this.#endTurn();
-    const flushed = () => this.#flow.flushed();
-    if (this.#deliver === this.#drop) flushed();
-    else if (this.#queue.length === 0) this.#sink.flush(flushed);
-    else this.#onEmpty = () => this.#sink.flush(flushed);
-    this.#flow.asked(this.#said - this.#flow.queued - this.#sink.untaken());
-  }
-
-  #break(error: unknown): void {
-    this.#deliver = this.#drop;
-    this.#queue = [];
-    this.#flow.break(error);
+    this.#flow.deliver(text);
   }
 }
