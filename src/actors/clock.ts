@@ -17,16 +17,34 @@ function monotonicMs(): number {
   return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
-/** The real clock. Its timers never keep a process alive. */
+/** The real clock. Its timers keep no process alive, unless they are told to by {@link holdProcess}. */
 export const systemClock: Clock = {
   now: monotonicMs,
   setTimeout: (callback, delayMs) => {
     const timer: unknown = setTimeout(callback, Math.min(delayMs, longestDelayMs));
-    // Node's timers are objects that can be told so, a browser's are numbers.
-    if (typeof timer === 'object' && timer !== null && 'unref' in timer) {
-      (timer as { unref(): void }).unref();
-    }
+    releaseProcess(timer);
     return timer;
   },
   clearTimeout: (handle) => clearTimeout(handle as Parameters<typeof clearTimeout>[0]),
 };
+
+/** Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the real one has no such timers. */
+export function holdProcess(timer: unknown): void {
+  if (isNodeTimer(timer)) timer.ref();
+}
+
+/** Undoes {@link holdProcess}. */
+export function releaseProcess(timer: unknown): void {
+  if (isNodeTimer(timer)) timer.unref();
+}
+
+/** Keeps the process alive until what it gives is called. */
+export function heldProcess(): () => void {
+  const timer = setInterval(() => {}, longestDelayMs);
+  return () => clearInterval(timer);
+}
+
+/** Node's timers are objects that can be told so, a browser's are numbers. */
+function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void } {
+  return typeof timer === 'object' && timer !== null && 'unref' in timer;
+}

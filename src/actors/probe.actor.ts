@@ -20,12 +20,17 @@ import type { Clock } from './clock.ts';
  */
 export async function pingClient(
   correlation: Ref<CorrelationEvent>,
-  options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
+    /** See {@link ClientRequest.inBackground}. */
+    readonly inBackground?: boolean;
+  },
 ): Promise<void> {
-  const { timeoutMs, signal } = options;
+  const { timeoutMs, signal, inBackground = false } = options;
   const spec = { method: Method.ping, timeoutMs, maxTotalMs: timeoutMs, signal };
   try {
-    await requestClient(correlation, spec);
+    await requestClient(correlation, spec, { inBackground });
   } catch (error) {
     const answered = ['REQUEST_FAILED', 'INVALID_RESPONSE', 'REMOTE_CANCELLED'];
     if (!(error instanceof RuntimeError && answered.includes(error.code))) throw error;
@@ -50,7 +55,7 @@ export function probeActor(
     if (agoMs < keepaliveIntervalMs) return { kind: 'heard', agoMs };
     const askedAt = clock.now();
     try {
-      await pingClient(correlation, { timeoutMs: keepaliveTimeoutMs, signal });
+      await pingClient(correlation, { timeoutMs: keepaliveTimeoutMs, signal, inBackground: true });
       return { kind: 'heard', agoMs: 0 };
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;

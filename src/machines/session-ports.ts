@@ -87,6 +87,8 @@ export interface ClientRequest {
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */
   readonly maxTotalMs: number;
+  /** Nobody's code waits for the answer: it need not keep the process alive. */
+  readonly inBackground?: boolean | undefined;
   /** Asks for progress, and hears of it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /** Called exactly once. */

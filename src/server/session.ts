@@ -1,6 +1,7 @@
 /** One session, put together around its actor: what a host sees of it, whether it listens, invokes or spawns. */
 import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
+import { heldProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
@@ -51,7 +52,12 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
 export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposable {
   /** The session's actor: its snapshot, its emitted events, its children. A listener that throws is reported, and ends nothing. */
   readonly actor: SessionActorRef;
-  /** Resolves when the session has ended, with why. Never rejects. */
+  /**
+   * Resolves when the session has ended, with why. Never rejects.
+   *
+   * Whoever reads it keeps the process alive until then, so that a script may await it. To be told without that, listen to the actor's
+   * `session.closed` event.
+   */
   readonly closed: Promise<CloseCause>;
   /**
    * Ends the session: what is in flight gets the drain time. Repeating it changes nothing, unless it asks for a shorter time.
@@ -79,6 +85,8 @@ export class ServedSession extends SessionScope implements McpSession {
   /** Why it has ended. */
   #cause: CloseCause | undefined = undefined;
   #closed: Promise<CloseCause> | undefined = undefined;
+  /** Lets go of the process, if it is kept alive. */
+  #releaseProcess: (() => void) | undefined = undefined;
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
 
@@ -102,6 +110,12 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get closed(): Promise<CloseCause> {
+    if (!this.#cause) this.#releaseProcess ??= heldProcess();
+    return this.#ended;
+  }
+
+  /** {@link closed}, without keeping the process alive. */
+  get #ended(): Promise<CloseCause> {
     return (this.#closed ??= new Promise((resolve) => {
       if (this.#cause) resolve(this.#cause);
       else this.#resolveClosed = resolve;
@@ -222,7 +236,8 @@ export class ServedSession extends SessionScope implements McpSession {
 
   #watch(): void {
     for (const watch of this.#options.watchers ?? []) {
-      const { actor, closed, traffic, transitions, limits, hostClock: clock } = this;
+      const { actor, traffic, transitions, limits, hostClock: clock } = this;
+      const closed = this.#ended;
       const dump = () => this.dump();
       watch({ id: this.id, actor, closed, dump, traffic, transitions, limits, clock });
     }
@@ -234,6 +249,7 @@ export class ServedSession extends SessionScope implements McpSession {
     this.#cause = cause;
     this.edge.closed(cause);
     this.#resolveClosed?.(cause);
+    this.#releaseProcess?.();
   }
 
   #finish(cause: CloseCause): void {

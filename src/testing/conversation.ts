@@ -5,7 +5,7 @@ import type { Fact, Report } from '../actors/facts.ts';
 import type { RecordingFactName } from '../recording/recording-book.ts';
 import type { FactName } from '../server/facts.ts';
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
-import type { McpSession } from '../server/session.ts';
+import type { McpSession, Watcher } from '../server/session.ts';
 import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { Transport } from '../transports/transport.ts';
@@ -78,13 +78,17 @@ export function converse(
 ): Conversation<Wire> {
   const facts = new RecordedFacts();
   const peer = new ScriptedPeer(wire, options);
-  const session = server.listen(transport, { ...options, report: facts.report });
-  void session.closed.then(async ({ kind }) => {
-    // What was flushed at the end is still on its way.
-    await turn();
-    const reason = `the session has ended (${kind})`;
-    peer.close(reason);
-    facts.close(reason);
-  });
+  const watcher: Watcher = ({ closed }) => {
+    void closed.then(async ({ kind }) => {
+      // What was flushed at the end is still on its way.
+      await turn();
+      const reason = `the session has ended (${kind})`;
+      peer.close(reason);
+      facts.close(reason);
+    });
+  };
+  // A session that a test forgets must not keep its process: `session.closed` would.
+  const watchers = [watcher, ...(options.watchers ?? [])];
+  const session = server.listen(transport, { ...options, watchers, report: facts.report });
   return { session, peer, wire, facts };
 }

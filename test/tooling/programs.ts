@@ -21,6 +21,7 @@ export const programs = [
   'examples/sampling/server.ts',
   'examples/valibot/server.ts',
   'examples/zod/server.ts',
+  'test/e2e/awaiting-script.ts',
   'test/e2e/recording-server.ts',
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',

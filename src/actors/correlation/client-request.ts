@@ -18,6 +18,8 @@ export interface Asker {
   readonly relatedTo?: RequestId | undefined;
   /** See {@link ClientRequest.meta}. */
   readonly meta?: JsonObject | undefined;
+  /** See {@link ClientRequest.inBackground}. */
+  readonly inBackground?: boolean;
   /** Hears of each of its requests that has an outcome. */
   settled?(request: AskedRequest): void;
 }
@@ -30,6 +32,7 @@ export class AskedRequest implements ClientRequest {
   readonly meta: JsonObject | undefined;
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
+  readonly inBackground: boolean | undefined;
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Where it stands among those of its asker that have no outcome; the asker's to write. */
   place = 0;
@@ -49,6 +52,7 @@ export class AskedRequest implements ClientRequest {
     this.meta = asker.meta;
     this.timeoutMs = spec.timeoutMs;
     this.maxTotalMs = spec.maxTotalMs;
+    this.inBackground = asker.inBackground;
     const { onProgress, signal } = spec;
     this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));
     this.#asker = asker;
@@ -130,10 +134,11 @@ export function sendAsked(
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
   spec: RequestSpec,
+  { inBackground = false }: Pick<Asker, 'inBackground'> = {},
 ): Promise<JsonObject> {
   const aborted = abortedBefore(spec);
   if (aborted) return aborted;
-  const request = new AskedRequest(spec, { correlation });
+  const request = new AskedRequest(spec, { correlation, inBackground });
   sendAsked(correlation, [request]);
   return request.result;
 }

@@ -57,6 +57,7 @@ class Pending extends Expiring implements PendingRequest {
   readonly number: number;
   readonly request: ClientRequest;
   readonly sentAt: number;
+  override readonly inBackground: boolean;
   state: PendingRequest['state'] = 'held';
   readonly #ids: RequestIds;
 
@@ -66,6 +67,7 @@ class Pending extends Expiring implements PendingRequest {
     this.number = ids.next();
     this.request = request;
     this.sentAt = sentAt;
+    this.inBackground = request.inBackground === true;
   }
 
   /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */

@@ -5,12 +5,15 @@
  * and adding or removing costs the same at ten things and at a hundred thousand. A heap would need a removal per answer; a timer per
  * request costs more than the request.
  */
+import { holdProcess, releaseProcess } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
 /** What can be queued; the queue keeps its place on it, because a set of places would cost more than what it holds. */
 export class Expiring {
   /** When it is due, in the clock's milliseconds. */
   dueAt = 0;
+  /** Nobody's code waits for it: it need not keep the process alive. */
+  readonly inBackground: boolean = false;
   /** Where it stands; undefined while it is not queued. */
   lane: Lane | undefined = undefined;
   previous: Expiring | undefined = undefined;
@@ -53,6 +56,8 @@ export class DeadlineQueue<T extends Expiring> {
   readonly #clock: Clock;
   readonly #onDue: (item: T) => void;
   #timer: unknown;
+  /** How many somebody's code waits for. While there are any, the timer keeps the process alive. */
+  #awaited = 0;
   #wakeAt = Infinity;
 
   /** @param onDue called once for each item that is due, after it has left the queue */
@@ -66,7 +71,8 @@ export class DeadlineQueue<T extends Expiring> {
    * @param now what the clock says, where it has just been asked
    */
   add(item: T, durationMs: number, now = this.#clock.now()): void {
-    this.remove(item);
+    if (item.lane) this.#leave(item.lane, item);
+    else if (!item.inBackground && this.#awaited++ === 0) holdProcess(this.#timer);
     item.dueAt = now + durationMs;
     this.#laneOf(durationMs).push(item);
     if (item.dueAt < this.#wakeAt) this.#wake(item.dueAt);
@@ -76,6 +82,11 @@ export class DeadlineQueue<T extends Expiring> {
   remove(item: T): void {
     const { lane } = item;
     if (!lane) return;
+    this.#leave(lane, item);
+    if (!item.inBackground && --this.#awaited === 0) releaseProcess(this.#timer);
+  }
+
+  #leave(lane: Lane, item: Expiring): void {
     lane.delete(item);
     if (!lane.first && this.#lanes.size > keptLanes) this.#lanes.delete(lane.durationMs);
   }
@@ -84,6 +95,7 @@ export class DeadlineQueue<T extends Expiring> {
   clear(): void {
     for (const lane of this.#lanes.values()) while (lane.first) lane.delete(lane.first);
     this.#lanes.clear();
+    this.#awaited = 0;
     this.#wakeAt = Infinity;
     this.#clock.clearTimeout(this.#timer);
   }
@@ -103,6 +115,7 @@ export class DeadlineQueue<T extends Expiring> {
     // A timer may fire a fraction of a millisecond early; asking for whole ones saves a second round.
     const delayMs = Math.max(0, Math.ceil(at - this.#clock.now()));
     this.#timer = this.#clock.setTimeout(() => this.#expire(), delayMs);
+    if (this.#awaited > 0) holdProcess(this.#timer);
   }
 
   #expire(): void {

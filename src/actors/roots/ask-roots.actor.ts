@@ -26,7 +26,9 @@ export function askRootsActor(
     const { correlation, timeoutMs } = input;
     const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
-      const reading = readRootsResult(await requestClient(correlation, spec));
+      const reading = readRootsResult(
+        await requestClient(correlation, spec, { inBackground: true }),
+      );
       if (!reading.ok) {
         const message = `The client's roots are malformed: ${reading.fault}`;
         throw new RuntimeError('INVALID_RESPONSE', message);

@@ -5,6 +5,7 @@ import type { rootsMachine } from '../../machines/roots.machine.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
+import { holdProcess } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
 export interface RootsWait {
@@ -48,6 +49,7 @@ export function settledRoots(
       () => finish(() => resolve(reportOf(roots.getSnapshot(), timeoutMs))),
       timeoutMs,
     );
+    holdProcess(timer);
     const cancel = () =>
       finish(() => reject(new RuntimeError('CANCELLED', 'The call was cancelled')));
     signal.addEventListener('abort', cancel);

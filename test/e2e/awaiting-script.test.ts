@@ -1,0 +1,34 @@
+/** What a script may await though nothing but a session keeps its process alive; Node ends one with code 13 that awaits what cannot come. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
+import { launch, reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+const script = (what: string, over: string) =>
+  launch([...program('test/e2e/awaiting-script.ts'), what, over]);
+
+describe.each(['memory', 'SDK transport'])('a script over %s', (over) => {
+  test.each([
+    ['ask', [{ ask: 'REQUEST_TIMEOUT' }, { kind: 'shutdown' }]],
+    ['ping', [{ ping: 'REQUEST_TIMEOUT' }]],
+    ['roots', [{ roots: 'failed' }]],
+    ['hang', [{ kind: 'shutdown' }]],
+  ])('may await what only a timer of the session will bring: %s', async (what, lines) => {
+    const { exit, log } = script(what, over);
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(log.all).toEqual(lines);
+  });
+
+  test('may await the end of a session that a signal ends', async () => {
+    const { child, exit, log } = script('signal', over);
+    await log.find(({ ready }) => ready === true);
+    child.kill('SIGTERM');
+    expect(await exit).toEqual({ code: 0, signal: null });
+    expect(log.all).toContainEqual({ kind: 'shutdown' });
+  });
+
+  test('ends by itself if it awaits nothing, though it leaves its session open', async () => {
+    expect(await script('nothing', over).exit).toEqual({ code: 0, signal: null });
+  });
+});
