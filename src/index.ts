@@ -36,12 +36,12 @@ export type {
   PromptSpecification,
 } from './define/prompt.ts';
 export type { Described, Icon } from './protocol/described.ts';
-export type { RootsResolver, ServerDefinition } from './define/definition.ts';
+export type { ServerDefinition } from './define/definition.ts';
 export type { IncomingCall, Middleware } from './features/middleware.ts';
-export type { Placed, Registry } from './features/registry.ts';
+export type { Registry, RegistryEntry } from './features/registry.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
-export type { ToolOutput, ToolResult } from './define/content.ts';
+export type { ToolOutput, ToolResult } from './define/tool.ts';
 export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
 export { UrlElicitationRequired } from './context/elicitation.ts';
 export type { FormAnswer, UrlAnswer, UrlElicitation, UrlRequest } from './context/elicitation.ts';
@@ -84,7 +84,7 @@ export type { SdkSendOptions, SdkTransport } from './transports/sdk-transport.ts
 export { stdio } from './transports/stdio.ts';
 export type { StdioStreams } from './transports/stdio.ts';
 export type { Transport, TransportActors } from './transports/transport.ts';
-export type { Root, RootsReport, RootsStatus } from './machines/roots-report.ts';
+export type { Root, RootsReport, RootsResolver, RootsStatus } from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';

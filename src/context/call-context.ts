@@ -6,10 +6,10 @@ import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import { isRequestId } from '../protocol/classify.ts';
+import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { CallProgress } from './call-progress.ts';
 import type { ProgressDetails } from './call-progress.ts';
-import { isHumanPaced, missingCapability } from './client-capabilities.ts';
 import {
   UrlElicitationRequired,
   readAction,
@@ -20,8 +20,8 @@ import type { FormAnswer, UrlAnswer, UrlRequest } from './elicitation.ts';
 import type { OpenElicitations } from './open-elicitations.ts';
 import { passed } from './result-checks.ts';
 import type { ResultChecks } from './result-checks.ts';
-import { readConversation } from './sampling-request.ts';
-import { readSample } from './sampling-result.ts';
+import { readConversation } from './sampling.ts';
+import { readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
 import type { HandlerLog, LogSink } from './session-log.ts';
@@ -229,6 +229,28 @@ export class CallContext implements HandlerContext {
     const { onProgress, signal } = options;
     return this.#exchange.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
   }
+}
+
+/** People take their time to answer an elicitation or to review a sampling. */
+function isHumanPaced(method: string): boolean {
+  return method === Method.elicit || method === Method.createMessage;
+}
+
+/**
+ * CAPABILITY_MISSING, if the client must not be sent this request: it may be asked only for what it
+ * has declared and its revision knows.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
+ */
+function missingCapability(
+  client: ClientDescription,
+  method: string,
+  params: JsonObject | undefined,
+): RuntimeError | undefined {
+  const lacking = client.dialect.lacking(method, params, client.capabilities);
+  if (lacking === undefined) return undefined;
+  const message = `The client ${client.info.name} ${lacking}, so it cannot be sent ${method}`;
+  return new RuntimeError('CAPABILITY_MISSING', message);
 }
 
 function refuseDuration(name: string, value: number): void {

@@ -1,17 +1,11 @@
 /** What a server consists of, as its author writes it down. */
 import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
-import type { Root } from '../machines/roots-report.ts';
+import type { RootsResolver } from '../machines/roots-report.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';
-
-/** Turns the client's entries into directories, in order: sets `path` or `problem` on each. */
-export type RootsResolver = (
-  roots: readonly Root[],
-  signal: AbortSignal,
-) => Promise<readonly Root[]>;
 
 export interface ServerDefinition extends Implementation {
   /** How to use the server, for a model. */

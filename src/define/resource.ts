@@ -7,7 +7,7 @@ import { describe } from '../protocol/classify.ts';
 import type { ResourceContents } from '../protocol/content.ts';
 import type { Described } from '../protocol/described.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import { isUri } from './uri.ts';
+import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
 

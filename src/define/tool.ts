@@ -3,7 +3,6 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
-import type { ToolOutput } from './content.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { describe } from '../protocol/classify.ts';
 import type { ContentBlock } from '../protocol/content.ts';
@@ -50,6 +49,17 @@ export interface Tool extends ToolDescription {
   /** Runs with arguments that have passed `inputSchema`. */
   handler(args: never, context: HandlerContext): unknown;
 }
+
+/** A tool's result in full. `structured` must conform to the tool's `outputSchema`; its text form is added where `content` is absent. */
+export interface ToolResult {
+  readonly content?: readonly ContentBlock[];
+  readonly structured?: object;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
+
+/** What a handler may return: a text, content blocks, or a whole result. */
+export type ToolOutput = string | readonly ContentBlock[] | ToolResult;
 
 /** What a tool with an `outputSchema` gives: a value that conforms, or an error for the model. */
 export type StructuredOutput<T> =

@@ -9,6 +9,16 @@
 import { parse } from 'uri-template';
 import { textOfError } from '../protocol/errors.ts';
 
+/**
+ * True for an absolute URI: a scheme, and nothing that no URI may contain. Characters that are not ASCII are let through: many hosts do
+ * not encode them.
+ *
+ * @see RFC 3986
+ */
+export function isUri(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:[^\s"<>\\^`{}\p{Cc}]*$/u.test(text);
+}
+
 /** What a URI says of a template's variables. One that may be absent and is has no entry; one with `*` has a list. */
 export type Variables = { readonly [name: string]: string | readonly string[] };
 

@@ -1,6 +1,6 @@
 /** A dump as a text for people: why nothing goes on, and all that is in flight. */
 import { Method } from '../protocol/methods.ts';
-import { countInWords, nameInWords, sizeInWords, timeInWords } from './plain-words.ts';
+import { countInWords, nameInWords, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';

@@ -1,4 +1,5 @@
 /** A session's state in one sentence, for the top of a page: whom it waits for, or what it works on. */
+import { countInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
@@ -47,9 +48,9 @@ function endInWords(
     case 'closed':
       return 'The session is over.';
     case 'settling':
-      return `The session ends: ${amount(cause.calls, 'call')} may still finish.`;
+      return `The session ends: ${countInWords(cause.calls, 'call')} may still finish.`;
     case 'aborting':
-      return `The session ends: ${amount(cause.calls, 'call')} are cancelled and clean up.`;
+      return `The session ends: ${countInWords(cause.calls, 'call')} are cancelled and clean up.`;
     case 'flushing':
       return 'The session ends: what was said last is being written.';
   }
@@ -89,7 +90,7 @@ function work({ calls, queues: { holds, running, waiting } }: SessionDump): Head
   const sentence =
     calls.length === 1
       ? `Working on ${name}.`
-      : `Working on ${amount(running.count, 'request')}${others}; longest on ${name}.`;
+      : `Working on ${countInWords(running.count, 'request')}${others}; longest on ${name}.`;
   return { mood: 'working', sentence, ageMs };
 }
 
@@ -110,8 +111,4 @@ function oldestOf<T extends { readonly ageMs: number }>(list: readonly T[]): T |
     (oldest, each) => (oldest && oldest.ageMs >= each.ageMs ? oldest : each),
     undefined,
   );
-}
-
-function amount(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -7,17 +7,17 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Offer } from './offer.ts';
+import type { Catalog } from './registry.ts';
 import type { Complete, Filled } from '../define/resource.ts';
 import type { ContextOf, Feature } from './feature.ts';
-import { someOf, stringParam } from './invalid-params.ts';
+import { someOf, stringParam } from './feature.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
 const maxValues = 100;
 
-/** True where an argument of a prompt, or a variable of a template, has values to offer. */
-export function completesSomething({ prompts, resourceTemplates }: Offer): boolean {
+/** Whether any argument of a prompt or variable of a template can be completed. */
+export function completesSomething({ prompts, resourceTemplates }: Catalog): boolean {
   return (
     prompts
       .list()
@@ -27,7 +27,7 @@ export function completesSomething({ prompts, resourceTemplates }: Offer): boole
 }
 
 /** Completion. */
-export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
+export function completionFeature(catalog: Catalog, contextOf: ContextOf): Feature {
   return {
     capabilities: { completions: {} },
     handlers: {
@@ -35,7 +35,7 @@ export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
         const argument = objectParam(params, 'argument');
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
-        const complete = completerOf(offer, objectParam(params, 'ref'), name);
+        const complete = completerOf(catalog, objectParam(params, 'ref'), name);
         const { dialect } = call.client;
         const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
@@ -47,17 +47,17 @@ export function completionFeature(offer: Offer, contextOf: ContextOf): Feature {
 }
 
 /** What completes this argument, if anything does. @throws {ProtocolError} -32602 for what is referred to and is not there */
-function completerOf(offer: Offer, ref: JsonObject, name: string): Complete | undefined {
+function completerOf(catalog: Catalog, ref: JsonObject, name: string): Complete | undefined {
   const { type } = ref;
   switch (type) {
     case 'ref/prompt': {
-      const prompt = findPrompt(offer.prompts, stringParam(ref, 'name', 'ref.name'));
+      const prompt = findPrompt(catalog.prompts, stringParam(ref, 'name', 'ref.name'));
       const known = prompt.arguments ?? {};
       if (!Object.hasOwn(known, name)) throw unknownArgument(prompt, name);
       return known[name]?.complete;
     }
     case 'ref/resource':
-      return variableCompleter(offer, stringParam(ref, 'uri', 'ref.uri'), name);
+      return variableCompleter(catalog, stringParam(ref, 'uri', 'ref.uri'), name);
     default:
       throw invalidParams(
         `"ref.type" must be "ref/prompt" or "ref/resource", this is ${describe(type)}`,
@@ -65,11 +65,11 @@ function completerOf(offer: Offer, ref: JsonObject, name: string): Complete | un
   }
 }
 
-function variableCompleter(offer: Offer, uri: string, name: string): Complete | undefined {
-  const template = offer.resourceTemplates.get(uri);
+function variableCompleter(catalog: Catalog, uri: string, name: string): Complete | undefined {
+  const template = catalog.resourceTemplates.get(uri);
   const variables = template?.variables ?? [];
-  if (!template && !offer.resources.get(uri)) {
-    const has = someOf(offer.resourceTemplates.keys());
+  if (!template && !catalog.resources.get(uri)) {
+    const has = someOf(catalog.resourceTemplates.keys());
     throw invalidParams(`unknown resource template ${describe(uri)}; this server has ${has}`);
   }
   if (!variables.includes(name)) {

@@ -27,7 +27,7 @@ export function hasEnded({ status }: Task): boolean {
 
 export class KeptTask {
   readonly taskId: string;
-  /** Counts a session's tasks; see `Placed`. */
+  /** Counts a session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
   readonly #waiters = new Set<Waiter>();

@@ -6,7 +6,7 @@
 import { describe } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Placed } from './registry.ts';
+import type { RegistryEntry } from './registry.ts';
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -21,7 +21,7 @@ export interface Page<T> {
  */
 export function pageOf<T>(
   kind: string,
-  list: readonly Placed<T>[],
+  list: readonly RegistryEntry<T>[],
   params: JsonObject | undefined,
   pageSize: number,
 ): Page<T> {

@@ -12,9 +12,9 @@ import type { Prompt } from '../define/prompt.ts';
 import type { Registry } from './registry.ts';
 import { sessionOf } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
-import { someOf, stringParam } from './invalid-params.ts';
+import { someOf, stringParam } from './feature.ts';
 import { pageOf } from './pagination.ts';
-import { readPromptOutput } from './prompt-output.ts';
+import { readPromptOutput } from './output.ts';
 
 /** The prompts of a server. */
 export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf): Feature {

@@ -1,22 +1,29 @@
 /**
- * What a server offers of one kind (tools, resources, prompts), changeable while it is being served.
- * All sessions of a server share it.
+ * What a server offers: tools, resources, resource templates and prompts. All sessions of a server
+ * share them, and they may change while sessions are open.
  */
+import type { ServerDefinition } from '../define/definition.ts';
+import type { Prompt } from '../define/prompt.ts';
+import type { Resource, ResourceTemplate } from '../define/resource.ts';
+import type { Tool } from '../define/tool.ts';
 
-/** An item with its place: later additions have a higher one, and a removed item's is never used again. */
-export interface Placed<T> {
+/**
+ * An item of a list, with its place. Later items have higher places, and the place of a removed
+ * item is never given again, so a cursor can name one.
+ */
+export interface RegistryEntry<T> {
   readonly place: number;
   readonly item: T;
 }
 
-interface Entry<T> extends Placed<T> {
+interface SwitchableEntry<T> extends RegistryEntry<T> {
   enabled: boolean;
 }
 
 export class Registry<T> {
   readonly #kind: string;
   readonly #keyOf: (item: T) => string;
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries = new Map<string, SwitchableEntry<T>>();
   readonly #listeners = new Set<() => void>();
   #nextPlace = 1;
 
@@ -63,7 +70,7 @@ export class Registry<T> {
   }
 
   /** The enabled items, oldest first. */
-  list(): Placed<T>[] {
+  list(): RegistryEntry<T>[] {
     return [...this.#entries.values()].filter(({ enabled }) => enabled);
   }
 
@@ -90,4 +97,27 @@ export class Registry<T> {
     entry.enabled = enabled;
     this.announce();
   }
+}
+
+/** All that a server offers. A kind that the definition does not name is not offered. */
+export interface Catalog {
+  readonly tools: Registry<Tool>;
+  readonly resources: Registry<Resource>;
+  readonly resourceTemplates: Registry<ResourceTemplate>;
+  readonly prompts: Registry<Prompt>;
+}
+
+/** @throws {TypeError} two items with the same key */
+export function catalogOf(definition: ServerDefinition): Catalog {
+  const { tools, resources, resourceTemplates, prompts } = definition;
+  return {
+    tools: new Registry('tool', ({ name }) => name, tools),
+    resources: new Registry('resource', ({ uri }) => uri, resources),
+    resourceTemplates: new Registry(
+      'resource template',
+      ({ uriTemplate }) => uriTemplate,
+      resourceTemplates,
+    ),
+    prompts: new Registry('prompt', ({ name }) => name, prompts),
+  };
 }

@@ -9,7 +9,7 @@
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
-import type { Offer } from './offer.ts';
+import type { Catalog } from './registry.ts';
 import type { ResourceDescription, ResourceTemplate } from '../define/resource.ts';
 import type { Page } from './pagination.ts';
 import { pageOf, readTextCursor, textCursor } from './pagination.ts';
@@ -21,7 +21,7 @@ const listedKind = 'resources/list/listed';
 
 /** One page of all resources. */
 export async function resourcePage(
-  { resources, resourceTemplates }: Pick<Offer, 'resources' | 'resourceTemplates'>,
+  { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
   params: JsonObject | undefined,
   pageSize: number,
   context: HandlerContext,

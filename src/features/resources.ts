@@ -10,15 +10,15 @@ import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
-import type { Offer } from './offer.ts';
-import { isUri } from '../define/uri.ts';
+import type { Catalog } from './registry.ts';
+import { isUri } from '../define/uri-template.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
-import { stringParam } from './invalid-params.ts';
+import { stringParam } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { resourcePage } from './resource-list.ts';
-import { readContents } from './resource-output.ts';
+import { readContents } from './output.ts';
 
 export interface ResourcesFeature extends Feature {
   /** Tells a session's client that a resource has changed, if it has subscribed to it. */
@@ -33,8 +33,8 @@ interface Target {
 }
 
 /** The resources of a server. */
-export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesFeature {
-  const { resources, resourceTemplates } = offer;
+export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): ResourcesFeature {
+  const { resources, resourceTemplates } = catalog;
   /** What clients have subscribed to. */
   const subscriptions = new PerSession(() => new Set<string>());
 
@@ -65,7 +65,7 @@ export function resourcesFeature(offer: Offer, contextOf: ContextOf): ResourcesF
       'resources/list': async (params, call) => {
         const { dialect } = call.client;
         const { pageSize } = sessionOf(call).limits;
-        const page = await resourcePage(offer, params, pageSize, contextOf(call));
+        const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
         return { resources: items.map((item) => dialect.resource(item)), ...next };
       },

@@ -18,7 +18,7 @@ import type { Task } from '../protocol/tasks.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { heardMachine } from '../session/transitions.ts';
-import { stringParam } from './invalid-params.ts';
+import { stringParam } from './feature.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 
 /** What tasks report. */

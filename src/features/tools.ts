@@ -19,8 +19,8 @@ import type { SchemaCompiler } from '../schema/validation.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
-import { readToolOutput } from './tool-output.ts';
-import type { CheckedOutput } from './tool-output.ts';
+import { readToolOutput } from './output.ts';
+import type { CheckedOutput } from './output.ts';
 
 /**
  * How long after a list its validator is loaded, milliseconds. A call that comes sooner loads it itself. A client that only looks and leaves need

@@ -24,3 +24,9 @@ export interface RootsReport {
   /** Why the status is `unsupported` or `failed`; for a person. */
   readonly problem?: string;
 }
+
+/** Turns the client's entries into directories, in order: sets `path` or `problem` on each. */
+export type RootsResolver = (
+  roots: readonly Root[],
+  signal: AbortSignal,
+) => Promise<readonly Root[]>;

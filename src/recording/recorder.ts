@@ -2,7 +2,7 @@
  * Records a session: everything that comes to it and everything that it does, in order, so that it can be played again.
  * It stands at the session's edge; a session that is not recorded pays nothing.
  */
-import type { ResolveRoots } from '../actors/roots/ask-roots.actor.ts';
+import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Port, Ref } from '../machines/port.ts';
@@ -134,7 +134,7 @@ class SessionRecorder implements Recorder {
     };
   }
 
-  resolveRoots(resolve: ResolveRoots | undefined): ResolveRoots | undefined {
+  resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined {
     if (!resolve) return undefined;
     const passage = this.#through();
     return (roots, signal) => {

@@ -8,8 +8,8 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import type { Middleware } from '../features/middleware.ts';
-import type { Offer } from '../features/offer.ts';
-import { Offering } from './offering.ts';
+import type { Catalog } from '../features/registry.ts';
+import { ServerCore } from './server-core.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
 import { plainEdge } from '../session/session-edge.ts';
@@ -25,7 +25,7 @@ export interface ListenOptions extends SessionOptions {
 }
 
 /** A server. What it offers may change while sessions are open: their clients are told. */
-export interface McpServer extends Offer {
+export interface McpServer extends Catalog {
   /** Serves one session over a transport. Each call is a session of its own. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
   /** The same for a host that is an actor system itself: it invokes or spawns its sessions. */
@@ -43,14 +43,14 @@ export interface McpServer extends Offer {
 
 /** Makes a server of a definition. It does nothing until it has a session. */
 export function createMcpServer(definition: ServerDefinition): McpServer {
-  const offering = new Offering(definition);
-  const logic = sessionLogic(offering);
-  const { sessions } = offering;
+  const core = new ServerCore(definition);
+  const logic = sessionLogic(core);
+  const { sessions } = core;
   return {
-    ...offering.offer,
+    ...core.catalog,
     sessionLogic: logic,
     listen: (transport, options = {}) => listen(logic, transport, options),
-    use: (middleware) => offering.use(middleware),
+    use: (middleware) => core.use(middleware),
     resourceUpdated: (uri) => {
       for (const session of sessions) session.resourceUpdated(uri);
     },

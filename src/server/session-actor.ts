@@ -4,7 +4,7 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
 import { guardingOf } from '../session/guarded-listeners.ts';
-import type { Offering } from './offering.ts';
+import type { ServerCore } from './server-core.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import { plainEdge } from '../session/session-edge.ts';
@@ -55,14 +55,14 @@ export function sessionOf(actor: AnyActorRef): McpSession {
 }
 
 /** @param machine what its sessions run; made once for all of them */
-export function sessionLogic(offering: Offering, machine = servedMachine): SessionLogic {
+export function sessionLogic(core: ServerCore, machine = servedMachine): SessionLogic {
   return {
-    provide: (implementations) => sessionLogic(offering, provideMachine(machine, implementations)),
+    provide: (implementations) => sessionLogic(core, provideMachine(machine, implementations)),
     getInitialSnapshot: (scope, { transport, surroundings, ...options }) => {
       const actor = scope.self as SessionActorRef;
       const around = surroundings ?? surroundingsOf(actor);
-      const session = new ServedSession(offering, actor, options, around);
-      const server = connect(session, offering, transport);
+      const session = new ServedSession(core, actor, options, around);
+      const server = connect(session, core, transport);
       const { limits } = session;
       return machine.getInitialSnapshot(scope, { scope: session, server, limits });
     },
@@ -84,14 +84,14 @@ export function sessionLogic(offering: Offering, machine = servedMachine): Sessi
 }
 
 /** Gives a session what its edge makes of the server and of the transport. Gives what `initialize` is answered with. */
-function connect(session: ServedSession, offering: Offering, transport: Transport) {
+function connect(session: ServedSession, core: ServerCore, transport: Transport) {
   const { edge, limits, report } = session;
   const server = edge.begin({
     get server() {
-      return offering.server;
+      return core.server;
     },
     get outset() {
-      return offering.outset(session);
+      return core.outset(session);
     },
     get transitions() {
       return session.transitions;
@@ -99,7 +99,7 @@ function connect(session: ServedSession, offering: Offering, transport: Transpor
     timeOfDay: () => session.wallTime(),
     notify: (...notification) => session.send(...notification),
   });
-  session.handlers = offering.handlers(edge);
+  session.handlers = core.handlers(edge);
   // Of the snapshots of other logic nothing is asked but the input that they were given.
   session.ends = edge.transport(transport)({ limits, report }) as typeof session.ends;
   return server;

@@ -7,18 +7,16 @@ import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { Report } from '../actors/facts.ts';
-import type { FactName } from './facts.ts';
+import { factsOf } from './facts.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { Offering } from './offering.ts';
+import type { ServerCore } from './server-core.ts';
 import { dumpSession } from '../diagnosis/session-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 import { SessionScope } from '../session/session-scope.ts';
 import type { ScopeOptions, SessionSurroundings } from '../session/session-scope.ts';
-import { stateOf } from '../machines/session-state.ts';
-import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
+import type { SessionActorRef } from '../machines/session-state.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
 import type { SessionStreams } from '../session/session-streams.observable.ts';
 import type { Transitions } from '../session/transitions.ts';
@@ -80,7 +78,7 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
 
 /** A session over an actor. */
 export class ServedSession extends SessionScope implements McpSession {
-  readonly #offering: Offering;
+  readonly #core: ServerCore;
   readonly #options: SessionOptions;
   /** Why it has ended. */
   #cause: CloseCause | undefined = undefined;
@@ -92,13 +90,13 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** @param actor need not have a snapshot yet */
   constructor(
-    offering: Offering,
+    core: ServerCore,
     actor: SessionActorRef,
     options: SessionOptions,
     surroundings: SessionSurroundings,
   ) {
     super(actor, options, surroundings);
-    this.#offering = offering;
+    this.#core = core;
     this.#options = options;
     // Its own listeners come first, and need no guard.
     this.#listen();
@@ -106,7 +104,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get resolveRoots() {
-    return this.#offering.definition.resolveRoots;
+    return this.#core.definition.resolveRoots;
   }
 
   get closed(): Promise<CloseCause> {
@@ -144,11 +142,11 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   resourceUpdated(uri: string): void {
-    this.#offering.resourceUpdated(this, uri);
+    this.#core.resourceUpdated(this, uri);
   }
 
   elicitationCompleted(elicitationId: string): boolean {
-    return this.#offering.elicitationCompleted(this, elicitationId);
+    return this.#core.elicitationCompleted(this, elicitationId);
   }
 
   dump(): SessionDump {
@@ -156,7 +154,7 @@ export class ServedSession extends SessionScope implements McpSession {
     return dumpSession({
       id,
       snapshot: this.actor.getSnapshot(),
-      tasks: this.#offering.tasksOf(this),
+      tasks: this.#core.tasksOf(this),
       limits,
       now: hostClock.now(),
       startedAt,
@@ -188,7 +186,7 @@ export class ServedSession extends SessionScope implements McpSession {
   /** Called once, when the actor starts: from here on the session holds what it releases at its end. */
   begin(): void {
     this.#watch();
-    this.#offering.sessions.add(this);
+    this.#core.sessions.add(this);
     const { signal } = this.#options;
     if (!signal) return;
     const abort = () => this.shutdown(textOfError(signal.reason));
@@ -254,45 +252,7 @@ export class ServedSession extends SessionScope implements McpSession {
 
   #finish(cause: CloseCause): void {
     this.#close(cause);
-    this.#offering.sessions.delete(this);
+    this.#core.sessions.delete(this);
     this.end();
   }
-}
-
-/** What the session's machine does, as facts. */
-function factsOf(report: Report<FactName>) {
-  let state = '';
-  return {
-    moved: (snapshot: SessionSnapshot): void => {
-      const name = stateOf(snapshot);
-      if (name === state) return;
-      const details = { from: state };
-      report({ level: 'debug', name: 'session.state', message: name, details });
-      state = name;
-    },
-    emitted: (event: SessionEmitted): void => {
-      switch (event.type) {
-        case 'roots.updated': {
-          const { status, roots, generation, settled, problem } = event.report;
-          return report({
-            level: 'info',
-            name: 'roots.updated',
-            message: `Roots are ${status}: ${roots.length}`,
-            details: { generation, settled, problem },
-          });
-        }
-        case 'notification.ignored': {
-          const message = `"${event.notification}" means nothing in this state`;
-          return report({ level: 'debug', name: 'notification.ignored', message });
-        }
-        case 'session.closed': {
-          const { cause } = event;
-          const details = { cause };
-          return report({ level: 'info', name: 'session.closed', message: cause.kind, details });
-        }
-        case 'session.negotiated':
-        case 'session.initialized':
-      }
-    },
-  };
 }

@@ -2,7 +2,7 @@
  * The edge of a session: everything that comes to it from outside passes here, the bytes apart. It always stands there. The plain one hands on what it is
  * given; a recorder notes what passes; a player stands in for the world.
  */
-import type { ResolveRoots } from '../actors/roots/ask-roots.actor.ts';
+import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionShutdown } from '../machines/session-end.ts';
@@ -59,7 +59,7 @@ export interface SessionEdge {
   /** A random id of a task or of the session's requests. */
   randomId(of: 'request' | 'task', make: () => string): string;
   /** Called for each query of the client's roots. */
-  resolveRoots(resolve: ResolveRoots | undefined): ResolveRoots | undefined;
+  resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
   /** The author's code or the host notifies the client on no call's behalf. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** The host ends the session. */

@@ -3,7 +3,7 @@
  * the ports' to each of them. What a session may never need is not in it before it is needed.
  */
 import type { InspectionEvent, Observer } from 'xstate';
-import type { ResolveRoots } from '../actors/roots/ask-roots.actor.ts';
+import type { RootsResolver } from '../machines/roots-report.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import { RequestIds } from '../actors/correlation/request-ids.ts';
@@ -85,7 +85,7 @@ export abstract class SessionScope implements SessionHandle {
   /** What the session has emitted last. */
   lastEmitted: SessionEmitted | undefined = undefined;
   /** See `ServerDefinition`. */
-  abstract readonly resolveRoots: ResolveRoots | undefined;
+  abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
   #id: string | undefined = undefined;
   #transitions: Transitions | undefined = undefined;

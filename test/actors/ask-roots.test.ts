@@ -1,12 +1,12 @@
 import { createActor } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
-import type { ResolveRoots } from '../../src/actors/roots/ask-roots.actor.ts';
+import type { RootsResolver } from '../../src/machines/roots-report.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 
-function startAsking(resolve?: ResolveRoots) {
+function startAsking(resolve?: RootsResolver) {
   const all = startCorrelation();
   all.open();
   const asking = createActor(

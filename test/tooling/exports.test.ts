@@ -92,7 +92,6 @@ describe('the public names', () => {
         type ObjectSchema
         type OutboundFrame
         type ParsedBy
-        type Placed
         type ProgressReport
         type Prompt
         type PromptArgument
@@ -105,6 +104,7 @@ describe('the public names', () => {
         type ReaderEvent
         type ReaderInput
         type Registry
+        type RegistryEntry
         type Report
         type RequestId
         type RequestOptions

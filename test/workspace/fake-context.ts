@@ -7,7 +7,7 @@ import type { Tool } from '../../src/define/tool.ts';
 import { logLevels } from '../../src/context/session-log.ts';
 import type { HandlerLog } from '../../src/context/session-log.ts';
 import type { HandlerContext } from '../../src/context/handler-context.ts';
-import type { ToolResult } from '../../src/define/content.ts';
+import type { ToolResult } from '../../src/define/tool.ts';
 
 /** A settled report of roots that are resolved already. */
 export function reportOf(roots: readonly Root[], rest: Partial<RootsReport> = {}): RootsReport {

@@ -9,18 +9,12 @@ import type { AskInput, AskOutcome } from '../../machines/roots.machine.ts';
 import { ErrorCode, RuntimeError } from '../../protocol/errors.ts';
 import { Method } from '../../protocol/methods.ts';
 import { readRootsResult } from '../../protocol/roots.ts';
-import type { Root } from '../../machines/roots-report.ts';
+import type { RootsResolver } from '../../machines/roots-report.ts';
 import { requestClient } from '../correlation/client-request.ts';
-
-/** Turns entries into directories, in order. */
-export type ResolveRoots = (
-  roots: readonly Root[],
-  signal: AbortSignal,
-) => Promise<readonly Root[]>;
 
 /** The `ask` of the roots machine over a legacy session. */
 export function askRootsActor(
-  resolverOf: (input: AskInput) => ResolveRoots | undefined,
+  resolverOf: (input: AskInput) => RootsResolver | undefined,
 ): PromiseActorLogic<AskOutcome, AskInput> {
   return fromPromise(async ({ input, signal }) => {
     const { correlation, timeoutMs } = input;

@@ -6,7 +6,7 @@
  */
 import type { Root } from '../../machines/roots-report.ts';
 import type { RootProblemCode } from '../../protocol/roots.ts';
-import type { RootsResolver } from '../../define/definition.ts';
+import type { RootsResolver } from '../../machines/roots-report.ts';
 import { checkDirectory, shown } from './directory-check.ts';
 import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';

@@ -20,8 +20,8 @@ import type { TasksFeature } from '../features/tasks.ts';
 import { toolsFeature } from '../features/tools.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
-import { offerOf } from '../features/offer.ts';
-import type { Offer } from '../features/offer.ts';
+import { catalogOf } from '../features/registry.ts';
+import type { Catalog } from '../features/registry.ts';
 import type { SessionEdge, SessionOutset } from '../session/session-edge.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
@@ -38,9 +38,9 @@ interface Service {
   readonly tasks: TasksFeature | undefined;
 }
 
-export class Offering {
+export class ServerCore {
   readonly definition: ServerDefinition;
-  readonly offer: Offer;
+  readonly catalog: Catalog;
   /** The sessions that are open. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
@@ -54,25 +54,27 @@ export class Offering {
 
   constructor(definition: ServerDefinition) {
     const { logging } = definition;
-    const offer = offerOf(definition);
+    const catalog = catalogOf(definition);
     const compiler = new SchemaCompiler();
     this.definition = definition;
-    this.offer = offer;
+    this.catalog = catalog;
     this.#contexts = sessionContexts(logging, compiler);
     const { contextOf, setLogLevel } = this.#contexts;
-    this.#resources = offersResources(definition) ? resourcesFeature(offer, contextOf) : undefined;
+    this.#resources = offersResources(definition)
+      ? resourcesFeature(catalog, contextOf)
+      : undefined;
     this.#features = [
       ...(logging ? [loggingFeature(setLogLevel)] : []),
-      ...(definition.tools ? [toolsFeature(offer.tools, compiler, contextOf)] : []),
+      ...(definition.tools ? [toolsFeature(catalog.tools, compiler, contextOf)] : []),
       ...(this.#resources ? [this.#resources] : []),
-      ...(definition.prompts ? [promptsFeature(offer.prompts, contextOf)] : []),
+      ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf)] : []),
     ];
-    this.#completion = completionFeature(offer, contextOf);
-    this.#tasks = tasksFeature(offer.tools);
+    this.#completion = completionFeature(catalog, contextOf);
+    this.#tasks = tasksFeature(catalog.tools);
     for (const { list } of this.#features) {
       if (list) tellChanges(list.sources, this.sessions, list.changed);
     }
-    for (const changing of [offer.tools, offer.prompts, offer.resourceTemplates]) {
+    for (const changing of [catalog.tools, catalog.prompts, catalog.resourceTemplates]) {
       changing.onChange(() => this.#change());
     }
   }
@@ -86,7 +88,7 @@ export class Offering {
   /** What a session is made of that begins now. */
   outset({ limits, report }: SessionScope): SessionOutset {
     const { server, authored } = this.#now();
-    const taskTools = this.offer.tools
+    const taskTools = this.catalog.tools
       .list()
       .flatMap(({ item: { name, taskSupport } }) => (taskSupport ? [[name, taskSupport]] : []));
     return {
@@ -134,10 +136,10 @@ export class Offering {
   }
 
   #serve(): Service {
-    const { offer, definition } = this;
-    const completes = definition.completions ?? completesSomething(offer);
+    const { catalog, definition } = this;
+    const completes = definition.completions ?? completesSomething(catalog);
     const features = completes ? [...this.#features, this.#completion] : this.#features;
-    const tasks = offersTasks(offer.tools) ? this.#tasks : undefined;
+    const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
     const authored = this.#handlersOf(features);
     return {
       server: describeServer(definition, tasks ? [...features, tasks] : features),
