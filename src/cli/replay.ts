@@ -6,7 +6,7 @@ import { RecordingError } from '../recording/recording.ts';
 import type { NumberedLine, Recording } from '../recording/recording.ts';
 import { readRecordingFile } from '../recording/recording-file.ts';
 import { replay } from '../recording/replay/replay.ts';
-import type { ReplayOptions } from '../recording/replay/playing.ts';
+import type { ReplayOptions } from '../recording/replay/playback.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { printable } from '../protocol/printable.ts';
 import { createMcpServer } from '../server/create-server.ts';

@@ -8,7 +8,7 @@ export type { Difference } from '../recording/replay/difference.ts';
 export type { RecordedLine, RecordingHeader } from '../recording/format.ts';
 export { record } from '../recording/recorder.ts';
 export type { RecordOptions, Recorder } from '../recording/recorder.ts';
-export type { RecordingOptions, RecordingSink } from '../recording/recording-book.ts';
+export type { RecordingOptions, RecordingSink } from '../recording/recording-writer.ts';
 export {
   RecordingFileError,
   readRecordingFile,
@@ -18,4 +18,4 @@ export { RecordingError, readRecording } from '../recording/recording.ts';
 export type { NumberedLine, Recording } from '../recording/recording.ts';
 export { replay } from '../recording/replay/replay.ts';
 export type { ReplayResult } from '../recording/replay/replay.ts';
-export type { ReplayOptions, TranscriptConnection } from '../recording/replay/playing.ts';
+export type { ReplayOptions, TranscriptConnection } from '../recording/replay/playback.ts';

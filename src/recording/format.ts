@@ -1,102 +1,108 @@
 /**
- * The lines of a recording: JSON objects, told apart by which members they have. `docs/recording.md` describes each.
+ * The lines of a recording: JSON objects, each known by the members it has. `docs/recording.md`
+ * describes them all.
  *
- * An input is what came to the session from outside; an output is what the session did. A transcript that a person has written has the same
- * lines, and may leave out everything but what the client says and what it is answered.
+ * An input is what reached the session from outside; an output is what the session did. A transcript
+ * written by hand has the same lines, but needs only what the client says and what it is answered.
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
-import type { ServerDescription } from '../protocol/implementation.ts';
 import type { Root } from '../machines/roots-report.ts';
-import type { TaskSupport } from '../protocol/tasks.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { MachineName } from '../session/transitions.ts';
+import type { SessionSetup } from '../session/session-edge.ts';
 
-/** The version of the format that is written, and the newest that is read. */
+/** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;
 
+/** By default a recording stops at this size, bytes. */
+export const defaultRecordingBytes = 64 * 1024 ** 2;
+
 /** The first line. */
-export interface RecordingHeader {
+export interface RecordingHeader extends Omit<SessionSetup, 'limits'> {
   /** The version of the format. */
   readonly recording: number;
   /** The version of mcp-actors that wrote it. */
   readonly package?: string;
   /** The platform's version, such as Node's. */
   readonly platform?: string;
-  /** The session's clock, milliseconds, and the time of day, ISO 8601, when the session started. */
+  /** The session's clock when the session started, milliseconds. */
   readonly at: number;
+  /** The time of day when the session started, ISO 8601. */
   readonly startedAt: string;
   readonly redacted: boolean;
-  readonly server: ServerDescription;
-  readonly limits: Limits;
-  readonly methods: readonly string[];
-  readonly prepared: readonly string[];
-  readonly taskTools: { readonly [name: string]: TaskSupport };
-  readonly resolvesRoots: boolean;
-  /** How the command was started, where it was the command. */
+  /** The limits of the version that recorded: an older one knew fewer. Null stands for infinity. */
+  readonly limits: { readonly [TName in keyof Limits]?: number | null };
+  /** How the command was started, if the command recorded. */
   readonly launch?: JsonObject;
 }
 
-/** On every line but those of a person's hand. */
-interface Placed {
+/** A line with its time; only lines written by hand have none. */
+interface Timed {
   /** The session's clock, milliseconds. */
   readonly at?: number;
 }
 
-interface Input extends Placed {
-  /** Came from code that the session was calling just then. */
+interface Input extends Timed {
+  /** Set if it came from code that the session was calling at that moment. */
   readonly nested?: true;
-  /** Came in the same turn of the event loop as the input before it, after so many rounds of microtasks. */
+  /**
+   * How many rounds of microtasks after the previous input it came, if both came in one turn of the
+   * event loop.
+   */
   readonly rounds?: number;
 }
 
-/** Messages of one chunk of input. */
+/** The messages of one chunk of input. */
 export type ClientLine = Input & { readonly client: readonly unknown[] };
-/** The same, where something among them was no message. */
+/** The frames of one chunk, if one of them was not a message. */
 export type FramesLine = Input & { readonly frames: readonly InboundFrame[] };
-/** Text as it is; in transcripts. */
+/** Input as it is, only in transcripts. */
 export type RawLine = Input & { readonly raw: string };
 /** The end of the input. */
 export type EndLine = Input & { readonly end: true };
-/** The timer that was set so many-th has fired. */
+/** A timer fired; timers are numbered in the order in which the session set them. */
 export type TimerLine = Input & { readonly timer: number };
-/** A random id, taken by the session. */
+/** A random id that the session took. */
 export type RandomLine = Input & { readonly random: string; readonly for: 'request' | 'task' };
+/** What the writer told the session of its output. */
 export type OutputLine = Input & {
   readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';
   readonly error?: string;
 };
+/** The host ended the session. */
 export type ShutdownLine = Input & {
   readonly shutdown: string;
-  readonly drainTimeoutMs?: number;
+  /** Null stands for infinity. */
+  readonly drainTimeoutMs?: number | null;
 };
-/** A notification on no call's behalf. */
+/** A notification that belongs to no call. */
 export type NotifyLine = Input & {
   readonly notify: string;
   readonly params?: unknown;
   readonly unwritable?: string;
 };
-/** Frames that the author's code gave the writer past its call. */
+/** Frames that the author's code sent to the writer directly. */
 export type WriteLine = Input & { readonly write: readonly unknown[] };
-/** The host asks whether the client is there; `withdrawn` where it no longer wants to know. */
+/** The host asked whether the client is there; `withdrawn` is why it gave up. */
 export type PingLine = Input & {
   readonly ping: number;
-  readonly timeoutMs?: number;
+  /** Null stands for infinity. */
+  readonly timeoutMs?: number | null;
   readonly withdrawn?: string;
 };
-/** What a handler needs is loaded. */
+/** A handler has loaded what it needs. */
 export type LoadedLine = Input & { readonly loaded: string };
-/** The client's roots were resolved. */
+/** The client's roots were resolved to directories. */
 export type ResolvedLine = Input & {
   readonly resolved: number;
   readonly roots?: readonly Root[];
   readonly thrown?: string;
 };
 interface CallInput extends Input {
-  /** Which: the number of its `started`. */
+  /** The number of its `started` line. */
   readonly call: number;
 }
 
-/** A handler asks the client something. */
+/** A handler asked the client something. */
 export type AskLine = CallInput & {
   readonly ask: number;
   readonly method: string;
@@ -106,7 +112,7 @@ export type AskLine = CallInput & {
   readonly maxTotalMs: number;
   readonly progress?: true;
 };
-/** A handler no longer wants to know. */
+/** A handler gave up what it had asked. */
 export type WithdrawLine = CallInput & { readonly ask: number; readonly withdrawn: string };
 /** What a handler did. */
 export type CallLine =
@@ -119,7 +125,7 @@ export type CallLine =
     })
   | (CallInput & { readonly describe: string })
   | (CallInput & { readonly result: unknown })
-  /** It gave what JSON cannot hold, and why. */
+  /** It returned what JSON cannot hold; this is why. */
   | (CallInput & { readonly unwritable: string })
   | (CallInput & { readonly error: WireError })
   | (CallInput & { readonly thrown: string });
@@ -141,29 +147,31 @@ export type InputLine =
   | CallLine;
 
 /** A frame to the client. */
-export type ServerLine = Placed & { readonly server: unknown };
-/** An event that a machine took. Tasks are counted. */
-export type TransitionLine = Placed & {
-  readonly machine: MachineName;
+export type ServerLine = Timed & { readonly server: unknown };
+/** A machine took an event. Tasks are numbered by their first event. */
+export type TransitionLine = Timed & {
+  readonly machine: string;
   readonly task?: number;
   readonly on: string;
   readonly from: string;
   readonly to: string;
 };
-/** A handler was called. */
-export type StartedLine = Placed & {
+/** The session called a handler. */
+export type StartedLine = Timed & {
   readonly started: number;
   readonly id: RequestId;
   readonly method: string;
 };
-/** A handler was told of progress of what it asked. */
-export type ToldLine = Placed & { readonly told: number; readonly call: number };
-export type LoadLine = Placed & { readonly load: string };
-export type ResolveLine = Placed & { readonly resolve: number };
-/** The session has ended, for this cause. */
-export type ClosedLine = Placed & { readonly closed: string; readonly reason?: string };
+/** The session told a handler of the progress of what it had asked. */
+export type ToldLine = Timed & { readonly told: number; readonly call: number };
+/** A handler began to load what it needs. */
+export type LoadLine = Timed & { readonly load: string };
+/** The session began to resolve the client's roots. */
+export type ResolveLine = Timed & { readonly resolve: number };
+/** The session ended. */
+export type ClosedLine = Timed & { readonly closed: string; readonly reason?: string };
 
-export type OutputOfSession =
+export type SessionOutputLine =
   | ServerLine
   | TransitionLine
   | StartedLine
@@ -172,13 +180,30 @@ export type OutputOfSession =
   | ResolveLine
   | ClosedLine;
 
-/** Neither: a remark, or that nothing more was recorded. */
+/** A remark. */
 export type RemarkLine = { readonly about: string };
-export type StoppedLine = Placed & { readonly stopped: string };
+/** Recording stopped here, before the session did. */
+export type StoppedLine = Timed & { readonly stopped: string };
 
-export type RecordedLine = InputLine | OutputOfSession | RemarkLine | StoppedLine;
+export type RecordedLine = InputLine | SessionOutputLine | RemarkLine | StoppedLine;
 
-const inputMembers = [
+/** In the order in which they are looked for: `told` lines have a `call` as well. */
+const outputKinds = ['server', 'machine', 'started', 'told', 'load', 'resolve', 'closed'] as const;
+/** Of lines with a `call`: some that ask are withdrawn, some that notify are unwritable. */
+const callKinds = [
+  'withdrawn',
+  'ask',
+  'notify',
+  'describe',
+  'result',
+  'error',
+  'thrown',
+  'unwritable',
+] as const;
+const otherKinds = [
+  'about',
+  'stopped',
+  'notify',
   'client',
   'frames',
   'raw',
@@ -192,36 +217,21 @@ const inputMembers = [
   'resolved',
   'write',
 ] as const;
-/** `told` has a `call` as well, so it is looked for first. */
-const outputMembers = [
-  'server',
-  'machine',
-  'started',
-  'told',
-  'load',
-  'resolve',
-  'closed',
-] as const;
-const callMembers = [
-  'ask',
-  'notify',
-  'describe',
-  'result',
-  'unwritable',
-  'error',
-  'thrown',
-] as const;
 
-/** What kind of line it is: the name of the member that says so; undefined where none does. */
-export function kindOf(line: object): string | undefined {
-  const output = outputMembers.find((member) => member in line);
-  if (output !== undefined) return output;
-  if ('call' in line) return callMembers.some((member) => member in line) ? 'call' : undefined;
-  return ['about', 'stopped', 'notify', ...inputMembers].find((member) => member in line);
+/** What kind of line it is: the name of the member that tells. */
+export type LineKind =
+  | (typeof outputKinds)[number]
+  | (typeof callKinds)[number]
+  | (typeof otherKinds)[number];
+
+/** The kind of a line; undefined if no member tells. */
+export function kindOf(line: object): LineKind | undefined {
+  const kindAmong = (kinds: readonly LineKind[]) => kinds.find((kind) => kind in line);
+  return kindAmong(outputKinds) ?? kindAmong('call' in line ? callKinds : otherKinds);
 }
 
-export function isOutput(line: RecordedLine): line is OutputOfSession {
-  return outputMembers.some((member) => member in line);
+export function isOutput(line: RecordedLine): line is SessionOutputLine {
+  return outputKinds.some((kind) => kind in line);
 }
 
 export function isInput(line: RecordedLine): line is InputLine {

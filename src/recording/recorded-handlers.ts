@@ -1,67 +1,166 @@
-/** Hears what handlers give. What they ask and say passes through {@link RecordedExchange}. */
+/**
+ * The author's handlers, recorded: when each starts, what it asks the client and says meanwhile, and
+ * what it returns.
+ */
+import type { Clock } from '../actors/clock.ts';
 import { isThenable } from '../actors/exchange.ts';
-import type { RequestHandler } from '../actors/exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../actors/exchange.ts';
+import type { RootsReport } from '../machines/roots-report.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError, toWireError } from '../protocol/errors.ts';
-import type { Passage } from './passage.ts';
-import { RecordedExchange } from './recorded-exchange.ts';
-import { written } from './written.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import { writtenFrames, writtenParams } from './session-lines.ts';
+import type { Timeline } from './timeline.ts';
 
-export class RecordedHandlers {
-  readonly #passage: Passage;
-  #calls = 0;
-
-  constructor(passage: Passage) {
-    this.#passage = passage;
-  }
-
-  /** The same handler, heard. */
-  heard(method: string, handler: RequestHandler): RequestHandler {
+/** The same handlers, by method; what they do is recorded. */
+export function recordedHandlers(
+  handlers: ReadonlyMap<string, RequestHandler>,
+  timeline: Timeline,
+): ReadonlyMap<string, RequestHandler> {
+  let count = 0;
+  const recorded = (method: string, handler: RequestHandler): RequestHandler => {
     const { prepare } = handler;
-    const run: RequestHandler = (params, call) => {
-      const number = ++this.#calls;
-      return this.#passage.call({ started: number, id: call.id, method }, () =>
-        this.#run(number, () => handler(params, new RecordedExchange(call, number, this.#passage))),
+    const run: RequestHandler = (params, exchange) => {
+      const call = ++count;
+      return timeline.call({ started: call, id: exchange.id, method }, () =>
+        recordedResult(timeline, call, () =>
+          handler(params, new RecordedExchange(exchange, call, timeline)),
+        ),
       );
     };
-    return prepare ? Object.assign(run, { prepare: () => this.#prepare(method, prepare) }) : run;
-  }
-
-  #run(call: number, run: () => unknown): unknown {
-    const passage = this.#passage;
-    const given = (result: unknown) => passage.input({ call, ...outcomeOf(result) }, () => result);
-    const thrown = (error: unknown) =>
-      passage.input({ call, ...failureOf(error) }, (): never => {
-        throw error;
-      });
-    let result: unknown;
-    try {
-      result = run();
-    } catch (error) {
-      return thrown(error);
-    }
-    return isThenable(result) ? Promise.resolve(result).then(given, thrown) : given(result);
-  }
-
-  #prepare(method: string, prepare: () => Promise<void>): Promise<void> {
-    const passage = this.#passage;
-    const loaded = () => passage.input({ loaded: method }, () => {});
-    return passage.call({ load: method }, () => prepare().then(loaded, loaded));
-  }
+    if (!prepare) return run;
+    const loaded = () => timeline.input({ loaded: method }, () => {});
+    return Object.assign(run, {
+      prepare: () => timeline.call({ load: method }, () => prepare().then(loaded, loaded)),
+    });
+  };
+  return new Map([...handlers].map(([method, handler]) => [method, recorded(method, handler)]));
 }
 
-function outcomeOf(result: unknown) {
+/** Runs a handler and records what it returns or throws as an input of the session. */
+function recordedResult(timeline: Timeline, call: number, run: () => unknown): unknown {
+  const returned = (result: unknown) =>
+    timeline.input({ call, ...resultMembers(result) }, () => result);
+  const thrown = (error: unknown) =>
+    timeline.input({ call, ...errorMembers(error) }, (): never => {
+      throw error;
+    });
+  let result: unknown;
+  try {
+    result = run();
+  } catch (error) {
+    return thrown(error);
+  }
+  return isThenable(result) ? Promise.resolve(result).then(returned, thrown) : returned(result);
+}
+
+function resultMembers(result: unknown) {
   if (!isJsonObject(result)) return { thrown: `It gave ${describe(result)}` };
-  const as = written(result);
-  if ('unwritable' in as) return as;
-  return isJsonObject(as.params)
-    ? { result: as.params }
-    : { unwritable: `As JSON it is ${describe(as.params)}` };
+  const written = writtenParams(result);
+  if ('unwritable' in written) return written;
+  return isJsonObject(written.params)
+    ? { result: written.params }
+    : { unwritable: `As JSON it is ${describe(written.params)}` };
 }
 
-function failureOf(error: unknown) {
+function errorMembers(error: unknown) {
   const wire = toWireError(error);
   if (!wire) return { thrown: textOfError(error) };
-  const as = written(wire);
-  return 'params' in as ? { error: as.params as typeof wire } : { thrown: as.unwritable };
+  const written = writtenParams(wire);
+  return 'params' in written
+    ? { error: written.params as typeof wire }
+    : { thrown: written.unwritable };
+}
+
+/** An exchange that records what its handler asks the client, says, and says of its task. */
+class RecordedExchange implements Exchange {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly client: ClientDescription;
+  readonly session: object | undefined;
+  readonly task: TaskHandle | undefined;
+  context: object | undefined;
+  readonly #exchange: Exchange;
+  /** The number of its `started` line. */
+  readonly #call: number;
+  readonly #timeline: Timeline;
+  #asked = 0;
+
+  constructor(exchange: Exchange, call: number, timeline: Timeline) {
+    const { id, method, params, client, session, task } = exchange;
+    this.id = id;
+    this.method = method;
+    this.params = params;
+    this.client = client;
+    this.session = session;
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#timeline = timeline;
+    this.task = task && {
+      taskId: task.taskId,
+      describe: (message) =>
+        timeline.input({ call, describe: String(message) }, () => task.describe(message)),
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get hasEnded(): boolean {
+    return this.#exchange.hasEnded;
+  }
+
+  ask(question: RequestSpec): Promise<JsonObject> {
+    const [timeline, call, ask] = [this.#timeline, this.#call, ++this.#asked];
+    const { method, params, timeoutMs, maxTotalMs } = question;
+    const signal = timeline.signal(question.signal, (withdrawn) => ({ call, ask, withdrawn }));
+    const onProgress: RequestSpec['onProgress'] =
+      question.onProgress &&
+      ((progress) => timeline.call({ told: ask, call }, () => question.onProgress?.(progress)));
+    const line = {
+      call,
+      ask,
+      method,
+      ...(params ? writtenParams(params) : {}),
+      timeoutMs,
+      maxTotalMs,
+      ...(onProgress ? { progress: true as const } : {}),
+    };
+    return timeline.input(line, () => this.#exchange.ask({ ...question, signal, onProgress }));
+  }
+
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+    const line = { call: this.#call, notify: method, ...writtenParams(params) };
+    this.#timeline.input(line, () => this.#exchange.notify(method, params, rejected));
+  }
+
+  announce(method: string, params: JsonObject): void {
+    const frames = writtenFrames([{ jsonrpc: '2.0', method, params }]);
+    this.#timeline.input({ write: frames }, () => this.#exchange.announce(method, params));
+  }
+
+  roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
+    return this.#exchange.roots(wait);
+  }
+
+  whenEnded(callback: () => void): void {
+    this.#exchange.whenEnded(callback);
+  }
+
+  park(): void {
+    this.#exchange.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.#exchange.detach(handler, work);
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Records a session: everything that comes to it and everything that it does, in order, so that it can be played again.
- * It stands at the session's edge; a session that is not recorded pays nothing.
+ * Records a session: everything that reaches it and everything that it does, in order, so that it can
+ * be replayed. The recorder is the session's edge; a session without one pays nothing.
  */
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
@@ -22,40 +22,48 @@ import type { BeginningSession, Notify, SessionEdge } from '../session/session-e
 import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
-import { heardSignal } from './heard-signal.ts';
-import { chunkLine } from './inbound-messages.ts';
-import { machineLines } from './machine-lines.ts';
-import { Passage } from './passage.ts';
-import { RecordedHandlers } from './recorded-handlers.ts';
-import { RecordingBook } from './recording-book.ts';
-import type { RecordingOptions, RecordingSink } from './recording-book.ts';
-import { timeOfDayAt } from './time-of-day.ts';
-import { written, writtenFrames } from './written.ts';
+import { recordedHandlers } from './recorded-handlers.ts';
+import { RecordingWriter } from './recording-writer.ts';
+import type { RecordingOptions, RecordingSink } from './recording-writer.ts';
+import {
+  chunkLine,
+  closedLine,
+  outputLine,
+  timeOfDayAt,
+  transitionLines,
+  writtenFrames,
+  writtenParams,
+} from './session-lines.ts';
+import { Timeline } from './timeline.ts';
 
 export interface RecordOptions extends RecordingOptions {
-  /** For whoever reads the recording: which version of mcp-actors and of the platform wrote it, how it was started. */
+  /**
+   * What the recording says of its origin: the versions of mcp-actors and of the platform, and how
+   * the command was started.
+   */
   readonly header?: Pick<RecordingHeader, 'package' | 'platform' | 'launch'>;
 }
 
-/** Records one session: the `edge` of `listen`. */
+/** Records one session, as the `edge` of `listen`. */
 export interface Recorder extends SessionEdge {
-  /** Hands the sink what is held back, at most what one turn of the event loop has brought. The end of the session does it, too. */
+  /** Writes the lines of the current turn of the event loop to the sink. So does the session's end. */
   flush(): void;
 }
 
 /**
- * A recorder, for `server.listen(transport, { edge: record(sink) })`.
+ * Makes a recorder, for `server.listen(transport, { edge: record(sink) })`.
  *
- * @param sink takes the text, whole lines of JSON. It is called outside of the session's work, and what it throws ends the recording alone
+ * @param sink takes whole lines of JSON. The recorder calls it after the session's work of a turn. If
+ * it throws, the recording ends and the session goes on
  */
 export function record(sink: RecordingSink, options: RecordOptions = {}): Recorder {
   return new SessionRecorder(sink, options);
 }
 
 class SessionRecorder implements Recorder {
-  readonly #book: RecordingBook;
+  readonly #writer: RecordingWriter;
   readonly #header: RecordOptions['header'];
-  #passage: Passage | undefined;
+  #timeline: Timeline | undefined;
   #startedAt = new Date(0).toISOString();
   #startedNow = 0;
   #resolutions = 0;
@@ -63,24 +71,24 @@ class SessionRecorder implements Recorder {
   #timers = 0;
 
   constructor(sink: RecordingSink, { header, ...options }: RecordOptions) {
-    this.#book = new RecordingBook(sink, options);
+    this.#writer = new RecordingWriter(sink, options);
     this.#header = header;
   }
 
   flush(): void {
-    this.#book.flush();
+    this.#writer.flush();
   }
 
   clock(clock: Clock): Clock {
-    if (this.#passage) throw new Error('This recorder has a session already: make one for each');
-    const passage = new Passage(this.#book, clock);
-    this.#passage = passage;
-    this.#startedNow = passage.now;
+    if (this.#timeline) throw new Error('This recorder has a session already: make one for each');
+    const timeline = new Timeline(this.#writer, clock);
+    this.#timeline = timeline;
+    this.#startedNow = timeline.now;
     return {
-      now: () => passage.now,
+      now: () => timeline.now,
       setTimeout: (callback, delayMs) => {
         const timer = ++this.#timers;
-        return clock.setTimeout(() => passage.input({ timer }, callback), delayMs);
+        return clock.setTimeout(() => timeline.input({ timer }, callback), delayMs);
       },
       clearTimeout: (handle) => clock.clearTimeout(handle),
     };
@@ -88,62 +96,58 @@ class SessionRecorder implements Recorder {
 
   timeOfDay(): string {
     const start = { at: this.#startedNow, startedAt: this.#startedAt };
-    return timeOfDayAt(start, this.#through().now);
+    return timeOfDayAt(start, this.#started().now);
   }
 
   randomId(of: 'request' | 'task', make: () => string): string {
     const random = make();
-    // Nothing comes of it by itself: it says what the session has taken.
-    this.#book.put({ at: this.#through().now, random, for: of });
+    this.#started().output({ random, for: of });
     return random;
   }
 
-  begin({ outset: made, transitions, timeOfDay }: BeginningSession) {
-    const passage = this.#through();
-    const { report, server, ...outset } = made;
+  begin({ setup, report, transitions, timeOfDay }: BeginningSession) {
+    const timeline = this.#started();
+    const { server, ...others } = setup;
     this.#startedAt = timeOfDay();
-    this.#book.reportTo(report);
-    this.#book.put({
+    this.#writer.reportTo(report);
+    this.#writer.put({
       recording: recordingVersion,
       ...this.#header,
       at: this.#startedNow,
       startedAt: this.#startedAt,
-      redacted: this.#book.isRedacted,
+      redacted: this.#writer.isRedacted,
       server,
-      ...outset,
+      ...others,
     } satisfies RecordingHeader);
-    transitions.listen(machineLines((line) => passage.output(line)));
+    transitions.listen(transitionLines((line) => timeline.output(line)));
     return server;
   }
 
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler> {
-    const recorded = new RecordedHandlers(this.#through());
-    return new Map(
-      [...handlers].map(([method, handler]) => [method, recorded.heard(method, handler)]),
-    );
+    return recordedHandlers(handlers, this.#started());
   }
 
   transport(transport: Transport): Transport {
     return (options) => {
-      // Of the snapshots of other logic nothing is asked.
+      // A port's snapshots are its own business, so the wrapped ports may have any.
       const { reader, writer } = transport(options) as {
         readonly reader: Port<ReaderEvent, ReaderInput>;
         readonly writer: Port<WriterEvent, WriterInput>;
       };
-      return { reader: this.#reader(reader), writer: this.#writer(writer) };
+      return { reader: this.#recordReader(reader), writer: this.#recordWriter(writer) };
     };
   }
 
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined {
     if (!resolve) return undefined;
-    const passage = this.#through();
+    const timeline = this.#started();
     return (roots, signal) => {
       const resolved = ++this.#resolutions;
-      return passage.call({ resolve: resolved }, () =>
+      return timeline.call({ resolve: resolved }, () =>
         resolve(roots, signal).then(
-          (directories) => passage.input({ resolved, roots: directories }, () => directories),
+          (directories) => timeline.input({ resolved, roots: directories }, () => directories),
           (error: unknown) =>
-            passage.input({ resolved, thrown: textOfError(error) }, () => {
+            timeline.input({ resolved, thrown: textOfError(error) }, () => {
               throw error;
             }),
         ),
@@ -152,14 +156,14 @@ class SessionRecorder implements Recorder {
   }
 
   notify(notify: Notify, method: string, params?: JsonObject): void {
-    this.#through().input({ notify: method, ...(params ? written(params) : {}) }, () =>
+    this.#started().input({ notify: method, ...(params ? writtenParams(params) : {}) }, () =>
       notify(method, params),
     );
   }
 
   shutdown({ reason, drainTimeoutMs }: SessionShutdown, shutdown: () => void): void {
     const within = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
-    this.#through().input({ shutdown: reason, ...within }, shutdown);
+    this.#started().input({ shutdown: reason, ...within }, shutdown);
   }
 
   ping<T>(
@@ -168,30 +172,27 @@ class SessionRecorder implements Recorder {
     send: (signal: AbortSignal | undefined) => Promise<T>,
   ): Promise<T> {
     const ping = ++this.#pings;
-    const passage = this.#through();
-    const heard = heardSignal(signal, (withdrawn, abort) =>
-      passage.input({ ping, withdrawn }, abort),
-    );
-    return passage.input({ ping, timeoutMs }, () => send(heard));
+    const timeline = this.#started();
+    const recorded = timeline.signal(signal, (withdrawn) => ({ ping, withdrawn }));
+    return timeline.input({ ping, timeoutMs }, () => send(recorded));
   }
 
   listener(_name: string, call: () => void): void {
-    this.#through().call(undefined, call);
+    this.#started().call(undefined, call);
   }
 
   closed(cause: CloseCause): void {
-    const reason = 'reason' in cause ? { reason: cause.reason } : {};
-    this.#through().output({ closed: cause.kind, ...reason });
-    this.#book.close();
+    this.#started().output(closedLine(cause));
+    this.#writer.close();
   }
 
-  #through(): Passage {
-    if (!this.#passage) throw new Error('The session has not begun');
-    return this.#passage;
+  #started(): Timeline {
+    if (!this.#timeline) throw new Error('The session has not begun');
+    return this.#timeline;
   }
 
-  #reader(port: Port<ReaderEvent, ReaderInput>): Port<ReaderEvent, ReaderInput> {
-    const passage = this.#through();
+  #recordReader(port: Port<ReaderEvent, ReaderInput>): Port<ReaderEvent, ReaderInput> {
+    const timeline = this.#started();
     return {
       ...port,
       getInitialSnapshot: (scope, { router, session, ...input }) =>
@@ -200,63 +201,46 @@ class SessionRecorder implements Recorder {
           router: {
             send: (event: RouterEvent) => {
               if (event.type !== 'frames.received') return router.send(event);
-              passage.input(chunkLine(event.frames), () => router.send(event));
+              timeline.input(chunkLine(event.frames), () => router.send(event));
             },
           },
-          session: heardRef(session, (event, pass) => {
-            if (event.type === 'input.ended') passage.input({ end: true }, pass);
+          session: recordedRef(session, (event, pass) => {
+            if (event.type === 'input.ended') timeline.input({ end: true }, pass);
             else pass();
           }),
         }),
     };
   }
 
-  #writer(port: Port<WriterEvent, WriterInput>): Port<WriterEvent, WriterInput> {
-    const passage = this.#through();
+  #recordWriter(port: Port<WriterEvent, WriterInput>): Port<WriterEvent, WriterInput> {
+    const timeline = this.#started();
     return {
       ...port,
       getInitialSnapshot: (scope, { session, ...input }) =>
         port.getInitialSnapshot(scope, {
           ...input,
-          session: heardRef(session, (event, pass) => {
-            const line = flowLine(event);
-            if (line) passage.input(line, pass);
+          session: recordedRef(session, (event, pass) => {
+            const line = outputLine(event);
+            if (line) timeline.input(line, pass);
             else pass();
           }),
         }),
       transition: (snapshot, event, scope) => {
         if (event.type === 'frames.send') {
-          for (const server of writtenFrames(event.frames)) passage.output({ server });
+          for (const server of writtenFrames(event.frames)) timeline.output({ server });
         }
-        // What the transport says to it at once comes while the session calls.
-        return passage.call(undefined, () => port.transition(snapshot, event, scope));
+        // What the transport answers at once arrives while the session calls, so it is nested.
+        return timeline.call(undefined, () => port.transition(snapshot, event, scope));
       },
     };
   }
 }
 
-function flowLine(event: SessionFact) {
-  switch (event.type) {
-    case 'output.blocked':
-      return { output: 'blocked' } as const;
-    case 'output.flowing':
-      return { output: 'flowing' } as const;
-    case 'output.flushed':
-      return { output: 'flushed' } as const;
-    case 'output.stalled':
-      return { output: 'stalled' } as const;
-    case 'output.broken':
-      return { output: 'broken', error: textOfError(event.error) } as const;
-    default:
-      return undefined;
-  }
-}
-
-/** The same reference; what is sent to it is heard first. */
-function heardRef(
+/** The same reference; `observe` gets each event first, and `pass` sends it on. */
+function recordedRef(
   ref: Ref<SessionFact>,
-  hear: (event: SessionFact, pass: () => void) => void,
+  observe: (event: SessionFact, pass: () => void) => void,
 ): Ref<SessionFact> {
-  const send = (event: SessionFact) => hear(event, () => ref.send(event));
+  const send = (event: SessionFact) => observe(event, () => ref.send(event));
   return Object.assign(Object.create(ref) as Ref<SessionFact>, { send });
 }

@@ -7,20 +7,22 @@ import type { RecordOptions, Recorder } from './recorder.ts';
 import { RecordingError, readRecording } from './recording.ts';
 import type { Recording } from './recording.ts';
 
-/** A file that nothing can be recorded into. */
+/** The file cannot be recorded into; the message says why. */
 export class RecordingFileError extends Error {
   override readonly name = 'RecordingFileError';
 }
 
-/** The longest file that is read, bytes: below V8's longest string. */
+/** The largest file that we read, bytes; V8's longest string is a little longer. */
 const longestFile = 511 * 1024 ** 2;
 
 /**
- * Records one session into a file: `server.listen(transport, { edge: recordToFile('session.jsonl') })`. The file is its owner's alone. What one turn of the event
- * loop has brought is written at its end, and before the process exits, so that a process which is killed loses no more than a turn.
+ * Records one session into a file: `server.listen(transport, { edge: recordToFile('session.jsonl') })`.
+ * Only its owner can read the file. The recorder writes at the end of each turn of the event loop and
+ * before the process exits, so that a killed process loses at most one turn.
  *
- * @param path a file that is not there yet, or a directory, which gets a new file named by time and process
- * @throws {RecordingFileError} it is there already, or cannot be made
+ * @param path a file that does not exist yet, or a directory, which gets a new file named after the
+ * time and the process
+ * @throws {RecordingFileError} the file exists already, or cannot be created
  */
 export function recordToFile(path: string, options: RecordOptions = {}): Recorder {
   const descriptor = open(isDirectory(path) ? join(path, freshName()) : path);
@@ -40,9 +42,9 @@ export function recordToFile(path: string, options: RecordOptions = {}): Recorde
 }
 
 /**
- * Reads a recording, or a transcript.
+ * Reads a recording or a transcript from a file.
  *
- * @throws {RecordingError} what is wrong, in which line
+ * @throws {RecordingError} the file cannot be read, or a line is wrong; the message names the line
  */
 export async function readRecordingFile(path: string): Promise<Recording> {
   return readRecording(await textOf(path), path);
@@ -50,10 +52,10 @@ export async function readRecordingFile(path: string): Promise<Recording> {
 
 async function textOf(path: string): Promise<string> {
   try {
-    // A pipe that nobody writes to would hold up the opening.
+    // Opening a pipe that nobody writes to would block.
     await using file = await openFile(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stats = await file.stat();
-    if (!stats.isFile()) throw new RecordingError(`${path}: it is no regular file`);
+    if (!stats.isFile()) throw new RecordingError(`${path}: it is not a regular file`);
     if (stats.size > longestFile) {
       throw new RecordingError(
         `${path}: it has ${stats.size} bytes; recordings of up to ${longestFile} are read`,
@@ -78,7 +80,7 @@ function freshName(): string {
 }
 
 function open(path: string): number {
-  // A device cannot be made anew, and nothing in it is overwritten.
+  // A device exists already, and there is nothing in it to overwrite.
   const isDevice = statSync(path, { throwIfNoEntry: false })?.isCharacterDevice() ?? false;
   try {
     const descriptor = openSync(path, isDevice ? 'w' : 'wx', 0o600);
@@ -102,7 +104,7 @@ function isStdout(descriptor: number): boolean {
   return file.dev === stdout.dev && file.ino === stdout.ino;
 }
 
-/** A write may take a part only, as where the disk is nearly full. */
+/** A single write may take only a part, for example when the disk is nearly full. */
 function writeWhole(descriptor: number, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));

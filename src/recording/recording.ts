@@ -1,50 +1,53 @@
-/** A recording, or a transcript that a person has written, as it is read. */
+/** Reads a recording, or a transcript written by hand. */
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { exceedsDepth } from '../protocol/codec.ts';
-import { kindOf } from './format.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import type { RecordedLine, RecordingHeader } from './format.ts';
-import { faultOf, faultOfHeader } from './line-faults.ts';
+import { assertHeader, assertLine } from './line-shapes.ts';
+import type { Refuse } from './line-shapes.ts';
 
-/** A line that means something. */
+/** A line, other than the header, a remark, or the notice that recording stopped. */
 export interface NumberedLine<TLine = RecordedLine> {
-  /** In the file; the first is 1. */
+  /** Its place in the file; the first line is 1. */
   readonly number: number;
   readonly line: TLine;
 }
 
 /** A recording in memory. */
 export interface Recording {
-  /** The file's, for messages. */
+  /** The name of the file, for messages. */
   readonly name: string;
-  /** What the transcript shows, in its author's words. */
+  /** What the transcript shows, as its author says it. */
   readonly about: string | undefined;
-  /** Absent in a transcript that a person has written. */
+  /** Undefined in a transcript written by hand. */
   readonly header: RecordingHeader | undefined;
   readonly lines: readonly NumberedLine[];
-  /** Why it says nothing of the session's end, where it does not. */
+  /** Why the session's end is missing; undefined if it is there. */
   readonly unfinished: string | undefined;
 }
 
-/** How deep a line may nest: as deep as the stack lets JSON be written. */
+/** How deep a line may nest: deeper JSON could not be written again, for lack of stack. */
 const maxDepth = 4000;
 
-/** A text that is no recording. The message names the file and the line. */
+/** The text is not a recording. The message names the file and the line. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
 }
 
 /**
- * Reads a recording.
+ * Reads a recording from its text.
  *
- * @param name what messages call it
- * @throws {RecordingError} what is wrong, in which line
+ * @param name what messages call the file
+ * @throws {RecordingError} a line is wrong; the message names the line and says what to mend
  */
 export function readRecording(text: string, name: string): Recording {
-  const refuse = (number: number, fault: string): never => {
-    throw new RecordingError(`${name}:${number}: ${fault}`);
-  };
+  const refuseAt =
+    (number: number): Refuse =>
+    (fault) => {
+      throw new RecordingError(`${name}:${number}: ${fault}`);
+    };
   const rows = text.split('\n');
-  // Whoever writes it ends each line: a rest without an end was cut off when the process was killed.
+  // A recorder ends each line. If the last one has no end, the process was killed while writing it.
   const rest = rows.pop() ?? '';
   const isCut = rest !== '' && !isJson(rest);
   if (rest !== '' && !isCut) rows.push(rest);
@@ -52,39 +55,26 @@ export function readRecording(text: string, name: string): Recording {
   let header: RecordingHeader | undefined = undefined;
   let about: string | undefined = undefined;
   let stopped: string | undefined = undefined;
-  for (const [at, row] of rows.entries()) {
-    const number = at + 1;
+  for (const [index, row] of rows.entries()) {
+    const number = index + 1;
+    const refuse: Refuse = refuseAt(number);
     if (row.trim() === '') continue;
-    const value = parsed(row, (fault) => refuse(number, fault));
-    if ('recording' in value) {
-      if (lines.length > 0 || header)
-        refuse(number, 'a second recording begins here: keep each in a file of its own');
-      const fault = faultOfHeader(value);
-      if (fault !== undefined) refuse(number, fault);
-      header = value as unknown as RecordingHeader;
+    const line: object = parsed(row, refuse);
+    if ('recording' in line) {
+      if (lines.length > 0 || header) {
+        refuse('a second recording begins here: keep each in a file of its own');
+      }
+      assertHeader(line, refuse);
+      header = line;
       continue;
     }
-    const kind = kindOf(value);
-    if (kind === undefined) {
-      const members =
-        Object.keys(value)
-          .slice(0, 5)
-          .map((key) => describe(key))
-          .join(', ') || 'none';
-      refuse(
-        number,
-        `this is no line of a recording: nothing says what it is; its members are ${members}`,
-      );
-    }
-    const line = value as unknown as RecordedLine;
-    const fault = faultOf(value, kind as string);
-    if (fault !== undefined) refuse(number, fault);
+    assertLine(line, refuse);
     if ('about' in line) about ??= line.about;
     else if ('stopped' in line) stopped = line.stopped;
     else lines.push({ number, line });
   }
   if (!header && lines.length === 0) {
-    refuse(1, text.trim() === '' ? 'the file is empty' : 'nothing is recorded here');
+    refuseAt(1)(text.trim() === '' ? 'the file is empty' : 'nothing is recorded here');
   }
   const unfinished = isCut
     ? `line ${rows.length + 1} is cut off: the process was killed while it was written`
@@ -96,13 +86,13 @@ export function readRecording(text: string, name: string): Recording {
   return { name, about, header, lines, unfinished };
 }
 
-function parsed(row: string, refuse: (fault: string) => never) {
+function parsed(row: string, refuse: Refuse): JsonObject {
   if (exceedsDepth(row, maxDepth)) refuse(`it nests deeper than ${maxDepth} levels`);
   let value: unknown;
   try {
     value = JSON.parse(row);
   } catch (error) {
-    return refuse(`this is no JSON: ${(error as Error).message}`);
+    return refuse(`this is not JSON: ${(error as Error).message}`);
   }
   return isJsonObject(value)
     ? value

@@ -1,23 +1,23 @@
 /**
- * Takes secrets out of what is recorded, so that it still replays: the same secret is the same placeholder wherever it stands, and nothing but
- * texts and numbers is replaced.
+ * Replaces secrets in a recording so that it still replays: the same secret gets the same placeholder
+ * everywhere, and only texts and numbers are replaced.
  */
 import { redactText } from '../diagnosis/redaction.ts';
 import { isSecretKey, secretRanges } from '../diagnosis/secrets.ts';
 
-/** Different secrets that are told apart; what comes after them shares one placeholder. */
+/** So many different secrets get placeholders of their own; all later ones share one. */
 const maxSecrets = 10_000;
 
 export class Redactor {
   readonly #places = new Map<string | number, string>();
 
   /**
-   * The value as JSON without secrets; undefined if JSON has nothing for it. It nests as deep as `JSON.stringify` does.
+   * The value as JSON without its secrets; undefined if JSON cannot express it, such as a function.
    *
-   * @throws what `JSON.stringify` throws
+   * @throws what `JSON.stringify` throws, such as for a value that nests too deep
    */
   json(value: unknown): string | undefined {
-    /** Objects and lists that stand under the key of a secret. */
+    /** Objects and arrays whose key names a secret. */
     const secretive = new Set<unknown>();
     const shown = (holder: unknown, key: string, item: unknown): unknown => {
       const isSecret = secretive.has(holder) || (!Array.isArray(holder) && isSecretKey(key));
@@ -25,7 +25,7 @@ export class Redactor {
       if (typeof item === 'number') return isSecret ? this.#place(item) : item;
       if (typeof item !== 'object' || item === null) return item;
       const copy = this.#withoutSecretNames(item);
-      // The schema of a secret is none.
+      // `password: {type: 'string'}` describes a secret and holds none.
       if (isSecret && !isSchema(item)) secretive.add(copy);
       return copy;
     };
@@ -38,7 +38,7 @@ export class Redactor {
     return redactText(text, Infinity, (secret) => this.#place(secret));
   }
 
-  /** The object itself, unless the name of a member holds a secret. */
+  /** The object itself, or a copy if the name of a member contains a secret. */
   #withoutSecretNames(value: object): object {
     const names = Array.isArray(value) ? [] : Object.keys(value);
     if (!names.some((name) => secretRanges(name).length > 0)) return value;

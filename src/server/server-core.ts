@@ -22,7 +22,7 @@ import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
 import type { Catalog } from '../features/registry.ts';
-import type { SessionEdge, SessionOutset } from '../session/session-edge.ts';
+import type { SessionEdge, SessionSetup } from '../session/session-edge.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
 
@@ -85,8 +85,8 @@ export class ServerCore {
     this.#change();
   }
 
-  /** What a session is made of that begins now. */
-  outset({ limits, report }: SessionScope): SessionOutset {
+  /** What a session starts with that begins now. */
+  setup({ limits }: SessionScope): SessionSetup {
     const { server, authored } = this.#now();
     const taskTools = this.catalog.tools
       .list()
@@ -96,9 +96,8 @@ export class ServerCore {
       limits,
       methods: [...authored.keys()],
       prepared: [...authored].flatMap(([method, { prepare }]) => (prepare ? [method] : [])),
-      taskTools: Object.fromEntries(taskTools) as SessionOutset['taskTools'],
+      taskTools: Object.fromEntries(taskTools) as SessionSetup['taskTools'],
       resolvesRoots: this.definition.resolveRoots !== undefined,
-      report,
     };
   }
 

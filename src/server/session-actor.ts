@@ -90,9 +90,10 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     get server() {
       return core.server;
     },
-    get outset() {
-      return core.outset(session);
+    get setup() {
+      return core.setup(session);
     },
+    report,
     get transitions() {
       return session.transitions;
     },

@@ -15,18 +15,19 @@ import type { Limits } from '../actors/limits.ts';
 import type { Transitions } from './transitions.ts';
 import type { Transport } from '../transports/transport.ts';
 
-/** What a session's core is made of. */
-export interface SessionOutset {
+/** What a session starts with. A recording's header holds it. */
+export interface SessionSetup {
+  /** What `initialize` is answered with. */
   readonly server: ServerDescription;
   readonly limits: Limits;
-  /** Methods whose handlers load something before their first call. */
-  readonly prepared: readonly string[];
-  /** The methods that run code of the server's author. */
+  /** The methods that run the author's code. */
   readonly methods: readonly string[];
-  /** Tools that may run as tasks. */
+  /** The methods whose handlers load something before their first call. */
+  readonly prepared: readonly string[];
+  /** The tools that may run as tasks. */
   readonly taskTools: { readonly [name: string]: TaskSupport };
+  /** Whether the server resolves the client's roots to directories. */
   readonly resolvesRoots: boolean;
-  readonly report: Report;
 }
 
 /** Sends a notification that belongs to no call. */
@@ -35,7 +36,8 @@ export type Notify = (method: string, params?: JsonObject) => void;
 /** A session that is about to start, as its edge gets to know it. */
 export interface BeginningSession {
   readonly server: ServerDescription;
-  readonly outset: SessionOutset;
+  readonly setup: SessionSetup;
+  readonly report: Report;
   /** What its machines do, from the first event on. */
   readonly transitions: Pick<Transitions, 'listen'>;
   /** The time of day, ISO 8601. */

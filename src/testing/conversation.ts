@@ -2,7 +2,7 @@
  * A session and a scripted peer that talk to each other, and the facts that the session reports.
  */
 import type { Fact, Report } from '../actors/facts.ts';
-import type { RecordingFactName } from '../recording/recording-book.ts';
+import type { RecordingFactName } from '../recording/recording-writer.ts';
 import type { FactName } from '../server/facts.ts';
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
 import type { McpSession, Watcher } from '../server/session.ts';

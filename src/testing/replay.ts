@@ -2,7 +2,7 @@
 import { differenceText } from '../recording/replay/difference.ts';
 import { readRecordingFile } from '../recording/recording-file.ts';
 import { replay } from '../recording/replay/replay.ts';
-import type { ReplayOptions } from '../recording/replay/playing.ts';
+import type { ReplayOptions } from '../recording/replay/playback.ts';
 import type { ReplayResult } from '../recording/replay/replay.ts';
 
 /**

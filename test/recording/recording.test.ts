@@ -4,7 +4,7 @@ import { RecordingError, readRecording, record, replay } from 'mcp-actors/inspec
 import type { Recording } from 'mcp-actors/inspect';
 import { RecordedFacts, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { RecordingBook } from '../../src/recording/recording-book.ts';
+import { RecordingWriter } from '../../src/recording/recording-writer.ts';
 import { connect, echo, tool } from '../contract/serving.ts';
 import type { Serving } from '../contract/serving.ts';
 import { expectSame, linesOf, recordedSession } from './recorded-session.ts';
@@ -142,12 +142,12 @@ describe('a recorder changes nothing', () => {
 
   test('a line that cannot be written ends the recording, and the session goes on', async () => {
     const facts = new RecordedFacts();
-    const book = new RecordingBook({ write: (more) => (text += more) }, {});
+    const writer = new RecordingWriter({ write: (more) => (text += more) }, {});
     let text = '';
-    book.reportTo(facts.report);
-    book.put({ at: 1, client: [nested(100_000)] });
-    book.put({ at: 2, end: true });
-    book.flush();
+    writer.reportTo(facts.report);
+    writer.put({ at: 1, client: [nested(100_000)] });
+    writer.put({ at: 2, end: true });
+    writer.flush();
     expect(linesOf(text)).toEqual([
       { at: 1, stopped: expect.stringMatching(/^a line cannot be written: /) as string },
     ]);
@@ -200,11 +200,11 @@ describe('a file that is no recording', () => {
     ['', /^x\.jsonl:1: the file is empty$/],
     ['\n\n', /^x\.jsonl:1: the file is empty$/],
     ['{"about":"nothing"}\n', /^x\.jsonl:1: nothing is recorded here$/],
-    ['hello\n', /^x\.jsonl:1: this is no JSON: /],
+    ['hello\n', /^x\.jsonl:1: this is not JSON: /],
     ['{"client":[]}\n[1]\n', /^x\.jsonl:2: a line is a JSON object, this is an array$/],
     [
       '{"client":[]}\n{"level":"info","msg":"x"}\n',
-      /^x\.jsonl:2: this is no line of a recording: .*"level", "msg"$/,
+      /^x\.jsonl:2: this is not a line of a recording: .*"level", "msg"$/,
     ],
     ['{"client":{}}\n', /^x\.jsonl:1: "client" must be an array of messages, this is an object$/],
     ['{"timer":"x"}\n', /^x\.jsonl:1: "timer" must be a whole number, this is "x"$/],
@@ -232,26 +232,56 @@ describe('a file that is no recording', () => {
       /^x\.jsonl:1: this recording has version 2 of the format, .* use a newer one$/,
     ],
     ['{"recording":"new"}\n', /^x\.jsonl:1: "recording" is the format's version/],
-    ['{"recording":1}\n', /^x\.jsonl:1: the header of the recording is not whole$/],
+    [
+      '{"recording":1}\n',
+      /^x\.jsonl:1: the header of the recording: "at" must be a number of milliseconds, this is missing$/,
+    ],
+    [
+      '{"shutdown":"done","drainTimeoutMs":"soon"}\n',
+      /^x\.jsonl:1: "drainTimeoutMs" must be a number of milliseconds, this is "soon"$/,
+    ],
+    ['{"random":"a","for":"fun"}\n', /^x\.jsonl:1: "for" must be one of "request", "task", this/],
+    ['{"output":"dry"}\n', /^x\.jsonl:1: "output" must be one of "blocked", .*, this is "dry"$/],
+    ['{"call":1,"ask":1}\n', /^x\.jsonl:1: "method" must be a string, this is missing$/],
+    ['{"call":1,"error":{}}\n', /^x\.jsonl:1: "error" must be an object with "code" and "message"/],
+    ['{"resolved":1,"roots":["/a"]}\n', /^x\.jsonl:1: "roots" must be .*, this one is not$/],
   ])('%j is refused with the line and what is wrong', (text, message) => {
     const read = () => readRecording(text, 'x.jsonl');
     expect(read).toThrow(RecordingError);
     expect(read).toThrow(message);
   });
 
-  test.each<[string, (header: Record<string, unknown>) => void]>([
-    ['a limit that is no number', (header) => (header['limits'] = { maxRunning: 'many' })],
-    ['a method that is no text', (header) => (header['methods'] = [1])],
-    ['a preparation that is no text', (header) => (header['prepared'] = [{}])],
-    ['a time that is none', (header) => (header['at'] = 1e300)],
-  ])('a header with %s is refused', async (_, spoil) => {
+  /** A recording with other members in its header. */
+  async function withHeader(members: object): Promise<string> {
     const [first = '', ...rest] = (await header()).split('\n');
-    const spoilt = JSON.parse(first) as Record<string, unknown>;
-    spoil(spoilt);
-    const text = [JSON.stringify(spoilt), ...rest].join('\n');
+    const changed = { ...(JSON.parse(first) as object), ...members };
+    return [JSON.stringify(changed), ...rest].join('\n');
+  }
+
+  test.each([
+    [{ limits: { maxRunning: 'many' } }, '"limits" must be an object of numbers, this one is not'],
+    [{ methods: [1] }, '"methods" must be an array of strings, this one is not'],
+    [{ prepared: [{}] }, '"prepared" must be an array of strings, this one is not'],
+    [{ at: 1e300 }, '"at" must be a number of milliseconds, this is 1e+300'],
+    [{ startedAt: 'noon' }, '"startedAt" must be a date, this is "noon"'],
+    [{ launch: 'by hand' }, '"launch" must be an object, this is "by hand"'],
+  ])('a header with %j is refused', async (members, fault) => {
+    const text = await withHeader(members);
     expect(() => readRecording(text, 'x.jsonl')).toThrow(
-      /^x\.jsonl:1: the header of the recording is not whole$/,
+      `x.jsonl:1: the header of the recording: ${fault}`,
     );
+  });
+
+  test('a limit that is null, as JSON has infinity, is infinite in the replay', async () => {
+    const { peer, finish, text } = recordedSession({ ...named, tools: [echo] });
+    await peer.handshake();
+    await peer.call('echo', {});
+    await finish();
+    const [first = '', ...rest] = text().split('\n');
+    const { limits, ...header } = JSON.parse(first) as { readonly limits: object };
+    const changed = { ...header, limits: { ...limits, maxRunning: null, maxOutboundBytes: null } };
+    const recording = [JSON.stringify(changed), ...rest].join('\n');
+    await expectSame(readRecording(recording, 'x.jsonl'));
   });
 
   test.each([{ 'no name!': 'optional' }, { name: 'perhaps' }])(

@@ -1,5 +1,5 @@
 /** The options of `mcp-actors serve`. */
-import { defaultRecordingBytes } from '../../recording/recording-limit.ts';
+import { defaultRecordingBytes } from '../../recording/format.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';

@@ -1,25 +1,28 @@
-/** Where a replay is not what was recorded, told to a person. */
+/** What a replay does differently from its recording, as text for a person. */
 import { printableLines } from '../../protocol/printable.ts';
 import { kindOf } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
 
 /** The first difference between a recording and its replay. */
 export interface Difference {
-  /** What is wrong, in a sentence. */
+  /** What is wrong, as a sentence. */
   readonly problem: string;
-  /** The line of the recording that it is about; the last one, where the replay did more than was recorded. */
+  /** The line of the recording that differs; the last one if the replay did more than was recorded. */
   readonly number: number;
-  /** What the recording has; absent where it has nothing. */
+  /** What the recording has; absent if it has nothing there. */
   readonly recorded?: object;
-  /** What the replay did instead; absent where it did nothing. */
+  /** What the replay did instead; absent if it did nothing. */
   readonly replayed?: object;
 }
 
-/** Lines before the difference that are shown. */
+/** How many lines before the difference are shown. */
 const contextLines = 4;
 const maxWidth = 500;
 
-/** A difference with the lines before it, what was recorded and what was replayed. Nothing in it is obeyed by a terminal. */
+/**
+ * A difference as text: the lines before it, what was recorded, and what was replayed. Its control
+ * characters are escaped, so a terminal can show it.
+ */
 export function differenceText(difference: Difference, recording: Recording): string {
   const { problem, number, recorded, replayed } = difference;
   const last = recording.lines.findLastIndex((each) => each.number <= number);
@@ -33,19 +36,20 @@ export function differenceText(difference: Difference, recording: Recording): st
     `${recording.name}:${number}: ${problem}`,
     '',
     ...context.map((each) => `  ${String(each.number).padStart(width)}  ${lineText(each)}`),
-    `- ${isShown ? String(number).padStart(width) : margin}  ${recorded ? cut(JSON.stringify(plain(recorded))) : '(nothing)'}`,
-    `+ ${margin}  ${replayed ? cut(JSON.stringify(plain(replayed))) : '(nothing)'}`,
+    `- ${isShown ? String(number).padStart(width) : margin}  ${recorded ? cut(JSON.stringify(withoutTime(recorded))) : '(nothing)'}`,
+    `+ ${margin}  ${replayed ? cut(JSON.stringify(withoutTime(replayed))) : '(nothing)'}`,
     ...(place ? ['', `  ${place}`] : []),
     '',
   ]);
 }
 
-/** A line as it is shown to a person: what came to the session with an arrow to the left. */
+/** A line as it is shown to a person, cut if it is long. */
 export function lineText({ line }: NumberedLine): string {
   return cut(JSON.stringify(line));
 }
 
-function plain(line: object): object {
+/** What of a line is compared: all but its time. */
+export function withoutTime(line: object): object {
   return Object.fromEntries(Object.entries(line).filter(([key]) => key !== 'at'));
 }
 
@@ -59,27 +63,30 @@ function cut(text: string): string {
 interface Pair {
   readonly one: unknown;
   readonly other: unknown;
-  /** Where the members of an object stand; undefined for the whole. */
+  /** Which member of the whole it is; undefined for the whole itself. */
   readonly place: Place | undefined;
 }
 
 interface Place {
   readonly above: Place | undefined;
-  /** As it is written after what is above: `.name`, `[0]`. */
+  /** As it is written after the place above: `.name`, `[0]`. */
   readonly step: string;
 }
 
-/** True where both are the same JSON, whatever the order of their members. */
+/** Whether both are the same JSON, whatever the order of their members. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   return firstPair(one, other, allNames) === undefined;
 }
 
-/** True where `found` has all that `expected` has; arrays member by member. */
+/** Whether `found` has everything that `expected` has; arrays item by item. */
 export function includesJson(found: unknown, expected: unknown): boolean {
   return firstPair(expected, found, Object.keys) === undefined;
 }
 
-/** The first place at which two values differ. It keeps a list of what is left: a result may nest deeper than the stack is. */
+/**
+ * The first place at which two values differ. It keeps its own list of what is left, because a result
+ * may nest too deep for recursion.
+ */
 function firstPair(
   one: unknown,
   other: unknown,
@@ -113,7 +120,7 @@ function allNames(one: object, other: object): readonly string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }
 
-/** JSON has no `undefined`: a member that is undefined is none. */
+/** JSON has no `undefined`: an undefined member is as good as none. */
 function memberOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name)
     ? (value as { readonly [name: string]: unknown })[name]
@@ -121,7 +128,7 @@ function memberOf(value: object, name: string): unknown {
 }
 
 function firstDifference(recorded: object, replayed: object): string | undefined {
-  const pair = firstPair(plain(recorded), plain(replayed), allNames);
+  const pair = firstPair(withoutTime(recorded), withoutTime(replayed), allNames);
   if (!pair) return undefined;
   const steps: string[] = [];
   for (let { place } = pair; place; place = place.above) steps.push(place.step);

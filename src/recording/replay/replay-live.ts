@@ -1,39 +1,33 @@
 /**
- * Replays what a client sent to a session whose handlers run. They take real time, so an output may come in another order than it was recorded in: frames are
- * taken as they are found, and the events of each machine keep their own order.
+ * Replays what a client sent in a session whose handlers run. They take real time, so outputs may come
+ * in another order than the recorded one: frames match in any order, the events of each machine in
+ * their own.
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../actors/clock.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
-import { Arrivals } from './arrivals.ts';
-import { isSameJson } from './difference.ts';
-import type { Difference } from './difference.ts';
-import { endedWithin } from './ended.ts';
 import { isOutput } from '../format.ts';
-import type { RecordingHeader } from '../format.ts';
-import { IdNames } from './id-names.ts';
-import { recordedFrame } from '../inbound-messages.ts';
-import type { Playing } from './playing.ts';
+import type { RecordedLine, RecordingHeader, TransitionLine } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
-import { ReplayClock } from './replay-clock.ts';
-import { replayEdge } from './replay-edge.ts';
-import { replayEnds } from './replay-ends.ts';
-import type { ReplayEnds } from './replay-ends.ts';
-import { Script } from './script.ts';
+import { recordedFrame } from '../session-lines.ts';
+import { isSameJson, withoutTime } from './difference.ts';
+import type { Difference } from './difference.ts';
+import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
+import type { Playback } from './playback.ts';
+import { RecordingCursor } from './recording-cursor.ts';
+import { ReplayClock, limitsOf, outputFact, replayEdge, replayEnds } from './replay-world.ts';
+import type { ReplayEnds } from './replay-world.ts';
 
-type Line = NumberedLine['line'];
-
-/** The first difference, or undefined. */
+/** Gives the first difference, or undefined. */
 export async function replayLive(
   recording: Recording,
   header: RecordingHeader,
   server: McpServer,
-  playing: Playing,
+  playback: Playback,
 ): Promise<Difference | undefined> {
-  const player = new LivePlayer(recording, header, server, playing);
+  const player = new LivePlayer(recording, header, server, playback);
   try {
     return await player.play();
   } finally {
@@ -43,44 +37,46 @@ export async function replayLive(
 
 class LivePlayer {
   readonly #recording: Recording;
-  readonly #playing: Playing;
+  readonly #playback: Playback;
   readonly #clock: ReplayClock;
-  readonly #frames: Arrivals<object>;
-  readonly #transitions = new Map<string, Arrivals<object>>();
-  readonly #names: IdNames;
+  readonly #frames: UnclaimedOutputs<object>;
+  readonly #transitions = new Map<string, UnclaimedOutputs<object>>();
+  readonly #names: RequestNames;
   readonly #ends: ReplayEnds;
   readonly #session: McpSession;
 
-  constructor(recording: Recording, header: RecordingHeader, server: McpServer, playing: Playing) {
+  constructor(
+    recording: Recording,
+    header: RecordingHeader,
+    server: McpServer,
+    playback: Playback,
+  ) {
     this.#recording = recording;
-    this.#playing = playing;
+    this.#playback = playback;
     this.#clock = new ReplayClock(header.at);
-    this.#frames = new Arrivals(playing.patienceMs);
-    this.#names = new IdNames((id) => typeof id === 'string' && id.startsWith('s-'));
-    const script = new Script(recording, () => {});
+    this.#frames = new UnclaimedOutputs(playback.patienceMs);
+    this.#names = new RequestNames((id) => typeof id === 'string' && id.startsWith('s-'));
+    const cursor = new RecordingCursor(recording, () => {});
     this.#ends = replayEnds({
       said: (frame) => this.#frames.add(frame as object),
       flush: () => queueMicrotask(() => this.#ends.tell({ type: 'output.flushed' })),
     });
-    const { watchers, report, onRootsUpdated } = playing;
     this.#session = server.listen(this.#ends.transport, {
-      limits: header.limits,
+      limits: limitsOf(header),
       clock: systemClock,
       edge: replayEdge({
         header,
         clock: this.#clock,
         transport: this.#ends.transport,
-        random: (of) => script.random(of),
+        random: (of) => cursor.random(of),
         output: (line) => {
-          if ('machine' in line) this.#lane(line).add(line);
+          if ('machine' in line) this.#eventsOf(line).add(line);
         },
-        // Which version of the server plays is no difference.
+        // The version of the server that plays may differ from the recorded one.
         server: (live) => ({ ...live, serverInfo: header.server.serverInfo }),
         afterwards: () => {},
       }),
-      ...(watchers ? { watchers } : {}),
-      ...(onRootsUpdated ? { onRootsUpdated } : {}),
-      ...(report ? { report } : {}),
+      ...playback.liveSession,
     });
   }
 
@@ -92,17 +88,17 @@ class LivePlayer {
       if (difference) return difference;
     }
     await setImmediate();
-    const { first } = this.#frames;
-    if (!first || this.#recording.unfinished !== undefined) return undefined;
+    const { oldest } = this.#frames;
+    if (!oldest || this.#recording.unfinished !== undefined) return undefined;
     const number = this.#recording.lines.at(-1)?.number ?? 1;
     return {
       problem: 'the replay sends more than was recorded',
       number,
-      replayed: { server: first },
+      replayed: { server: oldest },
     };
   }
 
-  /** Nothing of the session stays. */
+  /** Ends the session: nothing of it stays. */
   stop(): void {
     this.#session.actor.stop();
   }
@@ -111,49 +107,47 @@ class LivePlayer {
     const { line } = each;
     const give = this.#inputOf(line);
     if (!give) return;
-    await this.#playing.before(each);
-    this.#playing.given(each);
+    await this.#playback.before(each);
+    this.#playback.given(each);
     give();
     await setImmediate();
   }
 
-  /** What the client, the clock and the pipe did; the rest is done by the live handlers. */
-  #inputOf(line: Line): (() => void) | undefined {
+  /** How to give what the client, the clock and the pipe did; the live handlers do the rest. */
+  #inputOf(line: RecordedLine): (() => void) | undefined {
     const ends = this.#ends;
     if ('client' in line) {
       return () =>
         ends.receive(line.client.map((message) => recordedFrame(this.#names.fill(message))));
     }
     if ('frames' in line) {
-      return () => ends.receive(this.#names.fill(line.frames) as readonly InboundFrame[]);
+      return () => ends.receive(this.#names.fill(line.frames));
     }
     if ('end' in line) return () => ends.tell({ type: 'input.ended' });
-    if ('shutdown' in line) return () => this.#session.shutdown(line.shutdown, line.drainTimeoutMs);
+    if ('shutdown' in line) {
+      return () => this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
+    }
     if ('timer' in line) return () => void this.#clock.fire(line.timer);
-    if ('ping' in line && line.timeoutMs !== undefined) {
+    if ('ping' in line && typeof line.timeoutMs === 'number') {
       const { timeoutMs } = line;
       return () => void this.#session.ping({ timeoutMs }).catch(() => {});
     }
     if (!('output' in line) || line.output === 'flushed') return undefined;
-    const { output } = line;
-    if (output !== 'broken') return () => ends.tell({ type: `output.${output}` });
-    return () => ends.tell({ type: 'output.broken', error: new Error(line.error) });
+    return () => ends.tell(outputFact(line));
   }
 
   async #compare(each: NumberedLine): Promise<Difference | undefined> {
     const { number, line } = each;
     if ('machine' in line) {
-      const found = await this.#lane(line).take(() => true);
+      const found = await this.#eventsOf(line).claim();
       if (found && isSameJson(found, withoutTime(line))) return this.#matched(each);
       const problem = `the ${line.machine} machine does something else`;
       return { problem, number, recorded: line, ...(found ? { replayed: found } : {}) };
     }
     if ('closed' in line) {
-      const cause = await endedWithin(this.#session, this.#playing.patienceMs);
-      if (cause?.kind === line.closed) return this.#matched(each);
-      if (!cause) return { problem: 'the session does not end', number, recorded: line };
-      const problem = 'the session ends for another cause';
-      return { problem, number, recorded: line, replayed: { closed: cause.kind } };
+      const { patienceMs } = this.#playback;
+      const difference = await compareEnd(this.#session, { number, line }, patienceMs);
+      return difference ?? this.#matched(each);
     }
     return 'server' in line ? this.#compareFrame(each, line.server) : undefined;
   }
@@ -167,10 +161,12 @@ class LivePlayer {
         isNew ? { ...frame, id: (server as { readonly id: unknown }).id } : frame,
         expected,
       );
-    // Of the answers to a request there is one: where it is another, nothing else is waited for.
-    const found = await this.#frames.take((frame) => isSame(frame) || answersSame(frame, expected));
+    // A request has one answer: if this is another one, there is nothing to wait for.
+    const found = await this.#frames.claim(
+      (frame) => isSame(frame) || answersSame(frame, expected),
+    );
     if (found && isSame(found)) {
-      names.expect(server, found);
+      names.bind(server, found);
       return this.#matched(each);
     }
     const problem = found ? 'the replay sends something else' : 'the replay does not send this';
@@ -184,23 +180,23 @@ class LivePlayer {
   }
 
   #matched(each: NumberedLine): undefined {
-    this.#playing.matched(each);
+    this.#playback.matched(each);
   }
 
-  #lane(line: Line & { readonly machine: string; readonly task?: number }): Arrivals<object> {
-    const key = `${line.machine} ${line.task ?? ''}`;
-    const lane = this.#transitions.get(key) ?? new Arrivals<object>(this.#playing.patienceMs);
-    this.#transitions.set(key, lane);
-    return lane;
+  /** What one machine has done and no line has claimed. */
+  #eventsOf({ machine, task }: TransitionLine): UnclaimedOutputs<object> {
+    const key = `${machine} ${task ?? ''}`;
+    const known = this.#transitions.get(key);
+    if (known) return known;
+    const events = new UnclaimedOutputs<object>(this.#playback.patienceMs);
+    this.#transitions.set(key, events);
+    return events;
   }
 }
 
+/** Whether both are answers to the same request. */
 function answersSame(frame: object, expected: unknown): boolean {
   if (!isJsonObject(frame) || !isJsonObject(expected)) return false;
   const isAnswer = !('method' in frame) && !('method' in expected);
   return isAnswer && frame['id'] !== undefined && frame['id'] === expected['id'];
-}
-
-function withoutTime(line: object): object {
-  return Object.fromEntries(Object.entries(line).filter(([key]) => key !== 'at'));
 }

@@ -1,38 +1,36 @@
 /**
- * Replays a session with everything from outside taken from the recording, what the handlers did included. Nothing waits for real time, and
- * nothing is left to chance: the same code gives the same outputs in the same order.
+ * Replays a session whose whole outside is taken from the recording, what the handlers did included.
+ * Nothing waits for real time and nothing is left to chance: the same code gives the same outputs in
+ * the same order.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { InboundFrame, OutboundFrame } from '../../protocol/frames.ts';
 import type { Root } from '../../machines/roots-report.ts';
+import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';
-import type { McpSession } from '../../server/session.ts';
 import type { Notify, SessionEdge } from '../../session/session-edge.ts';
+import type { McpSession } from '../../server/session.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import type { Difference } from './difference.ts';
-import type { InputLine, OutputLine, RecordingHeader } from '../format.ts';
-import { recordedFrame } from '../inbound-messages.ts';
-import { settledRounds } from '../passage.ts';
-import type { Playing } from './playing.ts';
+import type { InputLine, PingLine, RecordingHeader, ResolvedLine } from '../format.ts';
 import { RecordingError } from '../recording.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
-import { ReplayClock } from './replay-clock.ts';
-import { replayEdge } from './replay-edge.ts';
-import { replayEnds } from './replay-ends.ts';
-import type { ReplayEnds } from './replay-ends.ts';
-import { ReplayHandlers, paramsOf } from './replay-handlers.ts';
-import type { WithParams } from './replay-handlers.ts';
-import { Script } from './script.ts';
+import { recordedFrame } from '../session-lines.ts';
+import { settledRounds } from '../timeline.ts';
+import type { Difference } from './difference.ts';
+import type { Playback } from './playback.ts';
+import { RecordingCursor } from './recording-cursor.ts';
+import { ReplayClock, limitsOf, outputFact, replayEdge, replayEnds } from './replay-world.ts';
+import type { ReplayEnds } from './replay-world.ts';
+import { ReplayedHandlers, paramsOf } from './replayed-handlers.ts';
 
-/** The first difference, or undefined. */
+/** Gives the first difference, or undefined. */
 export function replayRecorded(
   recording: Recording,
   header: RecordingHeader,
-  playing: Playing,
+  playback: Playback,
 ): Promise<Difference | undefined> {
-  return new Player(recording, header, playing).play();
+  return new Player(recording, header, playback).play();
 }
 
 interface Resolution {
@@ -43,63 +41,63 @@ interface Resolution {
 class Player {
   readonly #name: string;
   readonly #header: RecordingHeader;
-  readonly #playing: Playing;
-  readonly #script: Script;
+  readonly #playback: Playback;
+  readonly #cursor: RecordingCursor;
   readonly #clock: ReplayClock;
-  readonly #handlers: ReplayHandlers;
+  readonly #handlers: ReplayedHandlers;
   readonly #ends: ReplayEnds;
   readonly #session: McpSession;
   readonly #resolutions = new Map<number, Resolution>();
   readonly #pings = new Map<number, AbortController>();
   #notify: Notify = () => {};
 
-  constructor(recording: Recording, header: RecordingHeader, playing: Playing) {
+  constructor(recording: Recording, header: RecordingHeader, playback: Playback) {
     this.#name = recording.name;
     this.#header = header;
-    this.#playing = playing;
-    this.#script = new Script(recording, playing.matched);
+    this.#playback = playback;
+    this.#cursor = new RecordingCursor(recording, (output) => playback.matched(output));
     this.#clock = new ReplayClock(header.at);
     const giveNested = () => this.#giveNested();
-    const script = this.#script;
-    this.#handlers = new ReplayHandlers({
-      started: (started, { id, method }) => script.output({ started, id, method }),
-      told: (call, told) => script.output({ told, call }),
-      load: (load) => script.output({ load }),
+    const cursor = this.#cursor;
+    this.#handlers = new ReplayedHandlers({
+      started: (started, { id, method }) => cursor.output({ started, id, method }),
+      told: (call, told) => cursor.output({ told, call }),
+      load: (load) => cursor.output({ load }),
       giveNested,
     });
     this.#ends = replayEnds({
-      said: (server) => script.output({ server }),
+      said: (server) => cursor.output({ server }),
       afterwards: giveNested,
     });
     this.#session = this.#listen();
   }
 
   async play(): Promise<Difference | undefined> {
-    const script = this.#script;
-    for (let input = script.input; input && !script.difference; input = script.input) {
+    const cursor = this.#cursor;
+    for (let input = cursor.input; input && !cursor.difference; input = cursor.input) {
       const { nested, rounds } = input.line;
       if (!nested && rounds === undefined) {
-        await this.#playing.before(input);
+        await this.#playback.before(input);
         await setImmediate();
       } else {
-        // A nested one is given by the call that it came in; it waits here for that call.
+        // A nested input is given within the call that it came in; wait here for that call.
         const earliest = nested ? 0 : (rounds ?? 0);
         let round = 0;
-        // No function of its own: each would be a round.
+        // Not in a function of its own, because awaiting one takes a round, too.
         for (; round < settledRounds; round++) {
-          if (script.input !== input || (round >= earliest && script.isCaughtUp)) break;
+          if (cursor.input !== input || (round >= earliest && cursor.isCaughtUp)) break;
           await Promise.resolve();
         }
         if (round === settledRounds) await setImmediate();
       }
-      if (script.input !== input) continue;
-      script.expectCaughtUp();
-      if (!script.difference) this.#give(input);
+      if (cursor.input !== input) continue;
+      cursor.expectCaughtUp();
+      if (!cursor.difference) this.#give(input);
     }
     await setImmediate();
-    script.expectCaughtUp();
+    cursor.expectCaughtUp();
     await this.#end();
-    return script.difference;
+    return cursor.difference;
   }
 
   #listen(): McpSession {
@@ -109,13 +107,11 @@ class Player {
       this.#tool(tool, taskSupport),
     );
     const server = createMcpServer({ name, version, ...(capabilities['tools'] ? { tools } : {}) });
-    const { watchers, report } = this.#playing;
     return server.listen(this.#ends.transport, {
-      limits: this.#header.limits,
+      limits: limitsOf(this.#header),
       clock: this.#clock,
       edge: this.#edge(),
-      ...(watchers ? { watchers } : {}),
-      ...(report ? { report } : {}),
+      ...this.#playback.session,
     });
   }
 
@@ -129,14 +125,14 @@ class Player {
   }
 
   #edge(): SessionEdge {
-    const { header, script } = { header: this.#header, script: this.#script };
+    const [header, cursor] = [this.#header, this.#cursor];
     let resolutions = 0;
     const edge = replayEdge({
       header,
       clock: this.#clock,
       transport: this.#ends.transport,
-      random: (of) => script.random(of),
-      output: (line) => script.output(line),
+      random: (of) => cursor.random(of),
+      output: (line) => cursor.output(line),
       server: () => header.server,
       afterwards: () => this.#giveNested(),
     });
@@ -159,43 +155,44 @@ class Player {
           new Promise((resolve, reject) => {
             const number = ++resolutions;
             this.#resolutions.set(number, { resolve, reject });
-            script.output({ resolve: number });
+            cursor.output({ resolve: number });
             this.#giveNested();
           });
       },
-      // What the author's code says on no call's behalf is in the recording.
+      // The recording has the notifications that belong to no call.
       notify: () => {},
     };
   }
 
   #giveNested(): void {
     for (;;) {
-      const { input } = this.#script;
-      if (!input?.line.nested || !this.#script.isCaughtUp || this.#script.difference) return;
+      const { input } = this.#cursor;
+      if (!input?.line.nested || !this.#cursor.isCaughtUp || this.#cursor.difference) return;
       this.#give(input);
     }
   }
 
   #give(input: NumberedLine<InputLine>): void {
-    this.#script.take();
-    this.#playing.given(input);
+    this.#cursor.take();
+    this.#playback.given(input);
     this.#clock.advanceTo(input.line.at);
     const problem = this.#do(input.line);
-    if (problem !== undefined) this.#script.refuse(input, problem);
+    if (problem !== undefined) this.#cursor.refuse(input, problem);
   }
 
-  /** Says why it cannot be done, where it cannot. */
+  /** Gives the session an input. Says why it cannot, if it cannot. */
   #do(line: InputLine): string | undefined {
     if ('client' in line) this.#ends.receive(line.client.map(recordedFrame));
-    else if ('frames' in line) this.#ends.receive(line.frames as readonly InboundFrame[]);
+    else if ('frames' in line) this.#ends.receive(line.frames);
     else if ('end' in line) this.#ends.tell({ type: 'input.ended' });
     else if ('timer' in line) {
       if (!this.#clock.fire(line.timer)) {
         return `timer ${line.timer} fired in the recorded session, and the replayed one has not set it, or has cleared it`;
       }
-    } else if ('output' in line) this.#flow(line.output, line.error);
-    else if ('shutdown' in line) this.#session.shutdown(line.shutdown, line.drainTimeoutMs);
-    else if ('write' in line) this.#write(line.write);
+    } else if ('output' in line) this.#ends.tell(outputFact(line));
+    else if ('shutdown' in line) {
+      this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
+    } else if ('write' in line) this.#write(line.write);
     else if ('ping' in line) this.#ping(line);
     else if ('loaded' in line) {
       if (!this.#handlers.loaded(line.loaded)) {
@@ -206,13 +203,8 @@ class Player {
       if (!this.#handlers.do(line)) {
         return `the replayed session has not started the handler that was the recorded one's call ${line.call}`;
       }
-    } else if ('notify' in line) this.#notify(line.notify, paramsOf(line as WithParams));
+    } else if ('notify' in line) this.#notify(line.notify, paramsOf(line));
     return undefined;
-  }
-
-  #flow(output: OutputLine['output'], error: string | undefined): void {
-    if (output === 'broken') this.#ends.tell({ type: 'output.broken', error: new Error(error) });
-    else this.#ends.tell({ type: `output.${output}` });
   }
 
   #write(frames: readonly unknown[]): void {
@@ -220,22 +212,19 @@ class Player {
     writer.send({ type: 'frames.send', frames: frames as OutboundFrame[] });
   }
 
-  #ping(line: { readonly ping: number; readonly timeoutMs?: number; readonly withdrawn?: string }) {
-    const { ping, timeoutMs, withdrawn } = line;
+  #ping({ ping, timeoutMs, withdrawn }: PingLine): void {
     if (withdrawn !== undefined) return this.#pings.get(ping)?.abort(withdrawn);
     const controller = new AbortController();
     this.#pings.set(ping, controller);
     const { signal } = controller;
-    this.#session.ping({ ...(timeoutMs === undefined ? {} : { timeoutMs }), signal }).catch(() => {
-      // What the host made of it is no part of the session.
-    });
+    this.#session
+      .ping({ ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}), signal })
+      .catch(() => {
+        // What the host made of the answer is outside the session.
+      });
   }
 
-  #resolved(line: {
-    readonly resolved: number;
-    readonly roots?: readonly Root[];
-    readonly thrown?: string;
-  }): string | undefined {
+  #resolved(line: ResolvedLine): string | undefined {
     const resolution = this.#resolutions.get(line.resolved);
     if (!resolution) {
       return 'the recorded session has resolved roots, and the replayed one has not begun to';
@@ -245,7 +234,7 @@ class Player {
     return undefined;
   }
 
-  /** A session that was not recorded to its end, or differs, is ended nevertheless: nothing of it stays. */
+  /** Ends the session even if its recording has no end, or it differs: nothing of it stays. */
   async #end(): Promise<void> {
     if (this.#session.actor.getSnapshot().status !== 'active') return;
     this.#session.actor.stop();

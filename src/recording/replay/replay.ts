@@ -1,28 +1,29 @@
-/** Plays a recording to a session of this version, and compares what it does. */
-import type { Difference } from './difference.ts';
-import type { Playing, ReplayOptions } from './playing.ts';
-import type { NumberedLine, Recording } from '../recording.ts';
+/** Replays a recording in a session of this version and compares what the session does. */
 import { RecordingError } from '../recording.ts';
+import type { Recording } from '../recording.ts';
+import type { Difference } from './difference.ts';
+import { Playback } from './playback.ts';
+import type { ReplayOptions } from './playback.ts';
 import { replayLive } from './replay-live.ts';
 import { replayRecorded } from './replay-recorded.ts';
-import { playTranscript } from './transcript.ts';
+import { replayTranscript } from './replay-transcript.ts';
 
-/** What came of a replay. */
+/** What a replay found. */
 export interface ReplayResult {
-  /** The first difference; undefined where the replay is what was recorded. */
+  /** The first difference; undefined if the replay does what was recorded. */
   readonly difference: Difference | undefined;
-  /** How much was given to the session, lines. */
+  /** How many lines were given to the session. */
   readonly inputs: number;
-  /** How much of what it did was compared, lines. */
+  /** How many lines of what it did were compared. */
   readonly outputs: number;
-  /** What a person should know of the recording: that it breaks off. */
+  /** Why the recording has no end, if it has none. */
   readonly note: string | undefined;
 }
 
 /**
- * Plays a recording.
+ * Replays a recording.
  *
- * @throws {RecordingError} a transcript without a server
+ * @throws {RecordingError} it is a transcript, and the options have no server
  */
 export async function replay(
   recording: Recording,
@@ -30,30 +31,15 @@ export async function replay(
 ): Promise<ReplayResult> {
   const { name, header, unfinished } = recording;
   const { server } = options;
-  const counts = { inputs: 0, outputs: 0 };
-  const playing: Playing = {
-    ...options,
-    patienceMs: options.patienceMs ?? 5000,
-    before: async (input: NumberedLine) => {
-      await options.before?.(input);
-    },
-    given: (input: NumberedLine) => {
-      counts.inputs++;
-      options.given?.(input);
-    },
-    matched: (output: NumberedLine) => {
-      counts.outputs++;
-      options.matched?.(output);
-    },
-  };
+  const playback = new Playback(options);
   const play = async () => {
-    if (header && server) return replayLive(recording, header, server, playing);
-    if (header) return replayRecorded(recording, header, playing);
-    if (server) return playTranscript(recording, server, playing);
+    if (header && server) return replayLive(recording, header, server, playback);
+    if (header) return replayRecorded(recording, header, playback);
+    if (server) return replayTranscript(recording, server, playback);
     throw new RecordingError(
-      `${name}:1: this is a transcript without a header, so that no handler's result is in it: give the server whose handlers are to run`,
+      `${name}:1: this is a transcript without a header, so it has no results of handlers: give the server whose handlers are to run`,
     );
   };
   const difference = await play();
-  return { difference, ...counts, note: unfinished };
+  return { difference, ...playback.counts, note: unfinished };
 }

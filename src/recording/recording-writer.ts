@@ -1,37 +1,40 @@
-/** Writes the lines of a recording: redacted, bounded, a batch at a time. What goes wrong with it is said once, and ends the recording alone. */
+/**
+ * Writes the lines of a recording: redacted, bounded, in batches. If writing fails, it says so once;
+ * the recording ends, the session goes on.
+ */
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
-import { defaultRecordingBytes } from './recording-limit.ts';
+import { defaultRecordingBytes } from './format.ts';
 import { Redactor } from './redactor.ts';
 
 /** What a recorder reports to its session's host. */
 export type RecordingFactName =
-  /** A recording could not be written any further; the session goes on. */
+  /** The recording can no longer be written; the session goes on. */
   | 'recording.failed'
-  /** A recording has reached its limit. */
+  /** The recording has reached its limit; the session goes on. */
   | 'recording.stopped';
 
-/** Takes the text of a recording. */
+/** Where a recorder writes. */
 export interface RecordingSink {
-  /** Takes whole lines. What it throws ends the recording, not the session. */
+  /** Takes whole lines. If it throws, the recording ends, not the session. */
   write(text: string): void;
-  /** Nothing more comes. */
+  /** Called once, after the last write. */
   close?(): void;
 }
 
 export interface RecordingOptions {
-  /** How much is recorded, bytes; by default 64 MiB. */
+  /** Recording stops at this size, bytes; by default 64 MiB. */
   readonly maxBytes?: number;
-  /** False records secrets as they are. */
+  /** Whether secrets are replaced; by default true. */
   readonly redact?: boolean;
 }
 
-/** Held back at most, characters: lines that are made in one turn of the event loop go out together. */
+/** Lines of one turn of the event loop are written together, up to this many characters. */
 const maxBatch = 64 * 1024;
-/** What the last line takes, which says that recording has stopped. */
+/** Room for the last line, which says that recording has stopped. */
 const lastLineBytes = 256;
 
-/** What of a line may hold secrets; the rest is the session's own. */
+/** The members that may hold secrets; the session itself makes the others. */
 const payloads = new Set([
   'client',
   'frames',
@@ -50,15 +53,15 @@ const payloads = new Set([
   'launch',
 ]);
 
-export class RecordingBook {
+export class RecordingWriter {
   readonly #sink: RecordingSink;
   readonly #maxBytes: number;
   readonly #redactor: Redactor | undefined;
   #report: Report<RecordingFactName> = () => {};
   #batch = '';
   #written = 0;
-  /** `planned`: what is held back goes out at the turn's end. Once it has ended, lines are let go. */
-  #state: 'idle' | 'planned' | 'ended' = 'idle';
+  /** `flushing`: there are lines that will be written at the end of the turn. */
+  #state: 'idle' | 'flushing' | 'ended' = 'idle';
 
   constructor(
     sink: RecordingSink,
@@ -74,21 +77,36 @@ export class RecordingBook {
     return this.#redactor !== undefined;
   }
 
-  /** Sets who hears of failures. */
+  /** Reports failures to the session's host from now on. */
   reportTo(report: Report<RecordingFactName>): void {
     this.#report = report;
   }
 
-  /** Never throws. */
+  /** Adds a line, unless the recording has ended. Never throws. */
   put(line: object): void {
-    if (this.#state !== 'ended') this.#write(line);
+    if (this.#state === 'ended') return;
+    let text: string;
+    try {
+      text = this.#textOf(line);
+    } catch (error) {
+      // Too deep or too long for JSON. Without this line the lines after it would not replay.
+      return this.#stop(line, `a line cannot be written: ${textOfError(error).slice(0, 100)}`);
+    }
+    const bytes = bytesOf(text);
+    if (this.#written + bytes > this.#maxBytes - lastLineBytes) {
+      return this.#stop(line, `the limit of ${this.#maxBytes} bytes is reached`);
+    }
+    this.#written += bytes;
+    this.#batch += text;
+    if (this.#batch.length > maxBatch) this.flush();
+    else this.#planFlush();
   }
 
-  /** Hands over what is held back. */
+  /** Writes the lines of this turn now. */
   flush(): void {
-    if (this.#state === 'planned') this.#state = 'idle';
     const text = this.#batch;
     if (text === '') return;
+    this.#state = 'idle';
     this.#batch = '';
     try {
       this.#sink.write(text);
@@ -108,36 +126,15 @@ export class RecordingBook {
     this.#end();
   }
 
-  #write(line: object): void {
-    let text: string;
-    try {
-      text = this.#textOf(line);
-    } catch (error) {
-      // Too deep or too long for JSON: what comes after it would not replay without it.
-      return this.#stop(line, `a line cannot be written: ${textOfError(error).slice(0, 100)}`);
-    }
-    const bytes = bytesOf(text);
-    if (this.#written + bytes > this.#maxBytes - lastLineBytes) {
-      return this.#stop(line, `the limit of ${this.#maxBytes} bytes is reached`);
-    }
-    this.#written += bytes;
-    this.#append(text);
-  }
-
-  #append(text: string): void {
-    this.#batch += text;
-    if (this.#batch.length > maxBatch) this.flush();
-    else if (this.#state === 'idle') this.#planFlush();
-  }
-
   #planFlush(): void {
-    this.#state = 'planned';
+    if (this.#state === 'flushing') return;
+    this.#state = 'flushing';
     afterTurn(() => this.flush());
   }
 
   #stop(line: object, message: string): void {
     const { at } = line as { readonly at?: number };
-    this.#append(`${JSON.stringify({ at, stopped: message })}\n`);
+    this.#batch += `${JSON.stringify({ at, stopped: message })}\n`;
     this.close();
     this.#report({
       level: 'warning',
@@ -172,7 +169,7 @@ export class RecordingBook {
   }
 }
 
-/** Before the event loop looks for input again, where the platform can say so. */
+/** Runs it before the event loop looks for input again, if the platform can. */
 const afterTurn: (callback: () => void) => void =
   typeof setImmediate === 'function'
     ? (callback) => void setImmediate(callback)

@@ -1,0 +1,123 @@
+/**
+ * Where a replay stands in its recording: which input comes next, and which output is due. It compares
+ * what the session does as it does it, and keeps the first difference.
+ */
+import { isInput, isOutput } from '../format.ts';
+import type { InputLine, SessionOutputLine } from '../format.ts';
+import type { NumberedLine, Recording } from '../recording.ts';
+import { isSameJson, withoutTime } from './difference.ts';
+import type { Difference } from './difference.ts';
+
+export class RecordingCursor {
+  readonly #recording: Recording;
+  readonly #matched: (output: NumberedLine) => void;
+  /** What the session is given; the random ids, which it takes, are not among it. */
+  readonly #inputs: NumberedLine<InputLine>[] = [];
+  readonly #outputs: NumberedLine<SessionOutputLine>[] = [];
+  /** By what they are for, in the order in which the session took them. */
+  readonly #randomIds = new Map<string, string[]>();
+  #nextInput = 0;
+  #nextOutput = 0;
+  #difference: Difference | undefined;
+
+  /** @param matched is called with each output that is as it was recorded */
+  constructor(recording: Recording, matched: (output: NumberedLine) => void) {
+    this.#recording = recording;
+    this.#matched = matched;
+    for (const { number, line } of recording.lines) {
+      if (isOutput(line)) this.#outputs.push({ number, line });
+      else if ('random' in line) {
+        const taken = this.#randomIds.get(line.for) ?? [];
+        taken.push(line.random);
+        this.#randomIds.set(line.for, taken);
+      } else if (isInput(line)) this.#inputs.push({ number, line });
+    }
+  }
+
+  get difference(): Difference | undefined {
+    return this.#difference;
+  }
+
+  /** The next id that the recorded session took for this; undefined if there is none. */
+  random(of: string): string | undefined {
+    return this.#randomIds.get(of)?.shift();
+  }
+
+  /** The next input; undefined at the end. */
+  get input(): NumberedLine<InputLine> | undefined {
+    return this.#inputs[this.#nextInput];
+  }
+
+  /** Moves past the input, which the session is being given. */
+  take(): void {
+    this.#nextInput++;
+  }
+
+  /** Whether the session has done everything that it did before this input. */
+  get isCaughtUp(): boolean {
+    const due = this.#due;
+    return !due || due.number > (this.input?.number ?? Infinity);
+  }
+
+  /** Compares what the session does with what is due. */
+  output(output: SessionOutputLine): void {
+    if (this.#difference) return;
+    const due = this.#due;
+    if (due && isSameJson(withoutTime(due.line), withoutTime(output))) {
+      this.#nextOutput++;
+      this.#matched(due);
+      return;
+    }
+    // If the recording breaks off, nobody knows what came next.
+    if (!due && this.#recording.unfinished !== undefined) return;
+    this.#difference = due
+      ? {
+          problem: contrast(verbOf(output), verbOf(due.line)),
+          number: due.number,
+          recorded: due.line,
+          replayed: output,
+        }
+      : {
+          problem: `the replay ${verbOf(output)} after all that was recorded`,
+          number: this.#recording.lines.at(-1)?.number ?? 1,
+          replayed: output,
+        };
+  }
+
+  /** Notes a difference unless the session has done everything that it did before the next input. */
+  expectCaughtUp(): void {
+    const due = this.#due;
+    if (this.#difference || !due || this.isCaughtUp) return;
+    this.#difference = {
+      problem: `the replay does nothing where the recorded session ${verbOf(due.line)}`,
+      number: due.number,
+      recorded: due.line,
+    };
+  }
+
+  /** Notes that the replayed session cannot be given this input. */
+  refuse({ number, line }: NumberedLine, problem: string): void {
+    this.#difference ??= { problem, number, recorded: line };
+  }
+
+  get #due(): NumberedLine<SessionOutputLine> | undefined {
+    return this.#outputs[this.#nextOutput];
+  }
+}
+
+function contrast(replayed: string, recorded: string): string {
+  return replayed === recorded
+    ? `the replay ${replayed} otherwise than the recorded session`
+    : `the replay ${replayed} where the recorded session ${recorded}`;
+}
+
+/** What a session does, as a verb. */
+function verbOf(line: SessionOutputLine): string {
+  if ('server' in line) return 'sends a frame';
+  if ('machine' in line) return `takes "${line.on}" in the ${line.machine} machine`;
+  if ('started' in line) return `starts the handler of ${line.method}`;
+  if ('told' in line) return 'tells a handler of progress';
+  if ('load' in line) return `loads what ${line.load} needs`;
+  if ('resolve' in line) return 'resolves the roots';
+  return `ends (${line.closed})`;
+}

@@ -1,0 +1,157 @@
+/**
+ * The world of a replayed session, as the recording has it: its time and its random ids at the edge,
+ * and the two actors at its ends. The reader gives what the client sent, the writer takes what the
+ * session says.
+ */
+import type { Clock } from '../../actors/clock.ts';
+import { plainActor } from '../../machines/port.ts';
+import type { Ref } from '../../machines/port.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  SessionFact,
+  WriterEvent,
+  WriterInput,
+} from '../../machines/session-ports.ts';
+import type { InboundFrame } from '../../protocol/frames.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
+import type { Limits } from '../../actors/limits.ts';
+import { plainEdge } from '../../session/session-edge.ts';
+import type { SessionEdge } from '../../session/session-edge.ts';
+import type { Transport } from '../../transports/transport.ts';
+import type { OutputLine, RecordingHeader, SessionOutputLine } from '../format.ts';
+import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
+
+/** Tells the recording's time, and fires the timers that fired then. */
+export class ReplayClock implements Clock {
+  #now: number;
+  #count = 0;
+  readonly #timers = new Map<unknown, () => void>();
+
+  /** @param now milliseconds */
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  /** Sets the time that a line has. Time never goes back. */
+  advanceTo(at: number | undefined): void {
+    if (at !== undefined && at > this.#now) this.#now = at;
+  }
+
+  setTimeout(callback: () => void): number {
+    const timer = ++this.#count;
+    this.#timers.set(timer, callback);
+    return timer;
+  }
+
+  clearTimeout(timer: unknown): void {
+    this.#timers.delete(timer);
+  }
+
+  /**
+   * Fires a timer; the first that was set is 1.
+   * @returns false if it was never set, or was cleared
+   */
+  fire(timer: number): boolean {
+    const callback = this.#timers.get(timer);
+    if (!callback) return false;
+    this.#timers.delete(timer);
+    callback();
+    return true;
+  }
+}
+
+/** The edge that every replay has: it gives the recorded time and ids, and observes the machines. */
+export function replayEdge(options: {
+  readonly header: RecordingHeader;
+  readonly clock: Clock;
+  readonly transport: Transport;
+  /** The recorded id; undefined if there is none. */
+  random(of: string): string | undefined;
+  output(line: SessionOutputLine): void;
+  /** What `initialize` is answered with, given what the playing server would answer. */
+  server(live: ServerDescription): ServerDescription;
+  /** Called after the session has called one of its host's listeners. */
+  afterwards(): void;
+}): SessionEdge {
+  const { header, clock, transport, random, output, server, afterwards } = options;
+  return {
+    ...plainEdge,
+    clock: () => clock,
+    timeOfDay: () => timeOfDayAt(header, clock.now()),
+    randomId: (of, make) => random(of) ?? make(),
+    transport: () => transport,
+    begin: ({ server: live, transitions }) => {
+      transitions.listen(transitionLines(output));
+      return server(live);
+    },
+    listener: (_, call) => {
+      call();
+      afterwards();
+    },
+    closed: (cause) => output(closedLine(cause)),
+  };
+}
+
+/** The recorded limits; this version's defaults stand for those that it did not know. */
+export function limitsOf({ limits }: RecordingHeader): Partial<Limits> {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, limit]) => [name, limit ?? Infinity]),
+  );
+}
+
+/** The two ends of a replayed session. */
+export interface ReplayEnds {
+  readonly transport: Transport;
+  /** Gives the session frames from its client. */
+  receive(frames: readonly InboundFrame[]): void;
+  /** Tells the session something as its reader or writer would. */
+  tell(fact: SessionFact): void;
+}
+
+export function replayEnds(options: {
+  /** Called with each frame as the client would read it. */
+  said(frame: unknown): void;
+  /** Called when the session asks to be told that everything is written. */
+  flush?(): void;
+  /** Called after each event that the writer has taken. */
+  afterwards?(): void;
+}): ReplayEnds {
+  let router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  let session: Ref<SessionFact> | undefined = undefined;
+  return {
+    transport: () => ({
+      reader: plainActor<ReaderEvent, ReaderInput>(({ input }) => {
+        ({ router, session } = input);
+        return { receive: () => {} };
+      }),
+      writer: plainActor<WriterEvent, WriterInput>(() => ({
+        receive: (event) => {
+          if (event.type === 'output.flush') {
+            options.flush?.();
+          } else {
+            const frames = writtenFrames(event.frames, (message, error) => {
+              if ('method' in message) event.rejected?.(error, message);
+            });
+            for (const frame of frames) options.said(frame);
+          }
+          options.afterwards?.();
+        },
+      })),
+    }),
+    receive: (frames) => router?.send({ type: 'frames.received', frames }),
+    tell: (fact) => session?.send(fact),
+  };
+}
+
+/** What the writer told the session by an `output` line. */
+export function outputFact({ output, error }: OutputLine): SessionFact {
+  return output === 'broken'
+    ? { type: 'output.broken', error: new Error(error) }
+    : { type: `output.${output}` };
+}

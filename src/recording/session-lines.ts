@@ -1,0 +1,106 @@
+/** What reaches a session and what it does, as lines of a recording. */
+import type { AnyActorRef } from 'xstate';
+import type { CloseCause, SessionFact } from '../machines/session-ports.ts';
+import { classify, messageOf } from '../protocol/classify.ts';
+import { encodeFrame } from '../protocol/codec.ts';
+import type { Unserializable } from '../protocol/codec.ts';
+import { textOfError } from '../protocol/errors.ts';
+import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
+import { stateName } from '../machines/state-name.ts';
+import type { TransitionListener } from '../session/transitions.ts';
+import type {
+  ClientLine,
+  ClosedLine,
+  FramesLine,
+  OutputLine,
+  RecordingHeader,
+  TransitionLine,
+} from './format.ts';
+
+/** One chunk of input: its messages, or all its frames if one of them was not a message. */
+export function chunkLine(frames: readonly InboundFrame[]): ClientLine | FramesLine {
+  const messages = frames.map((frame) =>
+    frame.kind === 'batch' ? frame.messages : messageOf(frame),
+  );
+  return messages.includes(undefined) ? { frames } : { client: messages };
+}
+
+/** A recorded message as the reader classified it. Its length on the wire is about that of its JSON. */
+export function recordedFrame(message: unknown): InboundFrame {
+  return classify(message, JSON.stringify(message).length);
+}
+
+/** What the writer tells the session; undefined if it tells nothing of the output. */
+export function outputLine(event: SessionFact): OutputLine | undefined {
+  switch (event.type) {
+    case 'output.blocked':
+      return { output: 'blocked' };
+    case 'output.flowing':
+      return { output: 'flowing' };
+    case 'output.flushed':
+      return { output: 'flushed' };
+    case 'output.stalled':
+      return { output: 'stalled' };
+    case 'output.broken':
+      return { output: 'broken', error: textOfError(event.error) };
+    default:
+      return undefined;
+  }
+}
+
+export function closedLine(cause: CloseCause): ClosedLine {
+  return { closed: cause.kind, ...('reason' in cause ? { reason: cause.reason } : {}) };
+}
+
+/**
+ * Makes the listener to one session's machines that gives each transition as a line. It numbers the
+ * tasks in the order of their first events.
+ */
+export function transitionLines(put: (line: TransitionLine) => void): TransitionListener {
+  const tasks = new WeakMap<AnyActorRef, number>();
+  let count = 0;
+  const numberOf = (actor: AnyActorRef): number => {
+    const known = tasks.get(actor);
+    if (known !== undefined) return known;
+    tasks.set(actor, ++count);
+    return count;
+  };
+  return ({ machine, actor, event, before, after }) =>
+    put({
+      machine,
+      ...(machine === 'task' ? { task: numberOf(actor) } : {}),
+      on: event.type,
+      from: stateName(before),
+      to: stateName(after),
+    });
+}
+
+/**
+ * The frames as the client gets them. As a writer does, it replaces or leaves out what JSON cannot
+ * hold.
+ */
+export function writtenFrames(
+  frames: readonly OutboundFrame[],
+  rejected: Unserializable = () => {},
+): readonly unknown[] {
+  return frames.flatMap((frame) => {
+    const text = encodeFrame(frame, rejected);
+    return text === '' ? [] : [JSON.parse(text) as unknown];
+  });
+}
+
+/** The params as JSON holds them, or why it cannot. */
+export function writtenParams(
+  params: unknown,
+): { readonly params: unknown } | { readonly unwritable: string } {
+  try {
+    return { params: JSON.parse(JSON.stringify(params)) as unknown };
+  } catch (error) {
+    return { unwritable: textOfError(error) };
+  }
+}
+
+/** The time of day by the session's clock, ISO 8601: a replay tells the same. */
+export function timeOfDayAt(start: Pick<RecordingHeader, 'at' | 'startedAt'>, now: number): string {
+  return new Date(Date.parse(start.startedAt) + (now - start.at)).toISOString();
+}
