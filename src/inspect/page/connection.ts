@@ -1,15 +1,17 @@
 /** The stream of updates, and how it stands. */
 import type { PageUpdate } from '../page-messages.ts';
 
-export type Connection = 'connecting' | 'live' | 'lost';
+/** What hears of it. */
+export interface UpdateListener {
+  update(update: PageUpdate): void;
+  opened(): void;
+  /** The browser connects again by itself. */
+  lost(): void;
+}
 
-/** The browser connects again by itself. */
-export function connect(
-  update: (update: PageUpdate) => void,
-  changed: (connection: Connection) => void,
-): void {
+export function connect({ update, opened, lost }: UpdateListener): void {
   const source = new EventSource('updates');
-  source.addEventListener('open', () => changed('live'));
-  source.addEventListener('error', () => changed('lost'));
+  source.addEventListener('open', opened);
+  source.addEventListener('error', lost);
   source.addEventListener('message', ({ data }) => update(JSON.parse(String(data)) as PageUpdate));
 }

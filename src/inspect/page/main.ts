@@ -1,69 +1,62 @@
 /** The inspector's page: updates come in, the views are brought up to date, keys and clicks choose what is looked at. */
-import type { PageEvent, PageUpdate, TransitionEvent } from '../page-messages.ts';
+import { createActor } from 'xstate';
+import type { PageEvent, TransitionEvent } from '../page-messages.ts';
 import { Charts } from './charts.ts';
 import { connect } from './connection.ts';
-import type { Connection } from './connection.ts';
 import { nextOf, showDetail } from './detail.ts';
 import { byId, element, setAttribute, setText } from './dom.ts';
 import { showHeadline } from './headline.ts';
 import { Model } from './model.ts';
 import type { ShownSession } from './model.ts';
+import { pageMachine } from './page.machine.ts';
 import { Panels } from './panels.ts';
 import { Timeline } from './timeline.ts';
 
 /** Between two looks at ages that grow by themselves, milliseconds. */
 const ageIntervalMs = 250;
-/** Updates that wait while the page is paused; older ones are let go, and counted. */
-const maxWaiting = 600;
 
 const model = new Model();
 const charts = new Charts();
 const timeline = new Timeline(model, chosenIs);
 const panels = new Panels((taskId) => {
-  chosenTask = taskId;
+  page.send({ type: 'task.choose', id: taskId });
   charts.show('task');
   show();
 });
 const pause = byId('pause');
 const sessionList = byId('sessions') as HTMLSelectElement;
 
-/** What waits while nothing moves; undefined while the page is live. */
-let waiting: PageUpdate[] | undefined;
-let connection: Connection = 'connecting';
-let chosenSession: string | undefined;
-let chosenTask: string | undefined;
-let chosen: PageEvent | undefined;
+const page = createActor(
+  pageMachine.provide({
+    actions: {
+      apply: (_, { updates }) => updates.forEach((update) => model.apply(update)),
+      countMissed: () => {
+        model.missed += 1;
+      },
+    },
+  }),
+).start();
+/** What was chosen. */
+const chosen = () => page.getSnapshot().context;
+page.subscribe(showConnection);
 
-connect(
-  (update) => {
-    if (waiting) hold(waiting, update);
-    else {
-      model.apply(update);
-      show();
-    }
+connect({
+  update: (update) => {
+    page.send({ type: 'update.received', update });
+    if (page.getSnapshot().hasTag('moving')) show();
   },
-  (now) => {
-    connection = now;
-    showConnection();
-  },
-);
+  opened: () => page.send({ type: 'updates.opened' }),
+  lost: () => page.send({ type: 'updates.lost' }),
+});
 setInterval(() => {
-  if (!waiting && connection === 'live') showAges();
+  const now = page.getSnapshot();
+  if (now.hasTag('live') && now.hasTag('moving')) showAges();
 }, ageIntervalMs);
-
-function hold(held: PageUpdate[], update: PageUpdate): void {
-  held.push(update);
-  if (held.length > maxWaiting) {
-    held.shift();
-    model.missed += 1;
-  }
-  showConnection();
-}
 
 function session(): ShownSession | undefined {
   const all = [...model.sessions.values()];
   return (
-    all.find(({ id }) => id === chosenSession) ??
+    all.find(({ id }) => id === chosen().session) ??
     all.findLast(({ closed }) => closed === undefined) ??
     all.at(-1)
   );
@@ -73,7 +66,7 @@ function show(): void {
   showSessions();
   const now = session();
   if (!now) return;
-  if (!chosen) showDetail(model, now, undefined, () => {});
+  if (!chosen().event) showDetail(model, now, undefined, () => {});
   timeline.show(now);
   showAges();
 }
@@ -85,26 +78,28 @@ function showAges(): void {
   const elapsedMs = now.closed === undefined ? performance.now() - now.dumpedAt : 0;
   showHeadline(now, elapsedMs);
   const { tasks } = now.dump;
-  const moved = chosenTransition(now);
-  const chosenOne = tasks.find(({ taskId }) => taskId === chosenTask);
+  const moved = transitionOf(chosen().event, now);
+  const chosenOne = tasks.find(({ taskId }) => taskId === chosen().task);
   // A task whose transition is looked at may be kept no longer: then no other is shown in its place.
   const task = chosenOne ?? (moved?.task === undefined ? tasks[0] : undefined);
   panels.show(now.dump, elapsedMs, task?.taskId);
   charts.update(now, task, moved);
 }
 
-function chosenTransition(now: ShownSession): TransitionEvent | undefined {
-  if (chosen?.kind === 'transition') return chosen;
-  return chosen && model.causedBy(now, chosen.seq)[0];
+function transitionOf(
+  event: PageEvent | undefined,
+  now: ShownSession,
+): TransitionEvent | undefined {
+  if (event?.kind === 'transition') return event;
+  return event && model.causedBy(now, event.seq)[0];
 }
 
 function chosenIs(event: PageEvent | undefined): void {
-  chosen = event;
   const now = session();
+  const moved = now && transitionOf(event, now);
+  page.send({ type: 'event.choose', event, task: moved?.task });
   if (!now) return;
   showDetail(model, now, event, (seq) => timeline.choose(seq));
-  const moved = chosenTransition(now);
-  if (moved?.task !== undefined) chosenTask = moved.task;
   if (moved) charts.show(moved.machine);
   showAges();
 }
@@ -132,31 +127,32 @@ function showSessions(): void {
 }
 
 function chooseSession(id: string): void {
-  chosenSession = id;
+  page.send({ type: 'session.choose', id });
   timeline.choose(undefined);
   show();
 }
 
+const connectionWords = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'the server has gone; this is what was last seen',
+};
+
 function showConnection(): void {
+  const { value, context } = page.getSnapshot();
+  const { connection, view } = value;
+  const isPaused = view === 'paused';
+  const words = isPaused ? `paused, ${context.held.length} updates wait` : undefined;
   const badge = byId('connection');
-  const words: { readonly [C in Connection]: string } = {
-    connecting: 'connecting',
-    live: 'live',
-    lost: 'the server has gone; this is what was last seen',
-  };
-  const held = waiting ? `paused, ${waiting.length} updates wait` : undefined;
-  setText(badge, connection === 'lost' ? words.lost : (held ?? words[connection]));
-  setAttribute(badge, 'data-connection', waiting ? 'paused' : connection);
+  setText(badge, (connection === 'lost' ? undefined : words) ?? connectionWords[connection]);
+  setAttribute(badge, 'data-connection', isPaused ? 'paused' : connection);
+  setAttribute(pause, 'aria-pressed', String(isPaused));
+  setText(pause, isPaused ? 'Go on' : 'Pause');
 }
 
 function togglePause(): void {
-  const held = waiting;
-  waiting = held ? undefined : [];
-  setAttribute(pause, 'aria-pressed', String(waiting !== undefined));
-  setText(pause, waiting ? 'Go on' : 'Pause');
-  for (const update of held ?? []) model.apply(update);
-  if (held) show();
-  showConnection();
+  page.send({ type: 'pause.toggle' });
+  if (page.getSnapshot().hasTag('moving')) show();
 }
 
 const keys: { readonly [key: string]: () => void } = {
@@ -166,7 +162,8 @@ const keys: { readonly [key: string]: () => void } = {
   ArrowUp: () => timeline.move(-1),
   c: () => {
     const now = session();
-    const next = now && chosen && nextOf(model, now, chosen);
+    const { event } = chosen();
+    const next = now && event && nextOf(model, now, event);
     if (next) timeline.choose(next.seq);
   },
   s: () => {

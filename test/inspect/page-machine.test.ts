@@ -1,0 +1,95 @@
+import { initialTransition, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { pageMachine } from '../../src/inspect/page/page.machine.ts';
+import type { PageMachineEvent } from '../../src/inspect/page/page.machine.ts';
+import type { PageEvent, PageUpdate } from '../../src/inspect/page-messages.ts';
+
+type Snapshot = SnapshotFrom<typeof pageMachine>;
+
+const update = (missed: number): PageUpdate => ({ sessions: [], missed });
+const received = (missed: number): PageMachineEvent => ({
+  type: 'update.received',
+  update: update(missed),
+});
+const toggle: PageMachineEvent = { type: 'pause.toggle' };
+const chosen: PageEvent = {
+  kind: 'frame',
+  seq: 1,
+  at: 0,
+  direction: 'in',
+  what: 'request',
+  frame: '{}',
+};
+
+/** The snapshot after these events, and what the page was told to do. */
+function play(...events: readonly PageMachineEvent[]) {
+  let [snapshot]: [Snapshot, unknown] = initialTransition(pageMachine);
+  const applied: number[] = [];
+  let missed = 0;
+  for (const event of events) {
+    const [next, actions] = transition(pageMachine, snapshot, event);
+    snapshot = next;
+    for (const { type, params } of actions) {
+      if (type === 'countMissed') missed += 1;
+      if (type !== 'apply') continue;
+      const { updates } = params as { readonly updates: readonly PageUpdate[] };
+      applied.push(...updates.map((each) => each.missed));
+    }
+  }
+  return { snapshot, applied, missed, held: snapshot.context.held.map((each) => each.missed) };
+}
+
+describe('the page', () => {
+  test.each([
+    ['connecting', []],
+    ['live', [{ type: 'updates.opened' }]],
+    ['lost', [{ type: 'updates.opened' }, { type: 'updates.lost' }]],
+    ['live', [{ type: 'updates.lost' }, { type: 'updates.opened' }]],
+  ] as const)('is %s after %j, paused or not', (connection, events) => {
+    expect(play(...events).snapshot.value).toEqual({ connection, view: 'following' });
+    expect(play(toggle, ...events).snapshot.value).toEqual({ connection, view: 'paused' });
+  });
+
+  test('takes updates as they come', () => {
+    expect(play(received(1), received(2))).toMatchObject({ applied: [1, 2], held: [], missed: 0 });
+  });
+
+  test('holds what comes while it is paused, and takes all of it in order afterwards', () => {
+    const events = [received(1), toggle, received(2), received(3)];
+    expect(play(...events)).toMatchObject({ applied: [1], held: [2, 3] });
+    expect(play(...events, toggle)).toMatchObject({ applied: [1, 2, 3], held: [], missed: 0 });
+    expect(play(...events, toggle, received(4)).applied).toEqual([1, 2, 3, 4]);
+  });
+
+  test('holds a bounded number, the latest, and counts the others', () => {
+    const many = Array.from({ length: 700 }, (_, at) => received(at));
+    const { held, missed, applied } = play(toggle, ...many, toggle, toggle);
+    expect([held, missed]).toEqual([[], 100]);
+    expect([applied.length, applied[0], applied.at(-1)]).toEqual([600, 100, 699]);
+  });
+
+  test('moves with time while it is connected and not paused', () => {
+    const moves = ({ snapshot }: ReturnType<typeof play>) =>
+      snapshot.hasTag('live') && snapshot.hasTag('moving');
+    const open: PageMachineEvent = { type: 'updates.opened' };
+    const all = [play(), play(open), play(open, toggle), play(open, { type: 'updates.lost' })];
+    expect(all.map(moves)).toEqual([false, true, false, false]);
+  });
+
+  test('remembers what was chosen; an event of no task leaves the chosen task', () => {
+    const choose = (event: PageEvent | undefined, task?: string): PageMachineEvent => ({
+      type: 'event.choose',
+      event,
+      task,
+    });
+    const { context } = play(
+      { type: 'session.choose', id: 's' },
+      { type: 'task.choose', id: 't' },
+      choose(chosen, 'u'),
+      choose(undefined),
+    ).snapshot;
+    expect(context).toMatchObject({ session: 's', task: 'u', event: undefined });
+    expect(play(choose(chosen)).snapshot.context).toMatchObject({ event: chosen, task: undefined });
+  });
+});
