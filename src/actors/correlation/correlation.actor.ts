@@ -96,6 +96,14 @@ export function correlationActor(
   return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
 }
 
+/** New requests are held until the client may be asked, then sent; once the session ends they are refused. */
+type Gate =
+  | { readonly state: 'unopened' | 'open' }
+  | { readonly state: 'closed'; readonly error: RuntimeError };
+
+const unopened: Gate = { state: 'unopened' };
+const opened: Gate = { state: 'open' };
+
 class Correlation implements Behaviour<CorrelationEvent> {
   #pending = new Map<number, Pending>();
   /** How many the map has taken. */
@@ -108,10 +116,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
   readonly #ids: RequestIds;
-  /** What is done with new requests: they are taken, or refused once the session ends. */
-  #admit: (requests: readonly ClientRequest[]) => void = this.#take;
-  /** What is done with those that were taken: they are held until the gate is open, then sent. */
-  #submit: (taken: readonly Pending[]) => void = () => {};
+  /** What becomes of new requests. */
+  #gate: Gate = unopened;
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
@@ -133,7 +139,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   receive(event: CorrelationEvent): void {
     switch (event.type) {
       case 'requests.send':
-        return this.#admit(event.requests);
+        return this.#take(event.requests);
       case 'responses.received':
         for (const response of event.responses) this.#receive(response);
         return;
@@ -155,6 +161,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #take(requests: readonly ClientRequest[]): void {
+    const gate = this.#gate;
+    if (gate.state === 'closed') {
+      for (const request of requests) request.settle({ ok: false, error: gate.error });
+      return;
+    }
     const {
       limits: { maxPending },
       clock,
@@ -176,7 +187,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     }
     this.#added += taken.length;
     if (this.#added >= leastAdded + 4 * this.#pending.size) this.#renewMap();
-    this.#submit(taken);
+    if (gate.state === 'open') this.#send(taken);
   }
 
   /** Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see `CallsInFlight`. */
@@ -325,14 +336,12 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #open(): void {
-    this.#submit = this.#send;
+    this.#gate = opened;
     this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
   }
 
   #close(error: RuntimeError): void {
-    this.#admit = (requests) => {
-      for (const request of requests) request.settle({ ok: false, error });
-    };
+    this.#gate = { state: 'closed', error };
     this.#queued?.clear();
     for (const pending of [...this.#pending.values()]) {
       this.#end(pending, 'cancelled');

@@ -74,15 +74,9 @@ function stateOf(
 ): string | undefined {
   if (name === 'session') return dump.state;
   if (name === 'roots') return dump.roots.state;
-  if (name === 'task') return task === undefined ? undefined : taskState(task);
+  // A task's status is the innermost state of its machine.
+  if (name === 'task') return task;
   return dump.actors.find(({ id }) => id === name)?.state;
-}
-
-/** Where the machine of a task stands that its client sees with this status. */
-function taskState(status: string): string {
-  return status === 'working' || status === 'input_required'
-    ? `kept.open.${status}`
-    : `kept.${status}`;
 }
 
 function light(
