@@ -345,3 +345,24 @@ test('a directory that became a link out after a match was found in it is not re
   expect(read).toEqual(['needle\n']);
   expect(problems).toEqual([expect.stringContaining('"sub/a.txt" is outside the roots boundary')]);
 });
+
+test('a root that another directory replaces while it is searched is not read', async () => {
+  const parent = await temporaryDirectory({
+    'root/a.txt': 'needle 1\n',
+    'root/b.txt': 'needle 2\n',
+    'other/b.txt': 'needle elsewhere\n',
+  });
+  const input = new SearchInput(boundaryAt(join(parent, 'root')), 0, () => {});
+  const found = async function* () {
+    yield 'a.txt';
+    await rename(join(parent, 'root'), join(parent, 'moved'));
+    await rename(join(parent, 'other'), join(parent, 'root'));
+    yield 'b.txt';
+  };
+  const read: string[] = [];
+  const reading = (async () => {
+    for await (const chunk of input.read(found())) read.push(chunk.toString());
+  })();
+  expect((await toolError(reading)).code).toBe('ROOT_UNAVAILABLE');
+  expect(read).toEqual(['needle 1\n']);
+});

@@ -29,10 +29,15 @@ export interface OpenFile {
   close(): Promise<void>;
 }
 
-export async function open(path: string, flags: number): Promise<OpenFile> {
+/**
+ * Opens a file.
+ *
+ * @param via a path to the same file that the system takes instead, if `path` alone tells its volume
+ */
+export async function open(path: string, flags: number, via = path): Promise<OpenFile> {
   const handle = await lanes.run(
     path,
-    () => fs.open(path, flags),
+    () => fs.open(via, flags),
     (late) => void closed(late),
   );
   return {

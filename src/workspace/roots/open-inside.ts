@@ -1,6 +1,7 @@
 /** Opening a file inside the roots boundary, checked again once it is open. */
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
+import { join } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
@@ -8,7 +9,7 @@ import { shown } from './directory-check.ts';
 import { open, realpath, stat } from '../disk/disk.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
-import { placeOfDescriptor } from './root-directory.ts';
+import { openRoot, placeOfDescriptor } from './root-directory.ts';
 
 /** An open regular file; whoever opened it closes `handle`. */
 export interface InsideFile {
@@ -63,14 +64,61 @@ export async function openChecked(
   }
 }
 
+/** Opens many files of the boundary's base, at the cost of one look at the root. */
+export interface FileOpener {
+  /**
+   * @param path relative to the base
+   * @throws what {@link openInside} throws
+   */
+  open(path: string): Promise<InsideFile>;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes an opener. On Linux it opens files below the root's descriptor, so that the root is what it was
+ * when it was checked; the system then says whether a file lies at its path in the root. If it does
+ * not, or on another system, a file is opened as {@link openInside} does it.
+ *
+ * @throws {ToolError} ROOT_UNAVAILABLE
+ */
+export async function openerOf(boundary: Boundary): Promise<FileOpener> {
+  const root = await openRoot(boundary.base);
+  return {
+    open: async (path) =>
+      (root.openedBy === 'descriptor'
+        ? await openBelow(root.cwd, boundary.base.path, path)
+        : undefined) ?? (await openInside(boundary, path)),
+    close: root.close,
+  };
+}
+
+/** Undefined if the path has led elsewhere. */
+async function openBelow(
+  descriptor: string,
+  root: string,
+  given: string,
+): Promise<InsideFile | undefined> {
+  const path = join(root, given);
+  const handle = await openRegular(path, given, `${descriptor}/${given}`);
+  let isKept = false;
+  try {
+    const stats = await handle.stat();
+    const place = await placeOfDescriptor(handle);
+    isKept = place === path && stats.isFile();
+    return isKept ? { handle, path, stats } : undefined;
+  } finally {
+    if (!isKept) await handle.close();
+  }
+}
+
 const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
 
-async function openRegular(path: string, given: string): Promise<OpenFile> {
+async function openRegular(path: string, given: string, via = path): Promise<OpenFile> {
   // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads for ever.
   // Windows lacks the last two; what is undefined counts as 0 here.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
-    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, via);
   } catch (error) {
     throw translated(error, given);
   }

@@ -34,6 +34,8 @@ export async function assertRootAvailable(root: RootDirectory): Promise<void> {
 
 /** A root that a process can be started in. */
 export interface OpenRoot {
+  /** `descriptor` if `cwd` names the directory that was checked, whatever becomes of its path. */
+  readonly openedBy: 'descriptor' | 'name';
   /** What a child process takes as its working directory. */
   readonly cwd: string;
   /**
@@ -53,7 +55,8 @@ export interface OpenRoot {
  */
 export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
   await assertRootAvailable(root);
-  const byName = {
+  const byName: OpenRoot = {
+    openedBy: 'name',
     cwd: root.path,
     confirm: async () => await assertRootAvailable(root),
     close: async () => {},
@@ -66,6 +69,7 @@ export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
     if (place === root.path) {
       // The child has a copy of the descriptor until it has become the program that it starts.
       return {
+        openedBy: 'descriptor',
         cwd: `/proc/self/fd/${handle.fd}`,
         confirm: async () => {},
         close: async () => await handle.close(),

@@ -9,7 +9,8 @@ import type { Boundary } from '../roots/boundary.ts';
 import { shown } from '../roots/directory-check.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
-import { openInside } from '../roots/open-inside.ts';
+import { openerOf } from '../roots/open-inside.ts';
+import type { FileOpener } from '../roots/open-inside.ts';
 import { decoderLabel, detectContent } from '../text/text-encoding.ts';
 
 /** Longer lines are not searched; they are named. */
@@ -57,15 +58,20 @@ export class SearchInput {
    * @throws {ToolError} ROOT_UNAVAILABLE; what `paths` throws
    */
   async *read(paths: AsyncIterable<string>): AsyncGenerator<Buffer, void, void> {
-    for await (const path of paths) {
-      try {
-        yield* this.#readFile(path);
-      } catch (error) {
-        if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
-          this.#onProblem(error.message);
-        } else if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-        else this.#onProblem(`${shown(path)} ${fsFault(error).phrase}`);
+    const opener = await openerOf(this.#boundary);
+    try {
+      for await (const path of paths) {
+        try {
+          yield* this.#readFile(opener, path);
+        } catch (error) {
+          if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
+            this.#onProblem(error.message);
+          } else if (error instanceof ToolError || systemCode(error) === undefined) throw error;
+          else this.#onProblem(`${shown(path)} ${fsFault(error).phrase}`);
+        }
       }
+    } finally {
+      await opener.close();
     }
   }
 
@@ -80,13 +86,13 @@ export class SearchInput {
     return { path: section.path, line: line - section.first + 1 };
   }
 
-  async *#readFile(path: string): AsyncGenerator<Buffer, void, void> {
-    const { handle } = await openInside(this.#boundary, path);
+  async *#readFile(opener: FileOpener, path: string): AsyncGenerator<Buffer, void, void> {
+    const { handle, stats } = await opener.open(path);
     try {
       const section = this.#begin(path);
       let held: Buffer[] = [];
       let heldBytes = 0;
-      for await (const piece of readPieces(handle)) {
+      for await (const piece of readPieces(handle, stats.size)) {
         // Lines within a piece are short enough: only one that began in a piece before can be too long.
         const end = piece.indexOf(newline);
         const last = piece.lastIndexOf(newline);
@@ -135,14 +141,22 @@ export class SearchInput {
   }
 }
 
-/** A file's text up to the first NUL, in UTF-8 if the file says how it is encoded; nothing if it is binary from the start. */
-async function* readPieces(handle: OpenFile): AsyncGenerator<Buffer, void, void> {
+/**
+ * A file's text up to the first NUL, in UTF-8 if the file says how it is encoded; nothing if it is
+ * binary from the start. What is appended meanwhile is not read.
+ */
+async function* readPieces(
+  handle: OpenFile,
+  sizeBytes: number,
+): AsyncGenerator<Buffer, void, void> {
+  // The system's own files (`/proc`) say that they are empty.
+  const end = sizeBytes === 0 ? Number.POSITIVE_INFINITY : sizeBytes;
   let decoder: InstanceType<typeof TextDecoder> | undefined;
   let position = 0;
-  for (;;) {
+  while (position < end) {
     // A new one each time: what was given out waits to be written.
-    const buffer = Buffer.allocUnsafe(pieceBytes);
-    const { bytesRead } = await handle.read(buffer, 0, pieceBytes, position);
+    const buffer = Buffer.allocUnsafe(Math.min(pieceBytes, end - position));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
     if (bytesRead === 0) return;
     let piece = buffer.subarray(0, bytesRead);
     if (position === 0) {

@@ -1,10 +1,13 @@
 /** Gathering the lines that a search finds, within its limits. */
 import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import type { Boundary } from '../roots/boundary.ts';
 import { shown } from '../roots/directory-check.ts';
 import type { PathMatcher } from '../globs/path-automaton.ts';
 import { comparePaths } from '../globs/path-order.ts';
 import { countedFiles, markedRecords } from './ripgrep-output.ts';
+import type { RipgrepRecord } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
 import { readSearchRecord, withoutDot } from './search-record.ts';
@@ -58,9 +61,10 @@ const maxFileBytes = 4 * 1024 * 1024;
 const maxLargeFiles = 10_000;
 
 /**
- * Searches in two steps, so that memory is bounded whatever a file holds. One ripgrep, on several threads, finds the files that have
- * a match, and names those that are too large for it. Another one finds the lines, in a stream of these files with bounded lines.
- * Files come in any order, and are sorted in the end.
+ * Searches in two steps, so that memory is bounded whatever a file holds. One ripgrep, on several
+ * threads, finds the files that have a match, and names those that are too large for it. Once there is
+ * one, another ripgrep finds the lines, in a stream of these files with bounded lines. Files come in
+ * any order, and are sorted in the end.
  *
  * @throws what `ripgrep` throws
  */
@@ -71,34 +75,21 @@ export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
   let matchingLines = 0;
   let characters = 0;
   let truncated: TextSearch['truncated'];
+  let hasEnough = false;
   const addProblem = (problem: string) => {
     if (problems.size < maxProblems) problems.add(problem);
   };
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const paths = findFiles({ ...run, signal }, addProblem);
-  const input = new SearchInput(boundary, contextLines, addProblem);
-  const reading = ripgrep({
-    args: [
-      ...ripgrepArguments,
-      '--json',
-      '--line-buffered',
-      '--text',
-      '--encoding=none',
-      `--context=${contextLines}`,
-      ...run.patternArgs,
-      '--',
-      '-',
-    ],
-    root: boundary.base,
-    signal: run.signal,
-    deadline,
-    records: markedRecords('\n'),
-    input: input.read(paths),
-    onEnd: (end) => end.problems.forEach(addProblem),
+  const onEnough = () => (hasEnough = true);
+  // Taken ahead: the sooner there are enough, the sooner the walk ends. More are not needed.
+  const paths = Readable.from(findFiles({ ...run, signal }, addProblem, onEnough), {
+    highWaterMark: limit + 1,
   });
+  const input = new SearchInput(boundary, contextLines, addProblem);
+  const stream = input.read(paths);
   try {
-    for await (const record of reading) {
+    for await (const record of searchStream(run, stream, addProblem)) {
       const found = readSearchRecord(record);
       const place = found === undefined ? undefined : input.place(found.line);
       if (found === undefined || place === undefined) continue;
@@ -114,10 +105,15 @@ export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
       if (isMatch) run.onMatch(matchingLines, place.path);
     }
     if (deadline.aborted) truncated ??= 'time';
+    // A file may have lost its matches since they were counted, and others were not looked at.
+    if (hasEnough) truncated ??= 'limit';
   } finally {
+    paths.destroy();
     stop.abort();
-    // Its process has gone when we go on; a read that hangs in the file system is left behind.
-    await paths.return();
+    // A read that hangs in the file system is left behind.
+    stream.return().catch(() => {});
+    // The process that finds the files has gone when we go on.
+    if (!paths.closed) await once(paths, 'close');
   }
   const files = [...byPath]
     .map(([path, lines]) => ({ path, lines }))
@@ -128,10 +124,47 @@ export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
   return truncated === undefined ? found : { ...found, truncated };
 }
 
-/** The accepted files that have a match, then those that are too large to tell. */
+/** The lines that match in a stream, as ripgrep's records. An empty stream starts no process. */
+async function* searchStream(
+  { boundary, contextLines, patternArgs, signal, deadline }: TextSearchRun,
+  stream: AsyncGenerator<Buffer, void, void>,
+  onProblem: (problem: string) => void,
+): AsyncGenerator<RipgrepRecord, void, void> {
+  const first = await stream.next();
+  if (first.done === true) return;
+  const input = async function* () {
+    yield first.value;
+    yield* stream;
+  };
+  yield* ripgrep({
+    args: [
+      ...ripgrepArguments,
+      '--json',
+      '--line-buffered',
+      '--text',
+      '--encoding=none',
+      `--context=${contextLines}`,
+      ...patternArgs,
+      '--',
+      '-',
+    ],
+    root: boundary.base,
+    signal,
+    deadline,
+    records: markedRecords('\n'),
+    input: input(),
+    onEnd: (end) => end.problems.forEach(onProblem),
+  });
+}
+
+/**
+ * The accepted files that have a match, then those that are too large to tell; no more than have to
+ * be read for one matching line beyond the limit.
+ */
 async function* findFiles(
   run: TextSearchRun,
   onProblem: (problem: string) => void,
+  onEnough: () => void,
 ): AsyncGenerator<string, void, void> {
   const large: string[] = [];
   let more = 0;
@@ -142,6 +175,7 @@ async function* findFiles(
       '--count',
       '--include-zero',
       '--null',
+      `--max-count=${run.limit + 1}`,
       `--max-filesize=${maxFileBytes}`,
       ...run.fileArgs,
       ...run.patternArgs,
@@ -158,10 +192,14 @@ async function* findFiles(
     },
     onEnd: (end) => end.problems.forEach(onProblem),
   });
-  for await (const { path: bytes } of files) {
+  let counted = 0;
+  for await (const { path: bytes, matchingLines } of files) {
     const path = withoutDot(bytes.toString());
     if (!isUtf8(bytes)) onProblem(`${shown(path)}: its name is no UTF-8`);
-    else if (run.accepts(path)) yield path;
+    if (!isUtf8(bytes) || !run.accepts(path)) continue;
+    yield path;
+    counted += matchingLines;
+    if (counted > run.limit) return onEnough();
   }
   if (more > 0) onProblem(`${more} more files over ${maxFileBytes} bytes`);
   for (const path of large) {
