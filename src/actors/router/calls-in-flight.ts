@@ -146,8 +146,8 @@ export class CallsInFlight {
   park(call: Call): void {
     if (this.#detached.has(call)) return;
     this.#queue.park(call);
-    // A handler that has awaited something is in no turn of the router's.
-    afterThis(this.#onLate);
+    // A handler that has awaited something is in no turn of the router's. Who comes later starts in a turn of its own.
+    if (this.#queue.waiting > 0) afterThis(this.#onLate);
   }
 
   resume(call: Call): void {
