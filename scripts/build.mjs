@@ -178,7 +178,7 @@ const builds = [
   }),
   build({
     ...common,
-    entryPoints: { cli: 'src/cli.ts' },
+    entryPoints: { main: 'src/cli/main.ts' },
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
@@ -187,6 +187,20 @@ const builds = [
     plugins: [inspectPage, afterMain('src/cli/main.ts', ['dynamic-import'])],
     legalComments: 'none',
     sourcesContent: false,
+  }),
+  // What turns the compile cache on has to be loaded before what comes from it.
+  build({
+    ...common,
+    entryPoints: { cli: 'src/cli.ts' },
+    outdir: 'dist/bin',
+    splitting: false,
+    plugins: [
+      {
+        name: 'main-beside',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
+      },
+    ],
   }),
 ];
 
