@@ -2,10 +2,10 @@
  * What passes between a session and its client, for whoever looks: the observables of an embedder, the live page, a recorder.
  * While nobody looks it keeps the last frame, and reads a clock per turn in which something is said.
  */
-import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
+import { Listeners } from './listeners.ts';
 
 /** Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's own. */
 export interface TrafficListener {
@@ -29,7 +29,8 @@ export interface TrafficOptions {
 }
 
 export class Traffic {
-  #listeners: Set<TrafficListener> | undefined = undefined;
+  /** Made for the first listener: most sessions have none. */
+  #listeners: Listeners<TrafficListener> | undefined = undefined;
   readonly #options: TrafficOptions;
   /** The frame itself, whichever way it passed: it stays in memory until the next one has. */
   #last: InboundFrame | OutboundFrame | undefined = undefined;
@@ -49,41 +50,24 @@ export class Traffic {
       : { direction: 'out', frame, at: this.#lastSentAt };
   }
 
-  /** Gives what ends it. An error of the listener's is reported, and ends nothing. */
+  /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
   listen(listener: TrafficListener): () => void {
-    (this.#listeners ??= new Set()).add(listener);
-    return () => {
-      this.#listeners?.delete(listener);
-    };
+    this.#listeners ??= new Listeners("A listener to the session's traffic", this.#options.report);
+    return this.#listeners.add(listener);
   }
 
-  // Whoever comes to listen while the listeners are told is told of these frames as well: they are no past ones yet.
+  // A listener that is added while these frames are told is told of them, too: they have not passed yet.
 
   /** Frames have come in; nothing has been done about them yet. */
   received(frames: readonly InboundFrame[]): void {
-    if (this.#listeners) this.#tell(this.#listeners, (listener) => listener.received?.(frames));
+    this.#listeners?.tell((listener) => listener.received?.(frames));
     this.#last = frames[frames.length - 1] ?? this.#last;
   }
 
   /** Frames are about to be written. */
   sent(frames: readonly OutboundFrame[]): void {
-    if (this.#listeners) this.#tell(this.#listeners, (listener) => listener.sent?.(frames));
+    this.#listeners?.tell((listener) => listener.sent?.(frames));
     this.#last = frames[frames.length - 1] ?? this.#last;
     this.#lastSentAt = this.#options.hostClock.now();
-  }
-
-  #tell(listeners: ReadonlySet<TrafficListener>, tell: (listener: TrafficListener) => void): void {
-    for (const listener of listeners) {
-      try {
-        tell(listener);
-      } catch (error) {
-        this.#options.report({
-          level: 'error',
-          name: 'listener.failed',
-          message: `A listener to the session's traffic failed: ${textOfError(error)}`,
-          details: { error },
-        });
-      }
-    }
   }
 }

@@ -17,7 +17,7 @@ import {
   urlElicitation,
 } from './elicitation.ts';
 import type { FormAnswer, UrlAnswer, UrlRequest } from './elicitation.ts';
-import type { OpenElicitations } from './open-elicitations.ts';
+import type { OpenElicitations } from './elicitation.ts';
 import { passed } from './result-checks.ts';
 import type { ResultChecks } from './result-checks.ts';
 import { readConversation } from './sampling.ts';

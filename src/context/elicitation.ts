@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, client/elicitation, "Response Actions"
  */
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -107,4 +108,26 @@ export async function readFormAnswer<TContent>(
 function invalid(fault: string): RuntimeError {
   const message = `The client's result of elicitation/create is malformed: ${fault}`;
   return new RuntimeError('INVALID_RESPONSE', message);
+}
+
+/** How many open elicitations are remembered: people forget most of what they are asked to open. */
+const maxOpen = 1024;
+
+/**
+ * The URL elicitations of one session that are not completed yet. Only the client that was asked is
+ * told of a completion.
+ *
+ * @see MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"
+ */
+export class OpenElicitations {
+  readonly #ids = new BoundedMap<string, true>(maxOpen);
+
+  add(elicitationId: string): void {
+    this.#ids.set(elicitationId, true);
+  }
+
+  /** Closes one. Returns whether it was open. */
+  close(elicitationId: string): boolean {
+    return this.#ids.delete(elicitationId);
+  }
 }

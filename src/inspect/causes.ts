@@ -1,6 +1,7 @@
-/** Which message moved a machine: the machines are told of facts, not of messages. */
+/** Which message moved a machine. The machines take facts, not messages, so this is inferred. */
+import { BoundedMap } from '../protocol/bounded-map.ts';
 
-/** By the machine's event: what the message is called that the client sent. */
+/** By the machine's event: the method of the client's message behind it. */
 const messages: { readonly [machineAndEvent: string]: string } = {
   'session initialize.received': 'initialize',
   'session initialized.received': 'notifications/initialized',
@@ -9,7 +10,10 @@ const messages: { readonly [machineAndEvent: string]: string } = {
   'roots roots.invalidate': 'notifications/roots/list_changed',
 };
 
-/** Answers, by the event of the machine that asked. An error may also be that none came. */
+/**
+ * By the event of the machine that asked: the method of the request that was answered. Behind an error
+ * there may also be no answer at all.
+ */
 const answers: { readonly [machineAndEvent: string]: string } = {
   'roots xstate.done.actor.ask': 'roots/list',
   'roots xstate.error.actor.ask': 'roots/list',
@@ -17,7 +21,7 @@ const answers: { readonly [machineAndEvent: string]: string } = {
   'keepalive xstate.error.actor.probe': 'ping',
 };
 
-/** The machine that moved first, where one tells another. */
+/** By the event of a machine that another one told: which machine told it. */
 const followers: { readonly [machineAndEvent: string]: string } = {
   'session roots.updated': 'roots',
 };
@@ -25,37 +29,31 @@ const followers: { readonly [machineAndEvent: string]: string } = {
 const moving = new Set(Object.values(messages));
 const asking = new Set(Object.values(answers));
 
-/** Requests that name a task and move it, by the event of its machine. */
+/** By the event of a task's machine: the method of the request that moved the task. */
 const ofTasks: { readonly [event: string]: string } = { 'task.cancel': 'tasks/cancel' };
 
 const movingTasks = new Set(Object.values(ofTasks));
 
-/** Tasks are named by the peer: so many of the last are remembered, and a task is moved at once. */
+/** How many of the last such requests are remembered: the peer chooses the ids, and a task moves at once. */
 const maxTasks = 100;
 
-/** Remembers what may be a cause. Messages are numbered; undefined is one that was not kept. */
+/** Remembers what may be a cause. Messages go by number; undefined stands for one that was not kept. */
 export class Causes {
   readonly #messages = new Map<string, number | undefined>();
-  /** Answers to requests that are still the last of their method. */
+  /** The answer to the last request of each method. */
   readonly #answers = new Map<string, number | undefined>();
   readonly #moves = new Map<string, number | undefined>();
-  /** By method and task, oldest first. */
-  readonly #tasks = new Map<string, number | undefined>();
+  /** By method and task. */
+  readonly #tasks = new BoundedMap<string, number | undefined>(maxTasks);
 
   /** @param task the id of the task that the message names */
   received(method: string, seq: number | undefined, task?: string): void {
-    // The other methods are the peer's to choose, and without number.
+    // The peer may send any other methods, any number of them.
     if (moving.has(method)) this.#messages.set(method, seq);
-    if (task === undefined || !movingTasks.has(method)) return;
-    this.#tasks.set(`${method} ${task}`, seq);
-    if (this.#tasks.size <= maxTasks) return;
-    for (const oldest of this.#tasks.keys()) {
-      this.#tasks.delete(oldest);
-      break;
-    }
+    if (task !== undefined && movingTasks.has(method)) this.#tasks.set(`${method} ${task}`, seq);
   }
 
-  /** We ask: whatever was answered before is no cause of what follows. */
+  /** We ask: an earlier answer does not cause what follows. */
   asked(method: string): void {
     this.#answers.delete(method);
   }
@@ -65,7 +63,7 @@ export class Causes {
   }
 
   /**
-   * The message that a machine's move is due to; undefined where it is none, such as a timer.
+   * The message that caused a machine's move; undefined if no message did, but a timer for example.
    * @param task the id of the task whose machine it is
    */
   of(machine: string, eventType: string, task?: string): number | undefined {

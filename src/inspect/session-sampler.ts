@@ -2,6 +2,7 @@
  * Listens to one session while a page is open, and keeps a sample of what passes: of a flood, the first few of each kind, with the count
  * of the rest. Only what is kept is copied and redacted, so that a page costs the same whatever the traffic.
  */
+import { BoundedMap } from '../protocol/bounded-map.ts';
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
 import type { WatchedSession } from '../server/session.ts';
 import type { MachineName } from '../session/transitions.ts';
@@ -68,8 +69,8 @@ export class SessionSampler {
   #seq = 0;
   /** What was asked that way, by id, until it is answered. */
   readonly #asked = {
-    in: new Map<RequestId, AskedBefore>(),
-    out: new Map<RequestId, AskedBefore>(),
+    in: new BoundedMap<RequestId, AskedBefore>(maxRequests),
+    out: new BoundedMap<RequestId, AskedBefore>(maxRequests),
   };
   readonly #causes = new Causes();
 
@@ -191,23 +192,12 @@ export class SessionSampler {
     seq: number | undefined,
   ): void {
     if (what === 'request' && id !== undefined) {
-      this.#ask(direction, id, { method, seq });
+      this.#asked[direction].set(id, { method, seq });
       if (direction === 'out') this.#causes.asked(method);
     }
     if (direction === 'out') return;
     if (what === 'result' || what === 'error') this.#causes.answered(method, seq);
     else this.#causes.received(method, seq, task);
-  }
-
-  #ask(direction: Direction, id: RequestId, request: AskedBefore): void {
-    const asked = this.#asked[direction];
-    if (asked.size >= maxRequests) {
-      for (const oldest of asked.keys()) {
-        asked.delete(oldest);
-        break;
-      }
-    }
-    asked.set(id, request);
   }
 
   #answered(direction: Direction, id: RequestId | undefined): AskedBefore | undefined {

@@ -7,7 +7,7 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { SchemaCompiler } from '../schema/validation.ts';
-import { OpenElicitations } from '../context/open-elicitations.ts';
+import { OpenElicitations } from '../context/elicitation.ts';
 import { ResultChecks } from '../context/result-checks.ts';
 import { SessionLog, undeclaredLog } from '../context/session-log.ts';
 import type { LogLevel, LoggingOptions } from '../context/session-log.ts';

@@ -1,24 +1,13 @@
 /** A host's error in code of its own that listens to a session is reported, and ends neither the session nor the process. */
 import type { ActorRef, EventObject, Observer, Snapshot } from 'xstate';
-import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
+import { callListener } from '../actors/listeners.ts';
 
 /** Calls the host's code. */
 export type Guard = (listener: () => void) => void;
 
 export function guardOf(report: Report<ActorFactName>): Guard {
-  return (listener) => {
-    try {
-      listener();
-    } catch (error) {
-      report({
-        level: 'error',
-        name: 'listener.failed',
-        message: `A listener of the host's failed: ${textOfError(error)}`,
-        details: { error },
-      });
-    }
-  };
+  return (listener) => callListener("A listener of the host's", report, listener);
 }
 
 /** A report that may throw: who reports has nobody else to report that to, and must go on. */

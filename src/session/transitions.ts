@@ -4,8 +4,8 @@
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { actorStopped } from '../machines/xstate-events.ts';
-import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
+import { Listeners } from '../actors/listeners.ts';
 
 /** The machines of a session. */
 export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
@@ -66,34 +66,18 @@ export function isMachine(logic: object | undefined): logic is AnyStateMachine {
 }
 
 export class Transitions {
-  readonly #listeners = new Set<TransitionListener>();
-  readonly #report: Report<ActorFactName>;
+  readonly #listeners: Listeners<TransitionListener>;
 
   constructor(report: Report<ActorFactName>) {
-    this.#report = report;
+    this.#listeners = new Listeners("A listener to the session's machines", report);
   }
 
-  /** Gives what ends it. An error of the listener's is reported, and ends nothing. */
+  /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */
   listen(listener: TransitionListener): () => void {
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return this.#listeners.add(listener);
   }
 
-  /** Tells them. */
   tell(transition: MachineTransition): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(transition);
-      } catch (error) {
-        this.#report({
-          level: 'error',
-          name: 'listener.failed',
-          message: `A listener to the session's machines failed: ${textOfError(error)}`,
-          details: { error },
-        });
-      }
-    }
+    this.#listeners.tell((listener) => listener(transition));
   }
 }

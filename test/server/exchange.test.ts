@@ -7,7 +7,7 @@ import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { latestDialect } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { CallContext } from '../../src/context/call-context.ts';
-import { OpenElicitations } from '../../src/context/open-elicitations.ts';
+import { OpenElicitations } from '../../src/context/elicitation.ts';
 import { ResultChecks } from '../../src/context/result-checks.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
 import { SchemaCompiler } from '../../src/schema/validation.ts';

@@ -17,6 +17,7 @@ import type {
 import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type {
   InboundResponse,
@@ -109,7 +110,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** How many the map has taken. */
   #added = 0;
   /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
-  #unanswered: Map<number, Unanswered> | undefined = undefined;
+  #unanswered: BoundedMap<number, Unanswered> | undefined = undefined;
   /** Hears of requests that cannot be written. */
   #rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined = undefined;
   #queued: DeadlineQueue<Pending> | undefined = undefined;
@@ -358,11 +359,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Takes a request out of the books that ends without an answer. */
   #end(pending: Pending, ending: Unanswered): void {
     this.#forget(pending);
-    const unanswered = (this.#unanswered ??= new Map());
-    unanswered.set(pending.number, ending);
-    if (unanswered.size <= rememberedUnanswered) return;
-    const [oldest] = unanswered.keys();
-    if (oldest !== undefined) unanswered.delete(oldest);
+    this.#unanswered ??= new BoundedMap(rememberedUnanswered);
+    this.#unanswered.set(pending.number, ending);
   }
 
   #forget(pending: Pending): void {

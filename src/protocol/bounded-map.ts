@@ -1,0 +1,21 @@
+/** A map of a bounded size: a new entry past the bound takes the place of the oldest. */
+export class BoundedMap<K, V> extends Map<K, V> {
+  readonly #maxSize: number;
+
+  constructor(maxSize: number) {
+    super();
+    this.#maxSize = maxSize;
+  }
+
+  /** Sets an entry. One that is there already keeps its age. */
+  override set(key: K, value: V): this {
+    super.set(key, value);
+    if (this.size > this.#maxSize) {
+      for (const oldest of this.keys()) {
+        this.delete(oldest);
+        break;
+      }
+    }
+    return this;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Fact } from 'mcp-actors';
+import { expect, test } from 'vitest';
+import { Listeners } from '../../src/actors/listeners.ts';
+
+test('a listener that throws is reported, and those after it are called', () => {
+  const facts: Fact[] = [];
+  const told: string[] = [];
+  const listeners = new Listeners<(text: string) => void>('A listener', (fact) => facts.push(fact));
+  const failure = new Error('no');
+  listeners.add(() => {
+    throw failure;
+  });
+  const remove = listeners.add((text) => told.push(text));
+  listeners.tell((listener) => listener('one'));
+  remove();
+  listeners.tell((listener) => listener('two'));
+  expect(told).toEqual(['one']);
+  expect(facts).toHaveLength(2);
+  expect(facts[0]).toEqual({
+    level: 'error',
+    name: 'listener.failed',
+    message: 'A listener failed: Error: no',
+    details: { error: failure },
+  });
+});
