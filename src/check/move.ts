@@ -34,8 +34,8 @@ export const plainMoves = {
   'answer-late': 'answer a request that the server has cancelled',
   'answer-unknown': 'answer a request that the server never sent',
   refuse: 'answer the oldest request of the server with an error',
-  malformed: 'send a line that is no JSON',
-  invalid: 'send a JSON object that is no message',
+  malformed: 'send a line that is not JSON',
+  invalid: 'send a JSON object that is not a message',
   'pass-time': 'let so much time pass that what waits is given up',
 } as const;
 

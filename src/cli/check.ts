@@ -1,4 +1,4 @@
-/** `mcp-actors check`: plays a client's sequences against any server and says what does not hold. */
+/** `mcp-actors check`: plays client sequences against any server and reports what does not hold. */
 import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
 import type { CheckReport } from '../check/check-server.ts';
@@ -95,7 +95,7 @@ which could not be tried.
 Options:
 ${optionsText(checkOptions)}
 
-Exit status: 0 where no MUST is broken, 1 where one is, 2 where the command was called
+Exit status: 0 if no MUST is broken, 1 if one is, 2 if the command was called
 wrongly or the server could not be started. Ctrl-C ends the check with what it has found
 so far, and the status 130; a second Ctrl-C ends it at once.
 `;
@@ -153,7 +153,7 @@ export const command: Command = {
     } finally {
       await roots.remove();
     }
-    // Where the progress is shown, it stands in a line that has no end yet.
+    // The progress line has no line feed yet.
     if (process.stderr.isTTY && report.interrupted) process.stderr.write('\n');
     const text = values.json
       ? `${JSON.stringify(reportJson(report), null, 2)}\n`
@@ -165,11 +165,11 @@ export const command: Command = {
 
 interface Interruption {
   readonly signal: AbortSignal;
-  /** As a shell has it for the signal that came; undefined where none came. */
+  /** The shell's exit code for the signal; undefined if none came. */
   readonly exitCode: number | undefined;
 }
 
-/** The first signal ends the check, which still reports; a second one ends the process at once, and the servers with it. */
+/** The first signal ends the check, which still reports. A second one ends process and servers. */
 function interruptible(roots: RootsFolder): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;
@@ -197,11 +197,11 @@ function readCall(text: string): readonly [string, JsonObject] {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new UsageError(`--call ${tool}: ${json} is no JSON: ${(error as Error).message}`, {
+    throw new UsageError(`--call ${tool}: ${json} is not JSON: ${(error as Error).message}`, {
       cause: error,
     });
   }
-  if (!isJsonObject(value)) throw new UsageError(`--call ${tool}: ${json} is no JSON object`);
+  if (!isJsonObject(value)) throw new UsageError(`--call ${tool}: ${json} is not a JSON object`);
   return [tool, value];
 }
 

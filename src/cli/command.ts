@@ -1,13 +1,16 @@
-/** What the commands share: their shape, their names, how they print, and how they refuse a wrong call. */
+/**
+ * What all commands share: their interface, names, printing, usage errors, the package's version.
+ */
+import { readFileSync } from 'node:fs';
 
 /** What a command's module exports as `command`. */
 export interface Command {
   /**
-   * Does it.
+   * Runs the command.
    *
    * @param args what follows the command's name; `--help` is the command's own
    * @returns the process's exit code
-   * @throws {UsageError} wrong arguments; the process then ends with 2
+   * @throws {UsageError} the arguments are wrong; the process then ends with 2
    */
   run(args: readonly string[]): Promise<number>;
 }
@@ -22,15 +25,25 @@ export function isCommandName(name: string | undefined): name is CommandName {
   return commandNames.some((each) => each === name);
 }
 
-/** The command was called wrongly: told to the caller on stderr, exit 2. */
+/** The command was called wrongly. The message goes to stderr, and the process exits with 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Resolves once the text is out, or nobody is there to read it. */
+/** Resolves once the text is written or the stream has failed. */
 export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.once('error', () => resolve());
     stream.write(text, () => resolve());
   });
+}
+
+/** The build puts it in; it is absent if the sources run as they are. */
+declare const __VERSION__: string | undefined;
+
+/** The package's version, from its `package.json`. */
+export function packageVersion(): string {
+  if (typeof __VERSION__ === 'string') return __VERSION__;
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }

@@ -1,7 +1,9 @@
-/** The commands besides `serve`. Each is loaded when it is asked for, so that none of them delays the server's start. */
+/**
+ * The commands besides `serve`. Each is loaded on demand, so that none delays the server's start.
+ */
 import type { Command, CommandName } from './command.ts';
 
-interface Entry {
+interface CommandEntry {
   /** What follows the name in the usage. */
   readonly usage: string;
   /** One line, for the help text. */
@@ -9,7 +11,7 @@ interface Entry {
   load(): Promise<{ readonly command: Command }>;
 }
 
-export const commands: { readonly [name in CommandName]: Entry } = {
+export const commands: { readonly [name in CommandName]: CommandEntry } = {
   check: {
     usage: '[options] -- COMMAND',
     summary: 'Check any MCP server over stdio against the specification.',

@@ -10,7 +10,7 @@ import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { parseOptions, switchIn } from './options/parse-options.ts';
 
-/** A line feed ends each. */
+/** Each text ends with a line feed. */
 const formats: { readonly [format: string]: (name: ChartName) => string } = {
   mermaid: (name) => mermaidDiagram(charts[name]),
   svg: svgDiagram,

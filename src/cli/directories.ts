@@ -6,7 +6,7 @@ import { UsageError } from './command.ts';
 /**
  * The directory that the command was started in.
  *
- * @throws {UsageError} it has been removed, or cannot be looked at
+ * @throws {UsageError} it has been removed or cannot be read
  */
 export function workingDirectory(): string {
   try {
@@ -21,9 +21,9 @@ export function workingDirectory(): string {
 }
 
 /**
- * Makes them absolute and checks that each is a directory.
+ * Makes the paths absolute and checks that each is a directory.
  *
- * @throws {UsageError} one that is missing, is something else, or cannot be looked at
+ * @throws {UsageError} one is missing, is not a directory, or cannot be read
  */
 export function checkDirectories(names: readonly string[], cwd: string): readonly string[] {
   return names.map((name) => {
@@ -45,7 +45,7 @@ function faultOf(path: string): string | undefined {
   }
 }
 
-/** Configurations of hosts are not read by a shell: what a shell would have replaced arrives as it stands. */
+/** No shell reads a host's configuration: `~` and variables arrive unexpanded. */
 function adviceFor(name: string): string {
   if (name.startsWith('~')) return 'No shell has expanded the ~ here: write the whole path';
   if (/\$\{?\w/.test(name)) {

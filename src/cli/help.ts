@@ -1,4 +1,4 @@
-/** The help text of the command as a whole. */
+/** The help text of the whole command. */
 import { commands } from './commands.ts';
 import { optionsText, wrap } from './options/option.ts';
 import { options } from './options/serve-options.ts';
@@ -12,7 +12,7 @@ Serves a workspace to an MCP client over stdin and stdout: find files, search te
 read files, inside the client's roots. Meant to be launched by an MCP host; run it
 in a terminal to see the configuration for one.
 
-Directories are where it works; with several, the client's roots choose among them.
+It works in these directories; with several, the client's roots choose among them.
 Without any, the client's roots decide, then MCP_PROJECT_PATH, then the directory
 that it is started in.
 
@@ -26,12 +26,12 @@ Options:
 ${optionsText(options)}
 
 Environment:
-  MCP_PROJECT_PATH       The project's directory, where neither a directory is given
-                         nor the client has roots.
+  MCP_PROJECT_PATH       The project's directory, if no directory is given and
+                         the client has no roots.
   MCP_ACTORS_LOG_LEVEL   As --log-level.
 
 Exit status: 0 once the client has gone or a signal has ended the session; 1 after a
-failure; 2 where the command was called wrongly.
+failure; 2 if the command was called wrongly.
 `;
 }
 

@@ -1,33 +1,33 @@
-/** What the command says to a person who starts it in a terminal. */
+/** The greeting for a person who starts the command in a terminal. */
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** How a host launches this command. */
-export interface Launch {
+export interface LaunchCommand {
   /** Absolute. */
   readonly command: string;
   readonly args: readonly string[];
 }
 
 /**
- * The absolute command that runs this very script again.
+ * The absolute command line that runs this script again.
  *
  * @param script the command's module, as `import.meta.url`
  * @param args the arguments that follow it
  */
-export function launchOf(script: string, args: readonly string[]): Launch {
+export function launchOf(script: string, args: readonly string[]): LaunchCommand {
   const path = fileURLToPath(script);
   return { command: process.execPath, args: [...loaderOf(path), path, ...args] };
 }
 
-/** From the source tree, Node needs tsx; as an import it stays one process, so that signals and pipes need no relay. */
+/** Sources need tsx. As an import it adds no process that would have to relay signals and pipes. */
 function loaderOf(path: string): readonly string[] {
   if (!path.endsWith('.ts')) return [];
   return ['--import', pathToFileURL(createRequire(path).resolve('tsx')).href];
 }
 
-/** Both forms of configuration, ready to be pasted. */
-export function hostConfiguration({ command, args }: Launch): string {
+/** Both forms of a host's configuration, ready to paste. */
+export function hostConfiguration({ command, args }: LaunchCommand): string {
   const server = { command, args };
   const servers = { servers: { workspace: { type: 'stdio', ...server } } };
   return `Most hosts (Claude Desktop, Cursor, Windsurf and others), in their MCP configuration:
@@ -40,8 +40,8 @@ ${JSON.stringify(servers, undefined, 2)}
 `;
 }
 
-/** Says what the process is waiting for. */
-export function greeting(launch: Launch): string {
+/** Says that the process waits for a client, and how a host would launch it. */
+export function greeting(launch: LaunchCommand): string {
   return `mcp-actors is waiting for an MCP client on stdin: JSON-RPC messages, one on a line.
 It is meant to be launched by an MCP host rather than by hand. Ctrl+C or Ctrl+D ends it; --help tells more.
 

@@ -1,30 +1,32 @@
-/** `--inspect`: who looks at the session that the command serves. What they are made of is loaded when it is asked for. */
+/** `--inspect`: the inspectors of a served session. Their modules are loaded on demand. */
+import type { InspectedPage } from '../inspect/inspect-page.ts';
+import type { StatelyInspection } from '../inspect/stately/inspect-stately.ts';
 import type { ListenOptions } from '../server/create-server.ts';
 import { UsageError } from './command.ts';
 
-/** What `--inspect` asks for. */
+/** The inspector that `--inspect` names. */
 export type InspectorWish =
-  /** A page of our own; without a port the system chooses one. */
+  /** Our own page. Without a port, the system chooses one. */
   | { readonly kind: 'page'; readonly port: number | undefined }
-  /** The official inspector, which listens on this port. */
+  /** XState's official inspector, which listens on this port. */
   | { readonly kind: 'stately'; readonly port: number };
 
-/** Somebody who looks. */
-export interface Inspector {
-  /** What the session is started with. */
+/** A running inspector. */
+export interface SessionInspector {
+  /** Options for the session to inspect. */
   readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
   close(): Promise<void>;
 }
 
 const form = /^(?:(stately)(?::|$))?(\d{1,5})?$/;
 const highestPort = 65_535;
-/** Where the official inspector's own server listens. */
+/** The official inspector's default port. */
 const statelyPort = 8080;
 
 /**
- * What stands after `--inspect`.
+ * Reads the value of `--inspect`.
  *
- * @throws {UsageError} something else than a port or a name that is known
+ * @throws {UsageError} it is neither a port nor a known name
  */
 export function inspectorWish(value: string | undefined): InspectorWish | undefined {
   if (value === undefined) return undefined;
@@ -39,19 +41,65 @@ export function inspectorWish(value: string | undefined): InspectorWish | undefi
 }
 
 /**
- * Starts what looks, before the session that it looks at.
+ * Starts an inspector. Call this before the session starts.
  *
- * @throws {UsageError} it cannot be started, such as on a port that is taken
+ * @throws {UsageError} it cannot start, for example because its port is taken
  */
-export async function openInspector(wish: InspectorWish): Promise<Inspector> {
+export async function openInspector(wish: InspectorWish): Promise<SessionInspector> {
   switch (wish.kind) {
-    case 'page': {
-      const { openPage } = await import('./inspector-page.ts');
+    case 'page':
       return openPage(wish.port);
-    }
-    case 'stately': {
-      const { openStately } = await import('./inspector-stately.ts');
+    case 'stately':
       return openStately(wish.port);
-    }
+  }
+}
+
+/**
+ * Serves the page and writes its address to stderr.
+ *
+ * @throws {UsageError} the port is taken or cannot be used
+ */
+async function openPage(port: number | undefined): Promise<SessionInspector> {
+  const page = await pageOn(port);
+  process.stderr.write(`mcp-actors: open ${page.url} to see the session\n`);
+  return { options: { watchers: [page.watcher] }, close: () => page.close() };
+}
+
+async function pageOn(port: number | undefined): Promise<InspectedPage> {
+  const { inspectPage } = await import('../inspect/inspect-page.ts');
+  try {
+    return await inspectPage(port === undefined ? {} : { port });
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    const reason = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${String(code)})`;
+    throw new UsageError(`--inspect: port ${port} ${reason}; without a value a free one is taken`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Sends the session to the official inspector on this machine, and writes its address to stderr.
+ *
+ * @throws {UsageError} the inspector's package is not installed
+ */
+async function openStately(port: number): Promise<SessionInspector> {
+  const inspection = await inspectionOn(`ws://127.0.0.1:${port}`);
+  process.stderr.write(
+    `mcp-actors: the session is sent to the inspector at ${inspection.url}, whenever one listens there\n`,
+  );
+  return { options: { watchers: [inspection.watcher] }, close: () => inspection.close() };
+}
+
+async function inspectionOn(url: string): Promise<StatelyInspection> {
+  const { inspectStately } = await import('../inspect/stately/inspect-stately.ts');
+  try {
+    return await inspectStately({
+      url,
+      warn: (message) => process.stderr.write(`mcp-actors: ${message}\n`),
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UsageError(`--inspect=stately: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -1,25 +1,24 @@
-/** Runs the command that was asked for: the server, unless another is named. */
+/** Runs the named command, by default the server. */
 import { printableLines } from '../protocol/printable.ts';
 import { readArguments } from './options/arguments.ts';
-import { UsageError, print } from './command.ts';
+import { UsageError, packageVersion, print } from './command.ts';
 import { commands } from './commands.ts';
 import { exitProcess } from './process-end.ts';
 import { serve } from './serve.ts';
-import { packageVersion } from './version.ts';
 
 /**
- * Reads the process's arguments, does what they say, and ends the process.
+ * Reads the process's arguments, runs the command, and ends the process.
  *
  * @param script the command's module, as `import.meta.url`
  */
 export function main(script: string): void {
-  // A handler of a tool's may hold the event loop open: the process ends when the session has, whatever is left.
+  // A tool's handler may keep the event loop alive: the process ends with the session all the same.
   void run(script)
     .catch(fail)
     .then((code) => exitProcess(code));
 }
 
-/** Gives the process's exit code. */
+/** Resolves to the process's exit code. */
 async function run(script: string): Promise<number> {
   const invocation = readArguments(process.argv.slice(2), process.env);
   switch (invocation.kind) {
@@ -44,7 +43,7 @@ async function fail(error: unknown): Promise<number> {
   const isUsage = error instanceof UsageError;
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const lines = (isUsage ? error.message : text).split('\n');
-  // An argument or a file may hold what a terminal would obey.
+  // An argument or a file may contain control sequences of terminals.
   await print(process.stderr, `mcp-actors: ${printableLines(lines)}\n`);
   return isUsage ? 2 : 1;
 }

@@ -1,15 +1,18 @@
-/** Ends the session when the process is told to end, and says with which exit code the process ends. */
+/** Ends the session when the process is told to end, and decides the exit code. */
 import { constants } from 'node:os';
 import type { CloseCause } from '../machines/session-ports.ts';
 import type { CommandFact, Log } from './log/log.ts';
 
-/** What can be ended. */
+/** The part of a session that is used here. */
 interface Endable {
   shutdown(reason: string, drainTimeoutMs: number): void;
 }
 
 export interface ProcessEnd {
-  /** The exit code after a session that ended so; once file requests have ended, or it has been logged that they hang. */
+  /**
+   * The exit code after a session that ended with this cause. It resolves once no file request is
+   * open, or after logging that some hang.
+   */
   exitCode(cause: CloseCause): Promise<number>;
 }
 
@@ -21,20 +24,23 @@ type Host = Pick<
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** How long a session may drain after a signal, milliseconds: whoever sends one does not wait for long. */
+/** How long a session may drain after a signal, milliseconds: its sender does not wait for long. */
 export const signalDrainTimeoutMs = 1000;
 
-/** How much longer than its drain time a session may take, milliseconds, before the process ends without it. */
+/**
+ * How much longer than its drain time a session may take, milliseconds, before the process ends
+ * without it.
+ */
 const graceMs = 350;
 
 /** How long file requests may take to end, milliseconds, before the process ends without them. */
 const fileRequestTimeoutMs = 50;
 
 /**
- * Listens to the process: the first signal ends the session, the second one the process at once; what nobody catches is logged
- * and ends the session.
+ * Listens to the process. The first signal ends the session, the second one the process at once.
+ * Uncaught errors are logged and end the session.
  *
- * @param drainTimeoutMs how long the session may drain then, milliseconds
+ * @param drainTimeoutMs how long the session may then drain, milliseconds
  */
 export function endWithProcess(
   session: Endable,
@@ -46,7 +52,7 @@ export function endWithProcess(
 
   function end(reason: string): void {
     session.shutdown(reason, drainTimeoutMs);
-    // The session bounds its own end. Should that be what is broken, the process ends all the same.
+    // The session bounds its own end. If that bound is broken, the process ends all the same.
     setTimeout(() => {
       const message = `The session has not ended ${graceMs} ms after its drain time; the process ends without it`;
       log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
@@ -97,8 +103,8 @@ export function endWithProcess(
 }
 
 /**
- * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, a signal ends the process instead: an exit waits
- * for the threads of libuv, and so never comes.
+ * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, a
+ * signal ends the process instead, because an exit would wait for libuv's threads forever.
  */
 export async function exitProcess(
   code: number,
@@ -108,13 +114,13 @@ export async function exitProcess(
   if ((await hangingFileRequests(host)) > 0) {
     host.emit('exit', code);
     host.removeAllListeners(signal);
-    // The first process of a container is sent no signal that it does not listen to: that one goes on to the exit.
+    // A container's first process never gets a signal without a listener: it goes on to the exit.
     host.kill(host.pid, signal);
   }
   host.exit(code);
 }
 
-/** How many requests there are that do not end within a short time. */
+/** How many file requests do not end within a short time. */
 async function hangingFileRequests(host: Host): Promise<number> {
   for (let waitedMs = 0; waitedMs < fileRequestTimeoutMs; waitedMs += 10) {
     if (fileRequests(host) === 0) break;

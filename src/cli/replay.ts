@@ -1,4 +1,7 @@
-/** `mcp-actors replay`: plays a recording to a session of this version, and says where that does something else. */
+/**
+ * `mcp-actors replay`: plays a recording to a session of this version and shows the first
+ * difference.
+ */
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { differenceText, lineText } from '../recording/replay/difference.ts';
@@ -11,7 +14,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { printable } from '../protocol/printable.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
-import { UsageError, print } from './command.ts';
+import { UsageError, packageVersion, print } from './command.ts';
 import type { Command } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { optionsText } from './options/option.ts';
@@ -19,7 +22,6 @@ import { inspectorWish, openInspector } from './inspector.ts';
 import type { InspectorWish } from './inspector.ts';
 import type { OptionTable } from './options/option.ts';
 import { parseOptions, switchIn } from './options/parse-options.ts';
-import { packageVersion } from './version.ts';
 
 const options = {
   'live-handlers': {
@@ -51,8 +53,8 @@ any they are the recorded ones.
 Options:
 ${optionsText(options)}
 
-Exit status: 0 where the session does what was recorded, 1 where it does something
-else, 2 where the file cannot be played.
+Exit status: 0 if the session does what was recorded, 1 if it does something else,
+2 if the file cannot be played.
 `;
 
 export const command: Command = {
@@ -114,14 +116,14 @@ async function play(
   }
 }
 
-/** The workspace server, as it was started when it was recorded. */
+/** The workspace server with the launch options of the recorded one. */
 function liveOptions({ name, header }: Recording, directories: readonly string[]): ReplayOptions {
   const launch: JsonObject = header?.launch ?? {};
   const cwd = typeof launch['cwd'] === 'string' ? launch['cwd'] : workingDirectory();
   const recorded = launch['directories'] ?? [];
   if (!isTexts(recorded)) {
     throw new RecordingError(
-      `${name}: the directories in the header's launch are no list of texts`,
+      `${name}: the directories in the header's launch are not a list of strings`,
     );
   }
   const workspace = workspaceServer({
@@ -146,19 +148,19 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** A line of the output. What a recording holds is obeyed by no terminal. */
+/** A line of output without control sequences: a recording may contain any text. */
 function shown(line: string): string {
   return `${printable(line)}\n`;
 }
 
-/** Whoever walks has seen enough. */
+/** The user has typed `q`. */
 class Quit extends Error {}
 
-/** Waits for lines of stdin; once stdin has ended, for nothing. */
+/** Waits for a line of stdin at each step; after the end of stdin, steps no longer wait. */
 function startWalk() {
   const lines = createInterface({ input: process.stdin, terminal: false });
   const typed = lines[Symbol.asyncIterator]();
-  /** Gives what was typed. */
+  /** Resolves to the typed line. */
   const pause = async (prompt: string) => {
     await print(process.stdout, prompt);
     const { value } = (await typed.next()) as IteratorResult<string, undefined>;

@@ -11,29 +11,28 @@ import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-serve
 import type { RecordWish, ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { openInspector } from './inspector.ts';
-import { dumpOnSignal } from './dump-signal.ts';
+import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { createLog } from './log/log.ts';
 import type { CommandFact, Log } from './log/log.ts';
 import { humanForm, jsonForm } from './log/log-line.ts';
 import { fileSink, streamSink } from './log/log-sink.ts';
-import type { LogSink } from './log/log-sink.ts';
+import type { LineSink } from './log/log-sink.ts';
 import { endWithProcess, signalDrainTimeoutMs } from './process-end.ts';
-import { UsageError } from './command.ts';
-import { packageVersion } from './version.ts';
+import { UsageError, packageVersion } from './command.ts';
 
 /**
  * Serves until the client has gone or the process is told to end.
  *
  * @param script the command's module, as `import.meta.url`
  * @returns the process's exit code, once the log is flushed
- * @throws {UsageError} directories or a log file that cannot be used; nothing has been started then
+ * @throws {UsageError} a directory or the log file cannot be used; nothing has been started
  */
 export async function serve(invocation: ServeInvocation, script: string): Promise<number> {
   const cwd = workingDirectory();
   const directories = checkDirectories(invocation.directories, cwd);
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;
-  // Made in any case: it keeps a stderr that breaks from ending the process, whoever writes to it.
+  // Always made: without its listener, a broken stderr would end the process.
   const stderr = streamSink(process.stderr);
   const log = openLog(invocation, stderr, () => session && stateName(session.actor.getSnapshot()));
 
@@ -89,7 +88,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
 
 function openLog(
   { logLevel, logFile }: ServeInvocation,
-  stderr: LogSink,
+  stderr: LineSink,
   state: () => string | undefined,
 ): Log {
   if (logFile !== undefined) {
@@ -99,7 +98,7 @@ function openLog(
   return createLog({ level: logLevel, form, sink: stderr, state });
 }
 
-/** @throws {UsageError} a file that is there already, or cannot be made */
+/** @throws {UsageError} the file exists already or cannot be created */
 async function startRecording(
   { path, maxBytes, redact }: RecordWish,
   launch: JsonObject,

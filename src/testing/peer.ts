@@ -105,7 +105,7 @@ export class ScriptedPeer {
   /** The error of the response with exactly this id. */
   async error(id: RequestId | undefined): Promise<WireError> {
     const { error } = await this.response(id);
-    if (!error) throw new Error(`The response to ${JSON.stringify(id)} is no error`);
+    if (!error) throw new Error(`The response to ${JSON.stringify(id)} is not an error`);
     return error;
   }
 

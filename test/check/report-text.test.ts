@@ -19,7 +19,7 @@ function report(happenings: readonly Happening[], more: Partial<CheckReport> = {
     breach: {
       sequence: [{ type: 'initialize' }],
       trace: new Trace(happenings),
-      detail: 'A line is no JSON',
+      detail: 'A line is not JSON',
       evidence: 'message',
       plays: 2,
       again: true,

@@ -3,13 +3,13 @@ import { readArguments } from '../../src/cli/options/arguments.ts';
 import type { ServeInvocation } from '../../src/cli/options/arguments.ts';
 import { helpText } from '../../src/cli/help.ts';
 import { defaultOf, optionsTable } from '../../src/cli/options/option.ts';
-import type { Option } from '../../src/cli/options/option.ts';
+import type { CommandOption } from '../../src/cli/options/option.ts';
 import { options } from '../../src/cli/options/serve-options.ts';
 import type { LimitOption } from '../../src/cli/options/serve-options.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
 
-const table = Object.entries<Option>(options);
+const table = Object.entries<CommandOption>(options);
 const serveArguments = (args: readonly string[], environment = {}) =>
   readArguments(args, environment) as ServeInvocation;
 

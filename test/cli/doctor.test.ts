@@ -15,10 +15,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { answerSignal } from '../../src/cli/doctor/answer.ts';
 import { ask } from '../../src/cli/doctor/ask.ts';
 import { exchangeFault, openExchange, socketPath, userId } from '../../src/cli/doctor/exchange.ts';
-import { serveArguments } from '../../src/cli/doctor/node-script.ts';
-import { secondsOf } from '../../src/cli/doctor/process-table.ts';
+import { secondsOf, serveArguments } from '../../src/cli/doctor/process-table.ts';
 import { command } from '../../src/cli/doctor/doctor.ts';
-import { dumpOnSignal } from '../../src/cli/dump-signal.ts';
+import { dumpOnSignal } from '../../src/cli/doctor/dump-signal.ts';
 
 let base: string;
 
@@ -159,7 +158,7 @@ describe('an answer', () => {
 });
 
 test.each([
-  [['0'], /"0" is none/],
+  [['0'], /"0" is not one/],
   [['-5'], /Unknown option -5\. See mcp-actors doctor --help/],
   [['--frobnicate'], /Unknown option --frobnicate\. See mcp-actors doctor --help/],
   [['--timeout=0'], /--timeout: "0" is out of range/],

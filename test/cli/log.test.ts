@@ -11,11 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createLog } from '../../src/cli/log/log.ts';
+import { createLog, logLevels } from '../../src/cli/log/log.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 import { humanForm, jsonForm } from '../../src/cli/log/log-line.ts';
-import { logLevels } from '../../src/cli/log/log-level.ts';
-import type { LogLevel } from '../../src/cli/log/log-level.ts';
+import type { LogThreshold } from '../../src/cli/log/log.ts';
 import { fileSink, streamSink } from '../../src/cli/log/log-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
@@ -36,7 +35,7 @@ afterEach(() => {
 });
 
 /** A log into an array; `full` is asked before each line. */
-function memoryLog(level: LogLevel, full = () => false) {
+function memoryLog(level: LogThreshold, full = () => false) {
   const lines: { readonly [field: string]: unknown }[] = [];
   const sink = {
     write(line: string) {

@@ -146,8 +146,8 @@ describe('mcp-actors check', () => {
     ['Unknown option --time. Is it --timeout that you mean?', ['--time', '1', ...server]],
     ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
     ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
-    ['--call slow: {no is no JSON', ['--call', 'slow={no', ...server]],
-    ['--call slow: [] is no JSON object', ['--call', 'slow=[]', ...server]],
+    ['--call slow: {no is not JSON', ['--call', 'slow={no', ...server]],
+    ['--call slow: [] is not a JSON object', ['--call', 'slow=[]', ...server]],
     ['--call: "=1" names no tool', ['--call', '=1', ...server]],
     ['--revision: "2020-01-01" is not one of 2025-11-25', ['--revision', '2020-01-01', ...server]],
     [

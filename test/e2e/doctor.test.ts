@@ -135,7 +135,7 @@ describe('mcp-actors doctor', () => {
     const ended = new Promise((resolve) => other.on('exit', (code) => resolve(code)));
     const { code, stderr } = await doctor(other.pid as number);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Process \d+ is no mcp-actors of yours that serves/);
+    expect(stderr).toMatch(/Process \d+ is not an mcp-actors of yours that serves/);
     other.stdin.end();
     // Not by the signal, which would give null.
     expect(await ended).toBe(0);
@@ -144,7 +144,7 @@ describe('mcp-actors doctor', () => {
   test('called wrongly exits with 2 and says why', async () => {
     const { code, stdout, stderr } = await doctor('soon');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toBe('mcp-actors: doctor takes the ids of processes, "soon" is none\n');
+    expect(stderr).toBe('mcp-actors: doctor takes the ids of processes, "soon" is not one\n');
   });
 
   test('has a help text', async () => {

@@ -211,7 +211,7 @@ describe('mcp-actors replay', () => {
     const launch = { directories: [1] };
     writeFileSync(file, `${JSON.stringify({ ...(JSON.parse(header) as object), launch })}\n`);
     const { code, stderr } = await run(['replay', '--live-handlers', file]);
-    const fault = `${file}: the directories in the header's launch are no list of texts`;
+    const fault = `${file}: the directories in the header's launch are not a list of strings`;
     expect([code, stderr]).toEqual([2, `mcp-actors: ${fault}\n`]);
   });
 

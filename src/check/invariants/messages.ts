@@ -93,7 +93,7 @@ export const messageInvariants: readonly Invariant[] = [
  * holds.
  */
 function faultOf(value: unknown, revision: string): string | undefined {
-  if (value === undefined) return 'A line is no JSON';
+  if (value === undefined) return 'A line is not JSON';
   if (Array.isArray(value)) {
     if (!hasBatches(revision)) return `Revision ${revision} has no batches`;
     return value.length === 0 ? 'A batch is empty' : firstFault(value as unknown[]);
@@ -106,21 +106,21 @@ function firstFault(values: readonly unknown[]): string | undefined {
 }
 
 function singleFault(value: unknown): string | undefined {
-  if (!isJsonObject(value)) return 'A line holds JSON that is no object';
+  if (!isJsonObject(value)) return 'A line holds JSON that is not an object';
   const { jsonrpc, method, params } = value;
   if (jsonrpc !== '2.0') return '"jsonrpc" is not "2.0"';
   if (method === undefined) {
     return 'result' in value || 'error' in value ? undefined : 'It has no method, result or error';
   }
-  if (typeof method !== 'string') return '"method" is no string';
-  return params === undefined || isJsonObject(params) ? undefined : '"params" is no object';
+  if (typeof method !== 'string') return '"method" is not a string';
+  return params === undefined || isJsonObject(params) ? undefined : '"params" is not an object';
 }
 
 function responseFault(message: JsonObject): string | undefined {
   const { result, error } = message;
   if (result !== undefined && error !== undefined) return 'It has a result and an error';
-  if (error === undefined) return isJsonObject(result) ? undefined : 'The result is no object';
-  if (!isJsonObject(error)) return 'The error is no object';
-  if (!Number.isInteger(error['code'])) return 'The code is no integer';
+  if (error === undefined) return isJsonObject(result) ? undefined : 'The result is not an object';
+  if (!isJsonObject(error)) return 'The error is not an object';
+  if (!Number.isInteger(error['code'])) return 'The code is not an integer';
   return typeof error['message'] === 'string' ? undefined : 'The error has no message';
 }

@@ -51,7 +51,7 @@ export const progressInvariants: readonly Invariant[] = [
       return firstBroken(
         progressIn(polite).map(({ asked, value, message }) => {
           if (typeof value !== 'number')
-            return broken(`The progress is no number: ${shown(message)}`);
+            return broken(`The progress is not a number: ${shown(message)}`);
           const before = asked && last.get(asked);
           if (asked) last.set(asked, value);
           if (before === undefined) return untried;

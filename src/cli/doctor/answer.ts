@@ -1,32 +1,34 @@
-/** A serving process's side: answers those who ask what it waits for. */
+/** A serving process's side of the doctor: answers what the process waits for. */
 import { readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
-import type { LogSink } from '../log/log-sink.ts';
+import type { LineSink } from '../log/log-sink.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
-import { packageVersion } from '../version.ts';
+import { packageVersion } from '../command.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
-import type { Answer } from './exchange.ts';
+import type { DoctorAnswer } from './exchange.ts';
 
 /** How long a doctor may take to read the answer. */
 const readTimeoutMs = 5000;
 
-/** Sends the dumps to every doctor that asks this process; where none does, writes them to stderr. */
+/**
+ * Sends the dumps to every doctor that asks this process, or writes them to stderr if none does.
+ */
 export async function answerSignal(
   dumps: readonly SessionDump[],
-  stderr: Pick<LogSink, 'write'>,
+  stderr: Pick<LineSink, 'write'>,
   directory: string = exchangeDirectory(),
 ): Promise<void> {
   const answer = answerOf(dumps.map(withoutSecrets));
-  const heard = await Promise.all(questions(directory).map((path) => send(path, answer)));
-  if (!heard.includes(true)) stderr.write(answer.text);
+  const taken = await Promise.all(questions(directory).map((path) => send(path, answer)));
+  if (!taken.includes(true)) stderr.write(answer.text);
 }
 
-function answerOf(dumps: readonly SessionDump[]): Answer {
+function answerOf(dumps: readonly SessionDump[]): DoctorAnswer {
   const { pid } = process;
   const version = packageVersion();
   const head = `mcp-actors ${version}, process ${pid}\n`;
@@ -41,7 +43,7 @@ function answerOf(dumps: readonly SessionDump[]): Answer {
   };
 }
 
-/** Strings come from the client and may go to a host's log. */
+/** Strings may come from the client, and may end up in a host's log. */
 function withoutSecrets(dump: SessionDump): SessionDump {
   return JSON.parse(JSON.stringify(dump), (key, value: unknown) => {
     if (typeof value !== 'string') return value;
@@ -56,8 +58,8 @@ function questions(directory: string): readonly string[] {
     .map((name) => join(directory, name));
 }
 
-/** Resolves to whether somebody has taken the answer. What a doctor has left behind is removed. */
-function send(path: string, answer: Answer): Promise<boolean> {
+/** Resolves to whether a doctor took the answer. A socket that nobody listens on is removed. */
+function send(path: string, answer: DoctorAnswer): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.setTimeout(readTimeoutMs, () => socket.destroy());

@@ -4,31 +4,31 @@ import { rmSync, rmdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { exchangeDirectory, openExchange, socketPath } from './exchange.ts';
-import type { Answer } from './exchange.ts';
+import type { DoctorAnswer } from './exchange.ts';
 import { servingProcess } from './process-table.ts';
 import type { ServingProcess } from './process-table.ts';
 
-/** Far more than every limit of a session's together makes. */
+/** Far more than a session can hold within its limits. */
 const maxAnswerLength = 64 * 1024 ** 2;
 
-export type Outcome =
-  | { readonly ok: true; readonly answer: Answer }
-  /** Why there is no answer, and what that tells. */
+export type AskOutcome =
+  | { readonly ok: true; readonly answer: DoctorAnswer }
+  /** Why there is no answer, and what that means. */
   | { readonly ok: false; readonly problem: string };
 
-/** Asks a process of this user's. */
+/** Asks one of this user's processes. */
 export async function ask(
   pid: number,
   timeoutMs: number,
   directory: string = exchangeDirectory(),
-): Promise<Outcome> {
+): Promise<AskOutcome> {
   const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
   const server = createServer();
   const obstacle = await listen(server, directory, path);
   if (obstacle !== undefined) return { ok: false, problem: obstacle };
   try {
     const answered = nextAnswer(server, pid, timeoutMs);
-    // Looked at right before the signal: a pid may have become another process's.
+    // Checked right before the signal: the pid may now belong to another process.
     const found = servingProcess(pid);
     if (!found) return { ok: false, problem: notServing(pid) };
     if (!found.listens) return { ok: false, problem: notListening(pid) };
@@ -41,16 +41,16 @@ export async function ask(
   }
 }
 
-/** Says of a process that it is no `mcp-actors serve`. */
+/** The message for a process that is not `mcp-actors serve`. */
 export function notServing(pid: number): string {
-  return `Process ${pid} is no mcp-actors of yours that serves. Without a PID, doctor finds those that are`;
+  return `Process ${pid} is not an mcp-actors of yours that serves. Without a PID, doctor finds those that are`;
 }
 
 function notListening(pid: number): string {
   return `Process ${pid} does not listen for SIGUSR2, which would end it: it is just starting (try again), or of an older version`;
 }
 
-/** Resolves to what stands in the way; undefined once the server listens. */
+/** Resolves to what prevents listening; undefined once the server listens. */
 async function listen(
   server: Server,
   directory: string,
@@ -64,17 +64,21 @@ async function listen(
         server.once('error', reject).listen(path, () => resolve(undefined));
       });
     } catch (error) {
-      // Another doctor that has just finished has removed the empty directory.
+      // Another doctor has just finished and removed the empty directory.
       if (attempt === 3 || !/ENOENT|EACCES/.test(String(error))) throw error;
     }
   }
 }
 
-/** The process's answer; undefined where none comes in time. */
-function nextAnswer(server: Server, pid: number, timeoutMs: number): Promise<Outcome | undefined> {
+/** Resolves to the process's answer; undefined if none comes in time. */
+function nextAnswer(
+  server: Server,
+  pid: number,
+  timeoutMs: number,
+): Promise<AskOutcome | undefined> {
   return new Promise((resolve) => {
     const sockets = new Set<Socket>();
-    const finish = (outcome: Outcome | undefined) => {
+    const finish = (outcome: AskOutcome | undefined) => {
       clearTimeout(timer);
       for (const socket of sockets) socket.destroy();
       resolve(outcome);
@@ -90,18 +94,18 @@ function nextAnswer(server: Server, pid: number, timeoutMs: number): Promise<Out
         if (text.length > maxAnswerLength) finish({ ok: false, problem: unreadable(pid) });
       });
       socket.on('end', () => finish(read(text, pid)));
-      // What was cut off is read as far as it came, and found unreadable.
+      // A cut-off answer is not JSON, and so is reported as unreadable.
       socket.on('error', () => finish(read(text, pid)));
     });
   });
 }
 
-function read(text: string, pid: number): Outcome {
+function read(text: string, pid: number): AskOutcome {
   try {
-    const answer = JSON.parse(text) as Answer;
+    const answer = JSON.parse(text) as DoctorAnswer;
     if (answer.pid === pid && Array.isArray(answer.sessions)) return { ok: true, answer };
   } catch {
-    // Said below, as for JSON of another shape.
+    // Handled below, like JSON of another shape.
   }
   return { ok: false, problem: unreadable(pid) };
 }
@@ -124,7 +128,7 @@ function silence(pid: number, timeoutMs: number): string {
   }
 }
 
-/** Leaves no directory behind, unless another doctor is at work in it. */
+/** Removes the directory, unless another doctor is at work in it. */
 function leave(directory: string): void {
   try {
     rmdirSync(directory);

@@ -1,8 +1,8 @@
-/** `mcp-actors doctor`: asks the processes that serve what they wait for. */
+/** `mcp-actors doctor`: asks serving processes what they wait for. */
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { ask, notServing } from './ask.ts';
-import type { Outcome } from './ask.ts';
+import type { AskOutcome } from './ask.ts';
 import { servingProcess, servingProcesses } from './process-table.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -36,8 +36,8 @@ Windows has no such signal, and thereby no doctor.
 Options:
 ${optionsText(doctorOptions)}
 
-Exit status: 0 once every process that was asked has answered; 1 where there is none,
-or one does not answer; 2 where the command was called wrongly.
+Exit status: 0 once every process that was asked has answered; 1 if there is none,
+or one does not answer; 2 if the command was called wrongly.
 `;
 
 export const command: Command = {
@@ -69,12 +69,12 @@ export const command: Command = {
     }
     if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
     const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));
-    // What stands in the way of all is said once.
+    // A problem that all share is said once.
     return complain([...new Set(problems)]);
   },
 };
 
-/** Those that listen; where none does, the others, so that it is said of them. */
+/** The processes that listen; if none does, all others, so that each is reported. */
 function everyProcess(): readonly number[] {
   const found = servingProcesses();
   const listening = found.filter(({ listens }) => listens);
@@ -84,15 +84,15 @@ function everyProcess(): readonly number[] {
 function readPid(text: string): number {
   const pid = Number(text);
   if (/^\d+$/.test(text) && pid > 0 && Number.isSafeInteger(pid)) return pid;
-  throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is none`);
+  throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is not one`);
 }
 
-async function question(pid: number, timeoutMs: number): Promise<Outcome> {
+async function question(pid: number, timeoutMs: number): Promise<AskOutcome> {
   if (!servingProcess(pid)) return { ok: false, problem: notServing(pid) };
   return ask(pid, timeoutMs);
 }
 
-/** Gives the exit code. */
+/** Prints the problems and gives the exit code. */
 async function complain(problems: readonly string[]): Promise<number> {
   for (const problem of problems) await print(process.stderr, `mcp-actors doctor: ${problem}\n`);
   return problems.length === 0 ? 0 : 1;

@@ -1,8 +1,10 @@
 /**
- * Where `mcp-actors doctor` and the processes that it asks meet: sockets in a directory that is this user's alone.
+ * The meeting point of `mcp-actors doctor` and the processes that it asks: sockets in a directory
+ * that only this user may read.
  *
- * The doctor listens on `<pid>-<random>.sock` before it sends the signal; the process connects to every socket that bears its pid. So a
- * process that is never asked makes nothing, and two doctors do not disturb each other.
+ * The doctor listens on `<pid>-<random>.sock` before it sends the signal. The process connects to
+ * every socket with its pid. So a process that is never asked creates nothing, and two doctors do
+ * not disturb each other.
  */
 import { lstatSync, mkdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
@@ -10,34 +12,34 @@ import { join } from 'node:path';
 import type { Cause } from '../../diagnosis/causes.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 
-/** What a process answers: one JSON text, then the end of the stream. */
-export interface Answer {
+/** A process's answer: one JSON text, then the end of the stream. */
+export interface DoctorAnswer {
   readonly pid: number;
   readonly version: string;
   readonly sessions: readonly AnsweredSession[];
-  /** The same for a person to read, in the process's own version's words. */
+  /** The same for people, in the words of the process's own version. */
   readonly text: string;
 }
 
 export interface AnsweredSession extends SessionDump {
-  /** Why nothing goes on, in plain words. */
+  /** Why nothing goes on, in plain words: one sentence for each cause. */
   readonly why: readonly string[];
-  /** The same for a program, in the same order. */
+  /** The same for programs, in the same order. */
   readonly causes: readonly Cause[];
 }
 
 /**
- * The directory. It does not follow `TMPDIR` and the like: a host launches servers with another environment than a terminal has, and both
- * sides must find the same place.
+ * The directory. It ignores `TMPDIR` and the like: a host's environment differs from a terminal's,
+ * and both sides must find the same place.
  */
 export function exchangeDirectory(user: number = userId()): string {
   return join('/tmp', `mcp-actors-${user}`);
 }
 
 /**
- * Makes the directory, or checks the one that is there.
+ * Creates the directory, or checks the existing one.
  *
- * @returns what stands in its way, and what to do, in a sentence or two; undefined once it can be used
+ * @returns what prevents its use, and what to do about it; undefined if it can be used
  */
 export function openExchange(directory: string): string | undefined {
   try {
@@ -53,8 +55,9 @@ const byHand =
   'Without it, send a process SIGUSR2 yourself (kill -USR2 PID): it then answers on its stderr';
 
 /**
- * Why a directory is not one, not a link to one, that this user alone may look into: somebody else could read or replace what is in it.
- * Undefined if it is.
+ * Why a path is not a directory of which this user is the only reader; undefined if it is one. In
+ * any other directory, somebody else could read or replace the sockets. A link to a directory is
+ * refused.
  */
 export function exchangeFault(directory: string, user: number = userId()): string | undefined {
   const found: Stats | undefined = lstatSync(directory, { throwIfNoEntry: false });
@@ -71,17 +74,17 @@ export function exchangeFault(directory: string, user: number = userId()): strin
   return `${name} is open to other users and is not used. Remove it. ${byHand}`;
 }
 
-/** The socket of one question. */
+/** The socket's path for one question. */
 export function socketPath(directory: string, pid: number, question: string): string {
   return join(directory, `${pid}-${question}.sock`);
 }
 
-/** True for the names of sockets on which this process is asked. */
+/** True for the names of sockets that ask this process. */
 export function isAskedOn(name: string, pid: number): boolean {
   return name.startsWith(`${pid}-`) && name.endsWith('.sock');
 }
 
-/** Windows has no user ids, and no signal that would lead here. */
+/** Windows has no user ids, but no signal that would lead here either. */
 export function userId(): number {
   return process.getuid?.() ?? -1;
 }

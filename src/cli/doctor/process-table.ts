@@ -1,12 +1,13 @@
 /**
- * The processes of this user that serve. SIGUSR2 ends a process that does not listen for it, so that each is looked at closely first: it runs
- * our command, and it is seen, or old enough, to listen.
+ * The serving processes of this user. SIGUSR2 ends a process that does not listen for it, so each
+ * is checked first: it must run our command, and be known, or be old enough, to listen.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isCommandName } from '../command.ts';
 import { userId } from './exchange.ts';
-import { serveArguments } from './node-script.ts';
 
 export interface ServingProcess {
   readonly pid: number;
@@ -14,26 +15,26 @@ export interface ServingProcess {
   readonly args: readonly string[];
   /** Whether it listens for SIGUSR2. */
   readonly listens: boolean;
-  /** `R` runs, `S` waits, `T` is stopped, as `ps` has it; undefined where that is not known. */
+  /** As in `ps`: `R` runs, `S` waits, `T` is stopped; undefined if unknown. */
   readonly activity?: string;
 }
 
-/** Where `ps` alone tells of processes, one is taken to listen once it is so old, seconds. */
+/** `ps` cannot show whether a process listens: it is assumed to from this age on, seconds. */
 const settledAfterSeconds = 3;
 
-/** The serving processes of this user, this one excepted, by pid. */
+/** The serving processes of this user except this one, by pid. */
 export function servingProcesses(): readonly ServingProcess[] {
   const found = process.platform === 'linux' ? fromProc() : fromPs();
   return found.filter(({ pid }) => pid !== process.pid).sort((a, b) => a.pid - b.pid);
 }
 
-/** One of them. */
+/** The serving process with this pid; undefined if there is none. */
 export function servingProcess(pid: number): ServingProcess | undefined {
   if (process.platform === 'linux') return readProc(pid);
   return servingProcesses().find((found) => found.pid === pid);
 }
 
-/** Linux tells of each process in files. */
+/** Linux describes each process in files. */
 function fromProc(): readonly ServingProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -52,12 +53,15 @@ function readProc(pid: number): ServingProcess | undefined {
     const activity = /^State:\s*(\w)/m.exec(status)?.[1];
     return { pid, args, listens, ...(activity === undefined ? {} : { activity }) };
   } catch {
-    // It has ended meanwhile, or may not be looked at.
+    // It has ended meanwhile, or may not be read.
     return undefined;
   }
 }
 
-/** What every other Unix has. Its lines do not tell where an argument ends, so that a path with a space in it is not recognized. */
+/**
+ * For every other Unix. Its lines do not separate arguments, so a path with a space is not
+ * recognized.
+ */
 export function fromPs(): readonly ServingProcess[] {
   const columns = ['pid=', 'uid=', 'state=', 'etime=', 'args='].flatMap((column) => ['-o', column]);
   const table = execFileSync('ps', ['-A', '-ww', ...columns], {
@@ -74,11 +78,68 @@ export function fromPs(): readonly ServingProcess[] {
   });
 }
 
-/** Of `[[days-]hours:]minutes:seconds`. */
+/** Reads `[[days-]hours:]minutes:seconds`. */
 export function secondsOf(age: string): number {
   const [days, time] = age.includes('-') ? age.split('-') : ['0', age];
   return (
     (time ?? '').split(':').reduce((sum, part) => sum * 60 + Number(part), 0) +
     Number(days) * 86_400
   );
+}
+
+/** Node's options that take the next argument as their value. */
+const valued = new Set([
+  '-r',
+  '--require',
+  '--import',
+  '--loader',
+  '--experimental-loader',
+  '-C',
+  '--conditions',
+  '--env-file',
+  '--env-file-if-exists',
+  '--title',
+]);
+
+/**
+ * The arguments of `mcp-actors serve`; undefined if a command line runs anything else.
+ *
+ * @param argv the words of the command line, the executable first
+ * @param cwd the process's working directory, if it is known
+ */
+export function serveArguments(
+  argv: readonly string[],
+  cwd: string | undefined,
+): readonly string[] | undefined {
+  // An editor may have the script open.
+  if (!/node|electron/i.test(basename(argv[0] ?? ''))) return undefined;
+  let at = 1;
+  while (argv[at]?.startsWith('-')) at += valued.has(argv[at] as string) ? 2 : 1;
+  const script = argv[at];
+  if (script === undefined || !isCommand(script, cwd)) return undefined;
+  const args = argv.slice(at + 1);
+  return isCommandName(args[0]) ? undefined : args;
+}
+
+function isCommand(script: string, cwd: string | undefined): boolean {
+  if (basename(script) === 'mcp-actors') return true;
+  if (!/^cli\.[jt]s$/.test(basename(script))) return false;
+  if (/[\\/]mcp-actors[\\/](dist[\\/]bin|src)[\\/]cli\.[jt]s$/.test(script)) return true;
+  try {
+    const path = realpathSync(resolve(cwd ?? '/', script));
+    return [dirname(dirname(path)), dirname(dirname(dirname(path)))].some(isOurPackage);
+  } catch {
+    // The path does not exist here: the process runs elsewhere, or its version has been removed.
+    return false;
+  }
+}
+
+function isOurPackage(directory: string): boolean {
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+    return (manifest as { readonly name?: unknown } | null)?.name === 'mcp-actors';
+  } catch {
+    // Most directories are not packages.
+    return false;
+  }
 }

@@ -1,9 +1,9 @@
-/** How one entry of the log is written. */
+/** The text of a log entry. */
 import type { FactLevel } from '../../actors/facts.ts';
 import { printable } from '../../protocol/printable.ts';
 import { redact, redactText } from '../../diagnosis/redaction.ts';
 
-/** One entry, as it stands in the log. */
+/** One entry of the log. */
 export interface LogEntry {
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -11,7 +11,7 @@ export interface LogEntry {
   /** The fact's name. */
   readonly event: string;
   readonly message: string;
-  /** The session's state at the time, if there is a session: `rootsKnown`, `draining.flushing`. */
+  /** The session's state at that time, such as `draining.flushing`, if there is a session. */
   readonly session?: string | undefined;
   readonly details?: { readonly [field: string]: unknown } | undefined;
 }
@@ -22,7 +22,10 @@ export type LogForm = (entry: LogEntry) => string;
 const maxMessage = 1000;
 const maxDetails = 8000;
 
-/** One JSON object on a line: `time`, `level`, `event`, `message`, and where known `session` and `details`. */
+/**
+ * One JSON object per line: `time`, `level`, `event`, `message`, and, if known, `session`,
+ * `details`.
+ */
 export const jsonForm: LogForm = ({ time, level, event, message, session, details }) => {
   const head = {
     time: new Date(time).toISOString(),
@@ -34,17 +37,17 @@ export const jsonForm: LogForm = ({ time, level, event, message, session, detail
   return `${JSON.stringify({ ...head, details: boundedDetails(details) })}\n`;
 };
 
-/** For a person at a terminal: the time of day, the level, what happened, the state. */
+/** For people at a terminal: the time of day, the level, the event, the state, the message. */
 export const humanForm: LogForm = ({ time, level, event, message, session, details }) => {
   const clock = new Date(time).toISOString().slice(11, 23);
   const state = session === undefined ? '' : ` [${session}]`;
   const tail = details === undefined ? '' : ` ${JSON.stringify(boundedDetails(details))}`;
   const line = `${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`;
-  // What a client sends must not move the cursor of somebody's terminal.
+  // A client's text must not move the terminal's cursor.
   return `${printable(line, Infinity)}\n`;
 };
 
-/** Bounded twice: each value by itself, and all together, since many short values make a long line too. */
+/** Bounds each value, and all together: many short values also make a long line. */
 function boundedDetails(details: LogEntry['details']): unknown {
   if (details === undefined) return undefined;
   const clean = redact(details);

@@ -1,26 +1,26 @@
 /**
- * Where log lines go. A sink that fails says so by its return value and in no other way: it knows no log, so that a failure to
- * log can never lead to another line.
+ * The destinations of log lines. A failing sink says so by its return value alone: it does not know
+ * the log, so a failure to log never causes another line.
  */
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { UsageError } from '../command.ts';
 
-export interface LogSink {
-  /** @returns false where the line is lost */
+export interface LineSink {
+  /** @returns false if the line is lost */
   write(line: string): boolean;
-  /** Resolves once everything is with the operating system, or cannot be. Never rejects. */
+  /** Resolves once the operating system has every line, or cannot take more. Never rejects. */
   flush(): Promise<void>;
 }
 
-/** What may wait for whoever reads stderr, bytes: many hosts open the pipe and never read it. */
+/** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */
 const maxBacklogBytes = 1024 ** 2;
 /** How long the end of the process waits for a reader that does not read. */
 const flushTimeoutMs = 250;
 
 /** A stream, such as stderr. It may break or never be read. */
-export function streamSink(stream: NodeJS.WritableStream & StreamState): LogSink {
-  // Without a listener a broken pipe would end the process. There is nobody to tell: this is where one tells.
+export function streamSink(stream: NodeJS.WritableStream & StreamState): LineSink {
+  // Without a listener, a broken pipe would end the process. There is no other place to report it.
   stream.on('error', () => {});
   return {
     write(line) {
@@ -46,12 +46,13 @@ interface StreamState {
 }
 
 /**
- * A file, appended to; created for its owner alone, because a log tells of a person's work.
+ * Appends to a file. A new file is readable by its owner alone, because a log shows a person's
+ * work.
  *
- * @throws {UsageError} it cannot be opened for writing, is a pipe, a socket or a block device, or is our own stdout, where only messages
- *   may go
+ * @throws {UsageError} it cannot be opened for writing; it is a pipe, a socket or a block device;
+ *   or it is our own stdout, which carries messages only
  */
-export function fileSink(path: string): LogSink {
+export function fileSink(path: string): LineSink {
   const descriptor = open(path);
   return {
     write(line) {
@@ -59,11 +60,11 @@ export function fileSink(path: string): LogSink {
         writeSync(descriptor, line);
         return true;
       } catch {
-        // A full disk: the caller counts what is lost.
+        // The disk is full: the caller counts the lost lines.
         return false;
       }
     },
-    // Each write has been handed over before it returned.
+    // Each write was synchronous.
     flush: () => Promise.resolve(),
   };
 }
@@ -73,10 +74,11 @@ function open(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
   let descriptor: number;
   try {
-    // Not blocking: opening a pipe would wait for a reader. Windows lacks this; what is undefined counts as 0 here.
+    // Opening a pipe would otherwise wait for a reader. Windows lacks O_NONBLOCK: undefined acts as
+    // 0.
     descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (error) {
-    // A pipe that nobody reads, or a socket.
+    // A pipe without a reader, or a socket.
     const isUnfit = /^(?:ENXIO|EOPNOTSUPP)$/.test((error as NodeJS.ErrnoException).code ?? '');
     const reason = isUnfit
       ? unfit
@@ -92,7 +94,7 @@ function open(path: string): number {
 const unfit = 'is neither a file nor a terminal or another character device; name a file';
 
 function faultOf(file: Stats): string | undefined {
-  // A pipe whose reader stops would stop the event loop with it.
+  // If a pipe's reader stopped, the event loop would stop too.
   if (!file.isFile() && !file.isCharacterDevice()) return unfit;
   const stdout = fstatSync(1);
   const isStdout = file.dev === stdout.dev && file.ino === stdout.ino;

@@ -1,45 +1,49 @@
 /** The log: facts that pass a level, at a bounded rate, written to a sink. */
-import type { Fact, Report } from '../../actors/facts.ts';
+import type { Fact, FactLevel, Report } from '../../actors/facts.ts';
 import type { LogForm } from './log-line.ts';
-import { isLogged } from './log-level.ts';
-import type { LogLevel } from './log-level.ts';
-import type { LogSink } from './log-sink.ts';
+import type { LineSink } from './log-sink.ts';
 
-/** What only the command reports. */
+/** From the most detailed to the least; `silent` logs nothing. */
+export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;
+
+/** A log takes facts of its threshold's level and above. */
+export type LogThreshold = (typeof logLevels)[number];
+
+/** Facts that only the command reports. */
 type CommandFactName =
-  /** An actor of the session's failed: a bug. */
+  /** One of the session's actors failed: a bug. */
   | 'session.failed'
-  /** A signal that ends the session. */
+  /** A signal ends the session. */
   | 'process.signalled'
-  /** An exception that nobody caught, or a rejection that nobody handled. */
+  /** An exception was not caught, or a rejection not handled. */
   | 'process.failed'
   /** The session did not end within its drain time; the process ends without it. */
   | 'process.abandoned'
-  /** A signal has asked what is pending, and could not be answered. */
+  /** A signal asked what is pending, and the answer failed. */
   | 'dump.failed'
-  /** Facts of one name that the rate limit kept back. */
+  /** The rate limit held back facts of one name. */
   | 'log.suppressed'
-  /** Lines that the sink could not take. */
+  /** The sink could not take some lines. */
   | 'log.lost';
 
 export type CommandFact = Fact<CommandFactName>;
 
 export interface LogOptions {
-  readonly level: LogLevel;
+  readonly level: LogThreshold;
   readonly form: LogForm;
-  readonly sink: LogSink;
+  readonly sink: LineSink;
   /** The session's state, once there is a session. */
   readonly state?: () => string | undefined;
 }
 
 export interface Log {
-  /** Logs a fact, if its level and the rate allow. It never throws. */
+  /** Logs a fact if its level and the rate allow it. Never throws. */
   readonly report: Report;
-  /** Writes what is held back and resolves once the sink is flushed. */
+  /** Writes the summaries of held-back facts, and resolves once the sink is flushed. */
   close(): Promise<void>;
 }
 
-/** Facts of one name in one interval; the rest are counted. */
+/** How many facts of one name are logged in an interval; the rest are counted. */
 const maxPerInterval = 20;
 const intervalMs = 1000;
 
@@ -50,7 +54,7 @@ interface Interval {
   readonly level: Fact['level'];
 }
 
-/** Makes a log. It reads the clock with `Date.now`, and its timers keep no process alive. */
+/** Creates a log. It reads the clock with `Date.now`; its timers do not keep the process alive. */
 export function createLog({ level, form, sink, state }: LogOptions): Log {
   const intervals = new Map<string, Interval>();
   let lost = 0;
@@ -106,4 +110,8 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
       await sink.flush();
     },
   };
+}
+
+function isLogged(level: FactLevel, threshold: LogThreshold): boolean {
+  return logLevels.indexOf(level) >= logLevels.indexOf(threshold);
 }

@@ -1,8 +1,8 @@
-/** Reads the command line and the environment. */
+/** Reads the command line and the environment into what the command must do. */
 import type { Limits } from '../../actors/limits.ts';
 import { inspectorWish } from '../inspector.ts';
 import type { InspectorWish } from '../inspector.ts';
-import type { LogLevel } from '../log/log-level.ts';
+import type { LogThreshold } from '../log/log.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
@@ -10,7 +10,7 @@ import { UsageError, isCommandName } from '../command.ts';
 import type { CommandName } from '../command.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 
-/** What the command is to do. */
+/** What the command must do. */
 export type Invocation =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
@@ -19,29 +19,29 @@ export type Invocation =
 
 export interface ServeInvocation {
   readonly kind: 'serve';
-  /** As they were given, not checked yet. */
+  /** As given; not checked yet. */
   readonly directories: readonly string[];
-  readonly logLevel: LogLevel;
+  readonly logLevel: LogThreshold;
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
   readonly chdir: boolean;
   readonly searchTimeoutMs: number;
   readonly inspect: InspectorWish | undefined;
   readonly record: RecordWish | undefined;
-  /** Those that were given. */
+  /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
 }
 
-/** What is to be recorded, and where. */
+/** What `--record` asks for. */
 export interface RecordWish {
-  /** A file that is not there yet, or a directory. */
+  /** A new file, or a directory. */
   readonly path: string;
   /** Bytes. */
   readonly maxBytes: number | undefined;
   readonly redact: boolean;
 }
 
-/** One of the other commands, which reads its arguments itself. */
+/** Another command, which reads its arguments itself. */
 export interface CommandInvocation {
   readonly kind: 'command';
   readonly name: CommandName;
@@ -51,7 +51,7 @@ export interface CommandInvocation {
 /**
  * Reads the arguments after the script's name.
  *
- * @throws {UsageError} an unknown option, or a value that an option does not take
+ * @throws {UsageError} an option is unknown, or does not take the given value
  */
 export function readArguments(
   args: readonly string[],

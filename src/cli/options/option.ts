@@ -1,56 +1,58 @@
-/** What an option of a command is: the parser, the help text and the documentation are made from tables of these. */
+/**
+ * The options of a command. Parser, help text and documentation are all made from tables of them.
+ */
 import { formatQuantity } from './units.ts';
 import type { Bounds, Quantity } from './units.ts';
 
-interface Described {
+interface OptionBase {
   /** One or two sentences, for the help text. */
   readonly help: string;
 }
 
-export interface Switch extends Described {
+export interface Switch extends OptionBase {
   readonly kind: 'switch';
   /** One letter. */
   readonly short?: string;
 }
 
-export interface Choice extends Described {
+export interface Choice extends OptionBase {
   readonly kind: 'choice';
   readonly choices: readonly string[];
   readonly default: string;
-  /** The environment variable that gives the value where the option is absent. */
+  /** The environment variable that gives the value if the option is absent. */
   readonly environment?: string;
 }
 
 /** A text, such as a file's name. */
-export interface Text extends Described {
+export interface Text extends OptionBase {
   readonly kind: 'text';
-  /** What it stands for, in the usage: `FILE`. */
+  /** Names the value in the usage: `FILE`. */
   readonly placeholder: string;
-  /** Whether it may be left out after the option's name: `--name` or `--name=VALUE`. Then it is an empty text. */
+  /** `--name` or `--name=VALUE`: without a value, the text is empty. */
   readonly optional?: true;
 }
 
-/** A text that may be given more than once. */
-export interface Texts extends Described {
+/** An option that may be given more than once, each time with a text. */
+export interface Texts extends OptionBase {
   readonly kind: 'texts';
   readonly placeholder: string;
 }
 
-export interface Measured extends Described {
+export interface Measured extends OptionBase {
   readonly kind: Quantity;
   readonly bounds: Bounds;
-  /** Milliseconds, bytes, or a number; undefined where there is none. */
+  /** In milliseconds, bytes, or a count; undefined if there is no default. */
   readonly default: number | undefined;
 }
 
 /** One option of a command. */
-export type Option = Switch | Choice | Text | Texts | Measured;
+export type CommandOption = Switch | Choice | Text | Texts | Measured;
 
 /** A command's options, by their names without the dashes, in the order of the help text. */
-export type OptionTable = { readonly [name: string]: Option };
+export type OptionTable = { readonly [name: string]: CommandOption };
 
-/** What an option gives. An option that is absent gives `undefined`; whose default it is, is its reader's to know. */
-export type ValueOf<O extends Option> = O extends Switch
+/** The value of an option. An absent quantity is undefined: its reader applies the default. */
+export type OptionValue<O extends CommandOption> = O extends Switch
   ? boolean
   : O extends Choice
     ? O['choices'][number]
@@ -60,8 +62,8 @@ export type ValueOf<O extends Option> = O extends Switch
         ? readonly string[]
         : number | undefined;
 
-/** An option's default as a user would write it; undefined where there is none. */
-export function defaultOf(option: Option): string | undefined {
+/** An option's default as a user would write it; undefined if there is none. */
+export function defaultOf(option: CommandOption): string | undefined {
   switch (option.kind) {
     case 'switch':
     case 'text':
@@ -74,8 +76,8 @@ export function defaultOf(option: Option): string | undefined {
   }
 }
 
-/** An option as a user writes it: `--log-file FILE`. */
-function usageOf(name: string, option: Option): string {
+/** An option's syntax: `--log-file FILE`. */
+function usageOf(name: string, option: CommandOption): string {
   switch (option.kind) {
     case 'switch':
       return `--${name}`;
@@ -96,7 +98,7 @@ function usageOf(name: string, option: Option): string {
   }
 }
 
-/** A table of options as a help text has it. */
+/** A table of options for a help text. */
 export function optionsText(table: OptionTable): string {
   const rows = Object.entries(table).map(([name, option]) => {
     const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
@@ -117,12 +119,12 @@ export function optionsTable(table: OptionTable): string {
 const width = 80;
 const indent = ' '.repeat(6);
 
-function description(option: Option): string {
+function description(option: CommandOption): string {
   const byDefault = defaultOf(option);
   return byDefault === undefined ? option.help : `${option.help} Default: ${byDefault}.`;
 }
 
-/** Text in lines of a help text, indented. */
+/** Wraps and indents text for a help text. */
 export function wrap(text: string): string {
   const lines = text.split(' ').reduce<string[]>((done, word) => {
     const last = done.at(-1);

@@ -1,10 +1,10 @@
-/** Reads a command's arguments by its table of options. */
+/** Parses a command's arguments by its table of options. */
 import { parseArgs } from 'node:util';
-import type { Choice, Option, OptionTable, ValueOf } from './option.ts';
+import type { Choice, CommandOption, OptionTable, OptionValue } from './option.ts';
 import { parseQuantity } from './units.ts';
 import { UsageError } from '../command.ts';
 
-export type Values<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
+export type Values<T extends OptionTable> = { readonly [K in keyof T]: OptionValue<T[K]> };
 
 export interface Parsed<T extends OptionTable> {
   readonly values: Values<T>;
@@ -12,9 +12,9 @@ export interface Parsed<T extends OptionTable> {
 }
 
 export interface CommandLine {
-  /** As a user writes it: `mcp-actors replay`. */
+  /** The command as users write it: `mcp-actors replay`. */
   readonly command: string;
-  /** After the command's name. */
+  /** The arguments after the command's name. */
   readonly args: readonly string[];
   readonly environment?: { readonly [name: string]: string | undefined };
 }
@@ -22,9 +22,9 @@ export interface CommandLine {
 type Written = string | boolean | readonly (string | boolean)[] | undefined;
 
 /**
- * The options' values and what else was given.
+ * Reads the options' values and the positional arguments.
  *
- * @throws {UsageError} an unknown option, or a value that an option does not take
+ * @throws {UsageError} an option is unknown, or does not take the given value
  */
 export function parseOptions<T extends OptionTable>(table: T, line: CommandLine): Parsed<T> {
   const { values, positionals } = parse(table, line);
@@ -36,9 +36,10 @@ export function parseOptions<T extends OptionTable>(table: T, line: CommandLine)
 }
 
 /**
- * Which of the switches is given, whatever the other options' values are: `--help` helps also where they are wrong.
+ * The first of these switches that is given. The other options' values are not checked, so that
+ * `--help` also works beside a wrong one.
  *
- * @throws {UsageError} an unknown option
+ * @throws {UsageError} an option is unknown
  */
 export function switchIn<T extends OptionTable, K extends keyof T & string>(
   table: T,
@@ -68,7 +69,7 @@ function parse(
   }
 }
 
-function configOf(option: Option) {
+function configOf(option: CommandOption) {
   switch (option.kind) {
     case 'switch':
       return {
@@ -82,7 +83,7 @@ function configOf(option: Option) {
   }
 }
 
-/** `parseArgs` knows no option whose value may be left out: it gets an empty one. */
+/** `parseArgs` has no options with an optional value: they get an empty one. */
 function withEmptyValues(table: OptionTable, args: readonly string[]): string[] {
   const end = args.indexOf('--');
   return args.map((arg, at) => {
@@ -94,7 +95,7 @@ function withEmptyValues(table: OptionTable, args: readonly string[]): string[] 
 
 function valueOf(
   name: string,
-  option: Option,
+  option: CommandOption,
   value: Written,
   { environment = {} }: CommandLine,
 ): unknown {
@@ -126,7 +127,7 @@ function choiceOf(
   given: string | undefined,
   environment: { readonly [name: string]: string | undefined },
 ): string {
-  // An empty variable is how many a host's configuration says "not set".
+  // In many hosts' configurations an empty variable means "not set".
   const fromEnvironment = variable === undefined ? undefined : environment[variable] || undefined;
   const source = given === undefined && variable !== undefined ? variable : `--${name}`;
   const value = given ?? fromEnvironment ?? byDefault;
@@ -134,7 +135,7 @@ function choiceOf(
   throw new UsageError(`${source}: ${JSON.stringify(value)} is not one of ${choices.join(', ')}`);
 }
 
-/** `parseArgs` advises on its own options' syntax; here its message is put in the command's terms. */
+/** Replaces the message of `parseArgs`, whose advice does not fit this command. */
 function explain(
   error: unknown,
   table: OptionTable,
@@ -159,10 +160,10 @@ function given(name: string, args: readonly string[]): string {
 function adviceFor(name: string, table: OptionTable, command: string): string {
   const near = Object.keys(table).find((known) => isNear(known, name.replace(/^-+/, '')));
   const meant = near === undefined ? '' : `Is it --${near} that you mean? `;
-  return `${meant}See ${command} --help; what begins with a dash and is no option is written ./${name}`;
+  return `${meant}See ${command} --help; what begins with a dash and is not an option is written ./${name}`;
 }
 
-/** True for names that differ by a missing part, or by little: half of the shorter one's letter pairs occur in the other. */
+/** True if one name begins with the other, or they share more than 60 % of their letter pairs. */
 function isNear(known: string, written: string): boolean {
   if (written.length < 3) return false;
   if (known.startsWith(written) || written.startsWith(known)) return true;

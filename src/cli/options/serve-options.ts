@@ -3,18 +3,18 @@ import { defaultRecordingBytes } from '../../recording/format.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
-import { logLevels } from '../log/log-level.ts';
+import { logLevels } from '../log/log.ts';
 import type { Measured, OptionTable } from './option.ts';
 import type { Bounds } from './units.ts';
 
-/** An option that sets a limit; its default is that limit's. */
+/** An option that sets a limit. Its default is the limit's own. */
 export interface LimitOption extends Measured {
   readonly limit: keyof Limits;
 }
 
-/** `setTimeout` takes no more; past it, it fires at once. */
+/** The longest delay of `setTimeout`; a longer one fires at once. */
 const longestTimeMs = 2 ** 31 - 1;
-/** Just below V8's longest string, which is what a line becomes. */
+/** Just below V8's longest string, because a line becomes one string. */
 const longestLineBytes = 511 * 1024 ** 2;
 
 const duration = { kind: 'duration', bounds: { min: 1, max: longestTimeMs } } as const;
@@ -25,7 +25,7 @@ const from = <const T extends { readonly bounds: Bounds }>(base: T, min: number)
   bounds: { ...base.bounds, min },
 });
 
-/** One option for every limit: a limit without one is a type error. */
+/** One option for every limit; a missing one is a type error. */
 const limitOptions: {
   readonly [K in keyof Limits]: Omit<LimitOption, 'limit' | 'default'> & { readonly name: string };
 } = {
@@ -232,7 +232,7 @@ function limitTable(): { readonly [name: string]: LimitOption } {
   );
 }
 
-/** The limits of a session's that were given. */
+/** The session limits among the given values. */
 export function limitsOf(values: { readonly [name: string]: unknown }): Partial<Limits> {
   const limits: { -readonly [K in keyof Limits]?: number } = {};
   for (const [name, option] of Object.entries<object>(options)) {

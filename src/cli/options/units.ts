@@ -1,16 +1,16 @@
-/** Values of options that carry a unit: durations and sizes. */
+/** Option values with a unit: durations and sizes. */
 import { UsageError } from '../command.ts';
 
-/** What an option's number counts. */
+/** What an option's number measures. */
 export type Quantity = 'duration' | 'size' | 'count';
 
 type Units = { readonly [unit: string]: number };
 
-/** Ascending, so that the last one that divides a value is the shortest way to write it. */
+/** In ascending order: the last unit that divides a value gives its shortest text. */
 const durationUnits: Units = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
 const sizeUnits: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** The spellings that are read, in lower case. A plain number is milliseconds, bytes, or a count. */
+/** The accepted spellings, in lower case. A plain number is milliseconds, bytes, or a count. */
 const readable: { readonly [quantity in Quantity]: Units } = {
   duration: { '': 1, ...durationUnits, m: 60_000 },
   size: {
@@ -35,17 +35,17 @@ const shapes: { readonly [quantity in Quantity]: string } = {
   count: 'a whole number',
 };
 
-/** The least and the greatest value that an option takes, in its base unit. */
+/** The least and the greatest value of an option, in its base unit. */
 export interface Bounds {
   readonly min: number;
   readonly max: number;
 }
 
 /**
- * Reads a value.
+ * Parses a value.
  *
  * @returns milliseconds, bytes or a count: an integer within the bounds
- * @throws {UsageError} what is wrong and what would be right, without the option's name
+ * @throws {UsageError} the message says what is right; the caller adds the option's name
  */
 export function parseQuantity(quantity: Quantity, text: string, { min, max }: Bounds): number {
   const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text.trim());
@@ -53,7 +53,7 @@ export function parseQuantity(quantity: Quantity, text: string, { min, max }: Bo
   if (match === null || unit === undefined) {
     throw new UsageError(`${JSON.stringify(text)} is not ${shapes[quantity]}`);
   }
-  // Decimal fractions of a unit that is a power of ten are whole only up to the rounding of floating point.
+  // Floating point rounds decimal fractions: 1.005s must still be a whole number of milliseconds.
   const exact = Number(match[1]) * unit;
   const value = Math.round(exact);
   if (Math.abs(exact - value) > 1e-6) {
@@ -68,7 +68,9 @@ export function parseQuantity(quantity: Quantity, text: string, { min, max }: Bo
   return value;
 }
 
-/** Writes a value with the largest unit that keeps it whole; {@link parseQuantity} reads it back. */
+/**
+ * Writes a value with the largest unit that keeps it whole; {@link parseQuantity} reads it back.
+ */
 export function formatQuantity(quantity: Quantity, value: number): string {
   if (quantity === 'count' || value === 0) return String(value);
   const units = Object.entries(quantity === 'duration' ? durationUnits : sizeUnits);
