@@ -1,11 +1,13 @@
-/** The handler's context, over its exchange with the client. What a handler does not touch costs nothing. */
+/**
+ * The context of one call, over its exchange with the client. A handler pays only for what it uses.
+ */
 import type { Clock } from '../actors/clock.ts';
 import { forgettable, refused } from '../actors/exchange.ts';
 import type { Exchange, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import { isRequestId } from '../protocol/classify.ts';
+import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { CallProgress } from './call-progress.ts';
@@ -24,7 +26,7 @@ import { readConversation } from './sampling.ts';
 import { readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
-import type { HandlerLog, LogSink } from './session-log.ts';
+import type { ClientLog, HandlerLog } from './session-log.ts';
 import { sessionView } from './session-view.ts';
 import type { SessionHandle, SessionView } from './session-view.ts';
 import { Form, defineForm } from '../schema/forms/form.ts';
@@ -33,11 +35,11 @@ import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { Schema } from '../schema/schema.ts';
 
-/** What the contexts of a session share. */
+/** What all contexts of a session share. */
 export interface ContextScope {
   readonly limits: Limits;
   readonly clock: Clock;
-  readonly log: LogSink;
+  readonly log: ClientLog;
   readonly session: SessionHandle;
   readonly elicitations: OpenElicitations;
   readonly results: ResultChecks;
@@ -46,8 +48,8 @@ export interface ContextScope {
 export class CallContext implements HandlerContext {
   readonly #exchange: Exchange;
   readonly #scope: ContextScope;
-  /** Null where the client did not ask for it. */
-  #told: CallProgress | null | undefined;
+  /** Made at the first report; null if the client did not ask for progress. */
+  #reporter: CallProgress | null | undefined;
   #log: HandlerLog | undefined;
 
   constructor(exchange: Exchange, scope: ContextScope) {
@@ -79,8 +81,8 @@ export class CallContext implements HandlerContext {
     return (this.#log ??= logOf(this.#exchange, this.#scope.log));
   }
 
-  // Handlers take their context apart: `({ text }, { progress, signal }) => …`. So what may be called is bound to the context when it is read, and
-  // costs nothing until then, as functions of each context's own would.
+  // Handlers take their context apart: `({ text }, { progress, signal }) => …`. So a method is
+  // bound when it is read. Functions made with each context would cost every call.
 
   get roots(): HandlerContext['roots'] {
     return (options) => this.#roots(options);
@@ -113,7 +115,7 @@ export class CallContext implements HandlerContext {
       schemaOrOptions?: Schema | RequestOptions,
       options?: RequestOptions,
     ) => this.#request(method, params, schemaOrOptions, options);
-    // One function for both forms: what it gives depends on whether there is a schema.
+    // One function serves both overloads: its result depends on whether a schema is given.
     return request as HandlerContext['request'];
   }
 
@@ -122,18 +124,18 @@ export class CallContext implements HandlerContext {
   }
 
   #progress(progress: number, details?: ProgressDetails) {
-    if (this.#told === undefined) {
+    if (this.#reporter === undefined) {
       const token = progressTokenOf(this.#exchange.params);
-      this.#told =
+      this.#reporter =
         token === undefined ? null : new CallProgress(this.#exchange, this.#scope.clock, token);
     }
-    this.#told?.report({ ...details, progress });
+    this.#reporter?.report({ ...details, progress });
   }
 
   #sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
     const ask = async () => {
       const method = Method.createMessage;
-      // First what the author wrote: the capability that is missing may be one for a part of it.
+      // Before the request is read: the missing capability may be one that only a part of it needs.
       this.#refuseMissing(method, { ...request });
       const params = this.client.dialect.sampling(readConversation(request));
       return readSample(await this.#ask(method, params, options));
@@ -205,7 +207,7 @@ export class CallContext implements HandlerContext {
     if (missing) throw missing;
   }
 
-  /** What a handler asks in its own words. */
+  /** Sends any method, if the client may be sent it. */
   #send(
     method: string,
     params: JsonObject | undefined,
@@ -215,7 +217,7 @@ export class CallContext implements HandlerContext {
     return missing ? refused(missing) : this.#ask(method, params, options);
   }
 
-  /** What the client may be asked. */
+  /** Sends a request, with the time limits that the method gets. */
   #ask(
     method: string,
     params: JsonObject | undefined,
@@ -258,14 +260,14 @@ function refuseDuration(name: string, value: number): void {
   throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
 }
 
-/** Options have no member of either name. */
+/** Options have neither of these members. */
 function isSchema(given: Schema | RequestOptions): given is Schema {
   return '~standard' in given || 'type' in given;
 }
 
-/** @see MCP 2025-11-25, basic/utilities/progress: only with the client's token */
+/** @see MCP 2025-11-25, basic/utilities/progress: progress needs the client's token */
 function progressTokenOf(params: JsonObject | undefined): RequestId | undefined {
-  const meta = params?.['_meta'] as JsonObject | undefined;
-  const token = meta?.['progressToken'];
+  const meta = params?.['_meta'];
+  const token = isJsonObject(meta) ? meta['progressToken'] : undefined;
   return isRequestId(token) ? token : undefined;
 }

@@ -1,10 +1,13 @@
-/** The progress of one call: at most ten notifications a second, and the last step of a burst late rather than never. */
+/**
+ * The progress of one call: at most ten notifications a second. The last step of a burst is sent
+ * late rather than dropped.
+ */
 import type { Exchange } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 
-/** Progress notifications of one call are at least so far apart, milliseconds. */
+/** The least time between two progress notifications of a call, milliseconds. */
 const intervalMs = 100;
 
 export interface ProgressDetails {
@@ -12,7 +15,7 @@ export interface ProgressDetails {
   readonly message?: string;
 }
 
-interface Step extends ProgressDetails {
+interface ProgressStep extends ProgressDetails {
   readonly progress: number;
 }
 
@@ -21,11 +24,11 @@ export class CallProgress {
   readonly #call: Exchange;
   readonly #clock: Clock;
   readonly #token: RequestId;
-  /** The highest value so far, told or held. */
+  /** The highest value so far, sent or held. */
   #reached = -Infinity;
   #sentAt = -Infinity;
-  /** The latest step that came too soon, and the timer that it waits for. */
-  #held: { step: Step; readonly timer: unknown } | undefined;
+  /** The latest step that came too soon, and the timer that will send it. */
+  #held: { step: ProgressStep; readonly timer: unknown } | undefined;
 
   constructor(call: Exchange, clock: Clock, token: RequestId) {
     this.#call = call;
@@ -34,8 +37,8 @@ export class CallProgress {
     call.whenEnded(() => this.#release());
   }
 
-  /** Tells it now, or when the interval is over if the call still runs then. */
-  report(step: Step): void {
+  /** Sends it now, or at the end of the interval if the call still runs then. */
+  report(step: ProgressStep): void {
     const { progress, total } = step;
     if (this.#call.hasEnded) return;
     if (!Number.isFinite(progress) || progress <= this.#reached) return;
@@ -46,7 +49,7 @@ export class CallProgress {
     else this.#hold(step, waitMs);
   }
 
-  #hold(step: Step, waitMs: number): void {
+  #hold(step: ProgressStep, waitMs: number): void {
     if (this.#held) {
       this.#held.step = step;
       return;
@@ -64,7 +67,7 @@ export class CallProgress {
     this.#held = undefined;
   }
 
-  #send(step: Step): void {
+  #send(step: ProgressStep): void {
     this.#release();
     this.#sentAt = this.#clock.now();
     const { dialect } = this.#call.client;

@@ -1,5 +1,5 @@
 /**
- * What a person answers: a form, or whether to open a URL.
+ * Asks a person to fill in a form or to open a URL, and reads the answer.
  *
  * @see MCP 2025-11-25, client/elicitation, "Response Actions"
  */
@@ -9,30 +9,39 @@ import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Form } from '../schema/forms/form.ts';
 
-/** What came of a form. `decline` is a refusal, `cancel` means that nobody chose: it may be asked again later. */
+/**
+ * The answer to a form. `decline` is a refusal. `cancel` means that nobody chose: the handler may
+ * ask again later.
+ */
 export type FormAnswer<TContent> =
   | { readonly action: 'accept'; readonly content: TContent }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' };
 
-/** Where a person is sent, for what must not pass through the client: secrets, payments, authorization. */
+/**
+ * A URL for a person to open: for secrets, payments and authorization, which must not pass through
+ * the client.
+ */
 export interface UrlRequest {
-  /** Why, for the person. */
+  /** Tells the person why. */
   readonly message: string;
   /**
-   * Where to, or what makes that of the elicitation's id. It must say nothing secret of the user and must not be authenticated by itself:
-   * whoever has it may open it.
+   * The URL, or a function that makes it from the elicitation's id. It must contain no secrets of
+   * the user and must not grant access by itself: anyone who has it can open it.
    */
   readonly url: string | URL | ((elicitationId: string) => string | URL);
 }
 
-/** What came of asking to open a URL. `accept` is a consent, not an end: that is told by `session.elicitationCompleted`. */
+/**
+ * The answer to a URL. `accept` is consent only; `session.elicitationCompleted` tells the client
+ * that the person is done.
+ */
 export interface UrlAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';
   readonly elicitationId: string;
 }
 
-/** A {@link UrlRequest} as the client gets it. */
+/** A {@link UrlRequest} as the client receives it. */
 export interface UrlElicitation {
   readonly mode: 'url';
   readonly elicitationId: string;
@@ -41,8 +50,8 @@ export interface UrlElicitation {
 }
 
 /**
- * The answer `-32042`: the request can be served once a person has opened these URLs. Made by `context.urlElicitationRequired`, which knows whether
- * the client may get it; throw it.
+ * The error `-32042`: the request can be served once a person has opened these URLs. Get one from
+ * `context.urlElicitationRequired`, which checks that the client supports it, and throw it.
  *
  * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
  */
@@ -56,9 +65,9 @@ export class UrlElicitationRequired extends ProtocolError {
 }
 
 /**
- * A request under an id that nobody can guess.
+ * Makes an elicitation with an unguessable id.
  *
- * @throws {TypeError} what is no URL, or holds a name or a password
+ * @throws {TypeError} the URL is not absolute, or contains a user name or a password
  */
 export function urlElicitation({ message, url }: UrlRequest): UrlElicitation {
   const elicitationId = crypto.randomUUID();
@@ -76,7 +85,7 @@ export function urlElicitation({ message, url }: UrlRequest): UrlElicitation {
 const actions = ['accept', 'decline', 'cancel'] as const;
 
 /**
- * What the person chose.
+ * Reads what the person chose.
  *
  * @throws {RuntimeError} INVALID_RESPONSE
  */
@@ -87,9 +96,9 @@ export function readAction({ action }: JsonObject): UrlAnswer['action'] {
 }
 
 /**
- * What came of a form; its content is looked at only where it was accepted.
+ * Reads the answer to a form. The content is read only if the person accepted.
  *
- * @throws {RuntimeError} INVALID_RESPONSE with what is wrong
+ * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong
  */
 export async function readFormAnswer<TContent>(
   result: JsonObject,

@@ -1,4 +1,4 @@
-/** What a handler sees of its session. It does not know the revision or the transport that it serves. */
+/** What a handler gets. It need not know the revision or the transport that it serves. */
 import type { TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
@@ -12,48 +12,55 @@ import type { ContentOf, Form, FormSource } from '../schema/forms/form.ts';
 import type { ParsedBy, Schema } from '../schema/schema.ts';
 
 export interface RequestOptions {
-  /** Without an answer for so long, milliseconds, the request fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
+  /**
+   * The request fails with `REQUEST_TIMEOUT` after this time without an answer, milliseconds.
+   * Progress restarts the time.
+   */
   readonly timeoutMs?: number;
-  /** The hard maximum, milliseconds. */
+  /** The most that the request may take in all, milliseconds, whatever progress comes. */
   readonly maxTotalMs?: number;
-  /** Cancels this request alone. Cancelling the call cancels it in any case. */
+  /** Cancels only this request. Cancelling the call cancels it in any case. */
   readonly signal?: AbortSignal;
-  /** Asks the client for progress. */
+  /** Called with the client's progress. If given, the client is asked for progress. */
   readonly onProgress?: (progress: ProgressReport) => void;
 }
 
 export interface HandlerContext {
   /** The id of the client's request. */
   readonly requestId: RequestId;
-  /** Aborted when the client cancels the request or the session ends. Made when first read. */
+  /** Aborted when the client cancels the request or the session ends. Created when first read. */
   readonly signal: AbortSignal;
   /**
-   * The task that this call is the work of, where the client has called the tool as one; see `taskSupport`.
+   * The task that this call works on, if the client called the tool as a task; see `taskSupport`.
    *
    * @see MCP 2025-11-25, basic/utilities/tasks
    */
   readonly task?: TaskHandle | undefined;
-  /** The client's self-description, and the dialect of the protocol that it speaks. */
+  /** How the client describes itself, and the dialect of the protocol that it speaks. */
   readonly client: ClientDescription;
-  /** The session that the request came in. */
+  /** The session that the request belongs to. */
   readonly session: SessionView;
   /**
-   * The client's log: `log.info(data, logger?)` and so on for the eight levels. Messages below the level that the client wants are not sent, nor
-   * are more than so many a second, nor anything once the call has ended. The server must be defined with `logging`.
+   * Logs to the client: `log.info(data, logger?)`, and so on for the eight levels. It sends nothing
+   * below the level that the client wants, nothing above the limit per second (`maxLogsPerSecond`),
+   * and nothing after the call has ended. The server must be defined with `logging`.
    *
    * @see MCP 2025-11-25, server/utilities/logging
    */
   readonly log: HandlerLog;
   /**
-   * The client's roots as they are settled. Waits while they are being asked for, at most `timeoutMs` (by default the roots
-   * timeout), then gives what is known, with `settled: false`. Never fails because a client is silent.
+   * The client's roots. While the client is being asked for them, this waits at most `timeoutMs`
+   * (by default `rootsTimeoutMs`); then it gives what is known, with `settled: false`. A silent
+   * client never makes it fail.
    *
    * @throws {RuntimeError} CANCELLED, TRANSPORT_CLOSED
    */
   roots(options?: { readonly timeoutMs?: number }): Promise<RootsReport>;
   /**
-   * Reports progress, if the client asked for it. Values that do not increase are dropped, and so is what comes after the call has ended. Of what
-   * comes faster than ten a second the latest is told when its interval is over; the end (`progress` reaches `total`) is told at once.
+   * Reports progress, if the client asked for it. Values that do not increase are dropped, and so
+   * are reports after the call has ended. At most ten a second are sent: of those that come faster,
+   * the latest is sent at the end of the interval. The last one (`progress` reaches `total`) is
+   * sent at once.
    *
    * @see MCP 2025-11-25, basic/utilities/progress
    */
@@ -62,23 +69,27 @@ export interface HandlerContext {
     details?: { readonly total?: number; readonly message?: string },
   ): void;
   /**
-   * Asks the client's language model to go on with a conversation. A person may see it, change it, and refuse it (REQUEST_FAILED, with code -1 in
-   * `remote`), so it has the time of what a person answers.
+   * Asks the client's language model to continue a conversation. A person may review it, change it
+   * or refuse it (REQUEST_FAILED, with code -1 in `remote`), so by default it may take
+   * `humanTimeoutMs`.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING before anything is sent where the client did not declare `sampling`, or `sampling.tools` or
-   *   `sampling.context` where they are needed; INVALID_RESPONSE; those of {@link HandlerContext.request}
-   * @throws {TypeError} a conversation that no client may be sent
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare `sampling`, or not the
+   *   `sampling.tools` or `sampling.context` that the request needs; nothing is sent then.
+   *   INVALID_RESPONSE; and the errors of {@link HandlerContext.request}
+   * @throws {TypeError} the protocol does not allow this conversation
    * @see MCP 2025-11-25, client/sampling
    */
   sample(request: SamplingRequest, options?: RequestOptions): Promise<Sample>;
   /**
-   * Asks a person to fill in a form. It must not ask for secrets: those go by {@link HandlerContext.elicitUrl}.
+   * Asks a person to fill in a form. A form must not ask for secrets: use
+   * {@link HandlerContext.elicitUrl} for those.
    *
-   * @param request `schema` is a form made by `defineForm`, or what one is made of
-   * @returns the content, once it conforms to the form, or that the person declined or cancelled
-   * @throws {RuntimeError} CAPABILITY_MISSING before anything is sent where the client has no forms, or its revision not what this one needs;
-   *   INVALID_RESPONSE where what was accepted does not conform; those of {@link HandlerContext.request}
-   * @throws {TypeError} a schema that is no form, naming the property
+   * @param request `schema` is a form from `defineForm`, or a schema to make one from
+   * @returns the content, which conforms to the form, or that the person declined or cancelled
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client does not support forms, or its revision
+   *   does not have a field of this one; nothing is sent then. INVALID_RESPONSE if the content does
+   *   not conform; and the errors of {@link HandlerContext.request}
+   * @throws {TypeError} naming the property that the protocol does not allow in a form
    * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
    */
   elicit<const TSchema extends FormSource | Form<unknown>>(
@@ -86,36 +97,37 @@ export interface HandlerContext {
     options?: RequestOptions,
   ): Promise<FormAnswer<ContentOf<TSchema>>>;
   /**
-   * Asks a person to open a URL. `accept` says that they agreed to, not that they are done; once they are, call
-   * `session.elicitationCompleted(elicitationId)`.
+   * Asks a person to open a URL. `accept` says that they agreed, not that they are done. Once they
+   * are, call `session.elicitationCompleted(elicitationId)`.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING before anything is sent where the client did not declare `elicitation.url`;
-   *   those of {@link HandlerContext.request}
-   * @throws {TypeError} what is no URL, or holds credentials
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare `elicitation.url`;
+   *   nothing is sent then. And the errors of {@link HandlerContext.request}
+   * @throws {TypeError} the URL is not absolute, or contains credentials
    * @see MCP 2025-11-25, client/elicitation, "URL Mode Elicitation Requests"
    */
   elicitUrl(request: UrlRequest, options?: RequestOptions): Promise<UrlAnswer>;
   /**
-   * The error to throw where the request cannot be served until a person has opened some URLs: `throw context.urlElicitationRequired([…])`.
-   * The client gets `-32042` with them, and may try again.
+   * The error to throw if the request cannot be served until a person has opened some URLs: `throw
+   * context.urlElicitationRequired([…])`. The client gets them with `-32042`, and may try again.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING where the client did not declare `elicitation.url`
-   * @throws {TypeError} no URL at all, or one that is none or holds credentials
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare `elicitation.url`
+   * @throws {TypeError} the list is empty, or a URL is not absolute or contains credentials
    * @see MCP 2025-11-25, client/elicitation, "URL Elicitation Required Error"
    */
   urlElicitationRequired(requests: readonly UrlRequest[], message?: string): UrlElicitationRequired;
   /**
    * Sends a request to the client and gives its result.
    *
-   *
-   * @throws {RuntimeError} CAPABILITY_MISSING before anything is sent where the client did not declare the method's capability;
-   *   REQUEST_TIMEOUT, REQUEST_FAILED (with the client's error in `remote`), CANCELLED, REMOTE_CANCELLED, LIMIT_EXCEEDED, TRANSPORT_CLOSED
+   * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare the method's
+   *   capability; nothing is sent then. REQUEST_TIMEOUT, REQUEST_FAILED (with the client's error in
+   *   `remote`), CANCELLED, REMOTE_CANCELLED, LIMIT_EXCEEDED, TRANSPORT_CLOSED
    */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
   /**
-   * Sends a request to the client and gives its result, once it has passed the schema.
+   * Sends a request to the client, checks its result with the schema, and gives it.
    *
-   * @throws {RuntimeError} INVALID_RESPONSE where it has not; those of the other form
+   * @throws {RuntimeError} INVALID_RESPONSE if the result does not conform; and the errors of the
+   *   other overload
    */
   request<const TSchema extends Schema>(
     method: string,

@@ -1,4 +1,4 @@
-/** Checks of what clients give, by the schemas that handlers ask with. */
+/** Checks clients' results by the schemas that handlers give with their requests. */
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { checkOf, isStandardSchema } from '../schema/schema.ts';
@@ -14,9 +14,9 @@ export class ResultChecks {
   }
 
   /**
-   * The check of a schema, compiled: before anything is sent, so that a wrong schema sends nothing.
+   * The check of a schema. Compile it before the request: with a wrong schema nothing may be sent.
    *
-   * @throws {TypeError} a schema that cannot be compiled
+   * @throws {TypeError} the schema cannot be compiled
    */
   async of(schema: Schema): Promise<SchemaCheck> {
     if (!isStandardSchema(schema)) await this.#compiler.load();
@@ -29,9 +29,9 @@ export class ResultChecks {
 }
 
 /**
- * A client's result, once it has passed.
+ * A client's result after its check.
  *
- * @throws {RuntimeError} INVALID_RESPONSE with what is wrong
+ * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong
  */
 export async function passed(
   check: SchemaCheck,

@@ -1,5 +1,5 @@
 /**
- * What a handler asks a language model for, through its client, and what comes back.
+ * Asks a client's language model to continue a conversation, and reads what it generated.
  *
  * @see MCP 2025-11-25, client/sampling
  */
@@ -11,23 +11,23 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { jsonSchemaOf } from '../schema/schema.ts';
 import type { Schema } from '../schema/schema.ts';
 
-interface Described {
+interface BlockDetails {
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
 }
 
-/** A tool that the model wants to be used. */
+/** The model's wish to use a tool. */
 export interface ToolUse {
   readonly type: 'tool_use';
-  /** What its result names in `toolUseId`. */
+  /** The result refers to it by `toolUseId`. */
   readonly id: string;
   readonly name: string;
   readonly input: JsonObject;
-  /** Keep it where the use is sent back: clients cache by it. */
+  /** Keep it when you send the use back: clients cache by it. */
   readonly _meta?: JsonObject;
 }
 
-/** What a tool that the model wanted has given. */
+/** The result of a tool that the model wanted to use. */
 export interface ToolUseResult {
   readonly type: 'tool_result';
   readonly toolUseId: string;
@@ -38,24 +38,26 @@ export interface ToolUseResult {
 }
 
 export type SamplingBlock =
-  | ({ readonly type: 'text'; readonly text: string } & Described)
+  | ({ readonly type: 'text'; readonly text: string } & BlockDetails)
   | ({
       readonly type: 'image' | 'audio';
       readonly data: string;
       readonly mimeType: string;
-    } & Described)
+    } & BlockDetails)
   | ToolUse
   | ToolUseResult;
 
-/** One message of the conversation that the model goes on with. */
+/** One message of the conversation that the model continues. */
 export interface SamplingMessage {
   readonly role: 'user' | 'assistant';
-  /** A text, a block or several. Results of tools stand alone, one for each use in the message before. */
+  /**
+   * A text, a block or several. Tool results stand alone: one for each use in the previous message.
+   */
   readonly content: string | SamplingBlock | readonly SamplingBlock[];
   readonly _meta?: JsonObject;
 }
 
-/** A tool that the model may want to be used; the handler uses it. */
+/** A tool that the model may ask for. The handler runs it. */
 export interface SamplingTool {
   readonly name: string;
   readonly title?: string;
@@ -63,9 +65,9 @@ export interface SamplingTool {
   readonly inputSchema: Schema;
 }
 
-/** Hints; the client chooses the model. */
+/** Hints: the client chooses the model. */
 export interface ModelPreferences {
-  /** In order of preference; each may be a part of a model's name. */
+  /** Models or parts of their names, the preferred ones first. */
   readonly hints?: readonly { readonly name?: string }[];
   /** 0 to 1. */
   readonly costPriority?: number;
@@ -77,16 +79,19 @@ export interface ModelPreferences {
 
 export interface SamplingRequest {
   readonly messages: readonly SamplingMessage[];
-  /** The most that may be generated, tokens. */
+  /** The most tokens that the model may generate. */
   readonly maxTokens: number;
-  /** The client may change it or leave it out. */
+  /** The client may change it or ignore it. */
   readonly systemPrompt?: string;
   readonly modelPreferences?: ModelPreferences;
-  /** Other than `none` needs the client's `sampling.context`, where its revision has that. */
+  /**
+   * Any value but `none` needs the client's `sampling.context`, if its revision has that
+   * capability.
+   */
   readonly includeContext?: 'none' | 'thisServer' | 'allServers';
   readonly temperature?: number;
   readonly stopSequences?: readonly string[];
-  /** For the model's provider, in its own terms. */
+  /** For the model's provider, in the provider's own terms. */
   readonly metadata?: JsonObject;
   /** Needs the client's `sampling.tools`. */
   readonly tools?: readonly SamplingTool[];
@@ -94,28 +99,33 @@ export interface SamplingRequest {
   readonly toolChoice?: { readonly mode?: 'auto' | 'required' | 'none' };
 }
 
-/** What the model has generated. */
+/** What the model generated. */
 export interface Sample {
   readonly role: 'user' | 'assistant';
-  /** Every block, in order, also where the client sent but one. */
+  /** All blocks in order; a list even if the client sent a single block. */
   readonly content: readonly SamplingBlock[];
-  /** The text of all text blocks; empty where there is none. */
+  /** The text of all text blocks; empty if there are none. */
   readonly text: string;
-  /** The tools that the model wants to be used, in order. */
+  /** The tools that the model wants to use, in order. */
   readonly toolUses: readonly ToolUse[];
   readonly model: string;
-  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a provider's own. */
+  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a value of the provider's own. */
   readonly stopReason?: string;
 }
 
 /**
- * A request for sampling in one shape, whichever way its author wrote it.
+ * Checks a request before it is sent, and brings its shorthands into one form.
  *
- * @throws {TypeError} a request that no client may be sent, naming what is wrong
+ * @throws {TypeError} the protocol does not allow the request; the message says why
+ * @see MCP 2025-11-25, client/sampling, "Message Content Constraints"
  */
 export function readConversation(request: SamplingRequest): ConversationItem {
   const { maxTokens, modelPreferences = {}, tools, toolChoice, ...rest } = request;
-  const messages: readonly SamplingMessage[] = listOf(request.messages);
+  const { messages } = request;
+  // Types do not bind a handler in JavaScript.
+  if (!isList(messages)) {
+    throw new TypeError(`messages must be a list, this is ${describe(messages)}`);
+  }
   if (!Number.isSafeInteger(maxTokens) || maxTokens < 1) {
     throw new TypeError(
       `maxTokens must be a whole number from 1 on, this is ${describe(maxTokens)}`,
@@ -138,19 +148,13 @@ export function readConversation(request: SamplingRequest): ConversationItem {
   };
 }
 
-/** What the types forbid is checked too: a handler may be written in JavaScript. */
-function listOf<T>(messages: readonly T[]): readonly T[] {
-  if (!Array.isArray(messages as unknown)) {
-    throw new TypeError(`messages must be a list, this is ${describe(messages)}`);
-  }
-  return messages;
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function blocksOf(content: SamplingMessage['content']): readonly SamplingBlock[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return Array.isArray(content)
-    ? (content as readonly SamplingBlock[])
-    : [content as SamplingBlock];
+  return isList(content) ? content : [content];
 }
 
 function describeTool({ name, title, description, inputSchema }: SamplingTool): JsonObject {
@@ -166,7 +170,7 @@ function describeTool({ name, title, description, inputSchema }: SamplingTool): 
   };
 }
 
-/** Every use of a tool is followed at once by its result, in a message of results alone. */
+/** The message after a use of tools has their results, and nothing else. */
 function checkToolUses(
   messages: readonly SamplingMessage[],
   blocks: readonly (readonly SamplingBlock[])[],
@@ -204,9 +208,9 @@ function checkToolUses(
 }
 
 /**
- * The result of sampling in one shape.
+ * Reads the client's result: a single block becomes a list.
  *
- * @throws {RuntimeError} INVALID_RESPONSE with what is wrong, and where
+ * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong and at which place
  */
 export function readSample(result: JsonObject): Sample {
   const { role, model, stopReason, content } = result;
@@ -215,10 +219,9 @@ export function readSample(result: JsonObject): Sample {
   }
   if (typeof model !== 'string')
     throw invalid(`"model" must be a string, this is ${describe(model)}`);
-  const list: readonly unknown[] = Array.isArray(content) ? content : [content];
-  const blocks = list.map((block, at) =>
-    readBlock(block, Array.isArray(content) ? `content[${at}]` : 'content'),
-  );
+  const blocks = isList(content)
+    ? content.map((block, at) => readBlock(block, `content[${at}]`))
+    : [readBlock(content, 'content')];
   return {
     role,
     content: blocks,
@@ -232,7 +235,7 @@ export function readSample(result: JsonObject): Sample {
 type Test = (value: unknown) => boolean;
 const isString: Test = (value) => typeof value === 'string';
 
-/** What each type of block must have. */
+/** The members that a block of each type must have. */
 const members: { readonly [type: string]: { readonly [member: string]: Test } } = {
   text: { text: isString },
   image: { data: isString, mimeType: isString },
@@ -241,22 +244,22 @@ const members: { readonly [type: string]: { readonly [member: string]: Test } } 
   tool_result: { toolUseId: isString, content: Array.isArray },
 };
 
-function readBlock(block: unknown, where: string): SamplingBlock {
-  if (!isJsonObject(block)) throw invalid(`${where} must be a block, this is ${describe(block)}`);
+function readBlock(block: unknown, place: string): SamplingBlock {
+  checkBlock(block, place);
+  return block;
+}
+
+function checkBlock(block: unknown, place: string): asserts block is SamplingBlock {
+  if (!isJsonObject(block)) throw invalid(`${place} must be a block, this is ${describe(block)}`);
   const { type } = block;
-  const needed =
-    typeof type === 'string' && Object.hasOwn(members, type) ? members[type] : undefined;
-  if (!needed) {
+  if (typeof type !== 'string' || !Object.hasOwn(members, type)) {
     const known = Object.keys(members).join(', ');
-    throw invalid(`${where} must have a type of ${known}; this is ${describe(type)}`);
+    throw invalid(`${place} must have a type of ${known}; this is ${describe(type)}`);
   }
-  for (const [member, isRight] of Object.entries(needed)) {
+  for (const [member, isRight] of Object.entries(members[type] ?? {})) {
     if (isRight(block[member])) continue;
-    throw invalid(
-      `${where} is a ${type as string} with a wrong "${member}": ${describe(block[member])}`,
-    );
+    throw invalid(`${place} is a ${type} with a wrong "${member}": ${describe(block[member])}`);
   }
-  return block as unknown as SamplingBlock;
 }
 
 function invalid(fault: string): RuntimeError {

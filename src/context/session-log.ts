@@ -1,5 +1,6 @@
 /**
- * The log messages that a session's handlers send to their client: those at or above the level that the client wants, so many a second.
+ * The log messages that a session's handlers send to their client: only those at or above the level
+ * that the client wants, and only so many a second.
  *
  * @see MCP 2025-11-25, server/utilities/logging
  */
@@ -23,56 +24,68 @@ export const logLevels = [
 
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a server says of its log messages; see `ServerDefinition.logging`. */
+/** How a server logs to its clients; see `ServerDefinition.logging`. */
 export interface LoggingOptions {
-  /** What is sent until the client says which level it wants; by default `info`. */
+  /** The level until the client sets one; by default `info`. */
   readonly level?: LogLevel;
 }
 
-/** What the log to the client reports. */
+/** The names of the facts that the log to the client reports. */
 export type LogFactName =
-  /** Log messages for the client that were not sent: too many, or not expressible, or not declared. */
+  /**
+   * Log messages were not sent: too many, not representable in JSON, or `logging` is not declared.
+   */
   'log.unsent';
 
-/** Says something to the client's log. Never throws. */
+/** Logs to the client. Never throws. */
 export type LogMethod = (data: unknown, logger?: string) => void;
 
 /**
- * A method for each level; `log[level](data)` where the level is a value. `data` is anything that JSON can hold; an `Error` is sent as its name
- * and message. It goes to the client as it is: it must hold no secrets, nothing that identifies a person, and nothing that helps an attacker.
+ * A method for each level; if the level is a value, `log[level](data)`. `data` is anything that
+ * JSON can represent; an `Error` is sent as its name and message. The client gets it as it is: it
+ * must not contain secrets, data that identifies a person, or anything that helps an attacker.
  */
 export type HandlerLog = { readonly [level in LogLevel]: LogMethod };
 
-/** Where the log messages of a session's handlers go. */
-export interface LogSink {
+/** Takes the log messages of a session's handlers. */
+export interface ClientLog {
   write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void;
 }
 
 /** The log as one call's handler sees it. */
-export function logOf(call: Exchange, sink: LogSink): HandlerLog {
-  const methods = logLevels.map((level): [LogLevel, LogMethod] => [
-    level,
-    (data, logger) => sink.write(call, level, data, logger),
-  ]);
-  return Object.fromEntries(methods) as HandlerLog;
+export function logOf(call: Exchange, log: ClientLog): HandlerLog {
+  const at =
+    (level: LogLevel): LogMethod =>
+    (data, logger) =>
+      log.write(call, level, data, logger);
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    notice: at('notice'),
+    warning: at('warning'),
+    error: at('error'),
+    critical: at('critical'),
+    alert: at('alert'),
+    emergency: at('emergency'),
+  };
 }
 
 const windowMs = 1000;
 
-/** How severe a message is. */
+/** The higher, the more severe. */
 const severityOf = (level: LogLevel) => logLevels.indexOf(level);
 
-/** What was left out since the limit was reached. */
+/** The messages that were left out since the limit was reached. */
 interface Omission {
-  /** The first of them. */
+  /** The call that logged the first of them. */
   readonly call: Exchange;
   readonly timer: unknown;
   count: number;
-  /** The most severe of them. */
+  /** The level of the most severe one. */
   level: LogLevel;
 }
 
-export class SessionLog implements LogSink {
+export class SessionLog implements ClientLog {
   readonly #clock: Clock;
   readonly #report: Report<LogFactName>;
   readonly #maxPerSecond: number;
@@ -81,7 +94,7 @@ export class SessionLog implements LogSink {
   #sent = 0;
   #omitted: Omission | undefined;
 
-  /** @param level what is sent until the client says which level it wants */
+  /** @param options `level`: the level until the client sets one */
   constructor(options: {
     readonly level: LogLevel;
     readonly maxLogsPerSecond: number;
@@ -94,7 +107,7 @@ export class SessionLog implements LogSink {
     this.#report = options.report;
   }
 
-  /** From now on messages below this level are not sent. */
+  /** From now on, messages below this level are not sent. */
   setLevel(level: LogLevel): void {
     this.#level = level;
   }
@@ -106,7 +119,7 @@ export class SessionLog implements LogSink {
     const params = {
       level,
       ...(logger === undefined ? {} : { logger }),
-      // `undefined` would leave the member out, and every message has one.
+      // JSON leaves out a member that is undefined, and every message must have one.
       data: data instanceof Error ? describeError(data) : (data ?? null),
     };
     call.notify(Method.logMessage, params, (error) =>
@@ -118,7 +131,7 @@ export class SessionLog implements LogSink {
     );
   }
 
-  /** Forgets what was left out: the session has ended. */
+  /** Call it at the end of the session. */
   stop(): void {
     this.#clock.clearTimeout(this.#omitted?.timer);
     this.#omitted = undefined;
@@ -148,7 +161,7 @@ export class SessionLog implements LogSink {
     if (severityOf(level) > severityOf(omitted.level)) omitted.level = level;
   }
 
-  /** One message for all that were left out, as severe as the most severe of them. */
+  /** Sends one message for all that were left out, at the level of the most severe one. */
   #summarize(): void {
     if (!this.#omitted) return;
     const { call, count, level } = this.#omitted;
@@ -161,19 +174,24 @@ export class SessionLog implements LogSink {
   }
 }
 
-/** Without the stack: it tells of the server's insides. */
+/** Leaves out the stack, which tells about the server's internals. */
 function describeError({ name, message }: Error) {
   return { name, message };
 }
 
-/** Stands where a server has not declared logging: nothing may be sent, and the first attempt is reported. */
-export function undeclaredLog(report: Report<LogFactName>): LogSink {
-  const complain = () => {
-    sink.write = () => {};
-    const message =
-      'A handler has logged to the client, but the server is defined without "logging": nothing is sent';
-    report({ level: 'warning', name: 'log.unsent', message });
+/**
+ * The log of a server that has not declared logging: it sends nothing, and reports the first
+ * attempt.
+ */
+export function undeclaredLog(report: Report<LogFactName>): ClientLog {
+  let isReported = false;
+  return {
+    write: () => {
+      if (isReported) return;
+      isReported = true;
+      const message =
+        'A handler has logged to the client, but the server is defined without "logging": nothing is sent';
+      report({ level: 'warning', name: 'log.unsent', message });
+    },
   };
-  const sink: LogSink = { write: complain };
-  return sink;
 }

@@ -1,28 +1,30 @@
-/** What a handler sees of its session, and may do to it. */
+/** A session as its handlers and its host see it. */
 import type { SessionState } from '../machines/session-state.ts';
 
-/** A session as its own server sees it, whoever the client is. */
+/** What a session offers before and after it knows its client. */
 export interface SessionHandle {
-  /** Unguessable; of this process, and nothing that the client sees. Never an authentication. */
+  /**
+   * Unguessable, and known in this process only: the client never sees it. It authenticates nobody.
+   */
   readonly id: string;
   readonly state: SessionState;
   /** Tells the client that a resource has changed, if it has subscribed to it. */
   resourceUpdated(uri: string): void;
   /**
-   * Tells the client that what it was asked to open is done.
-   * @returns false where this session has no such elicitation open; nothing is sent then
+   * Tells the client that a URL elicitation is completed.
+   * @returns false if this session has no such elicitation open; nothing is sent then
    * @see MCP 2025-11-25, client/elicitation, "Completion Notifications for URL Mode Elicitation"
    */
   elicitationCompleted(elicitationId: string): boolean;
 }
 
-/** {@link SessionHandle}, with what is known once there is a client. */
+/** A {@link SessionHandle} whose client is known. */
 export interface SessionView extends SessionHandle {
   /** The negotiated revision, such as `2025-11-25`. */
   readonly revision: string;
 }
 
-/** A session for a handler. */
+/** Makes the view that a handler gets. */
 export function sessionView(session: SessionHandle, revision: string): SessionView {
   return {
     get id() {

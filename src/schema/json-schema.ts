@@ -1,18 +1,21 @@
-/** The TypeScript type of the values that a JSON Schema literal describes, for the keywords tools are written with. */
+/** JSON Schema literals, and the TypeScript types of the values that they describe. */
 
 /** A JSON Schema (2020-12) as a value. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** A JSON Schema whose values are objects: what tools take and give. */
+/** A JSON Schema of objects, which is what tools take and give. */
 export type ObjectSchema = JsonSchema & { readonly type: 'object' };
 
-/** What a schema is read for: what is accepted, or what is given. They differ where a schema transforms or fills in defaults. */
+/**
+ * The side of a schema: what it accepts, or what it gives. They differ if it transforms or fills in
+ * defaults.
+ */
 export type SchemaSide = 'input' | 'output';
 
 /**
- * The type of a schema's values: `const`, `enum`, the primitive types, arrays with `items`, objects with `properties` and `required`.
- * What it cannot tell is `unknown`, never wrong.
- * @typeParam TBare the type of an object of which the schema says no more
+ * The type of a schema's values. It reads `const`, `enum`, the primitive types, arrays with
+ * `items`, and objects with `properties` and `required`. Anything else is `unknown`.
+ * @typeParam TBare the type of an object whose schema lists no properties
  */
 export type FromSchema<TSchema, TBare = JsonSchema> = TSchema extends {
   readonly const: infer TValue;
@@ -36,11 +39,12 @@ export type FromSchema<TSchema, TBare = JsonSchema> = TSchema extends {
                   ? TBare
                   : unknown;
 
-type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TKey)[] }
+/** The names that a schema requires. */
+export type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TKey)[] }
   ? TKey
   : never;
 
-/** As one object type, which is how an editor shows it. */
+/** One object type instead of an intersection, so that an editor shows its members. */
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
 type FromProperties<TProperties, TRequired, TBare> = Flat<

@@ -1,5 +1,6 @@
 /**
- * Schemas as authors write them: any Standard Schema that can tell its JSON Schema (zod, valibot, arktype), or a JSON Schema as a value.
+ * Schemas as authors write them: a Standard Schema that can be converted to JSON Schema (zod,
+ * valibot, arktype), or a JSON Schema as a value.
  *
  * @see https://standardschema.dev
  */
@@ -8,16 +9,16 @@ import { isThenable } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { FromSchema, JsonSchema, ObjectSchema, SchemaSide } from './json-schema.ts';
-import type { Check, SchemaCompiler } from './validation.ts';
+import type { SchemaCompiler, ValueCheck } from './validation.ts';
 
-/** A Standard Schema with the converter of its own library. */
+/** A Standard Schema whose library converts it to JSON Schema. */
 export type StandardSchema<TInput = unknown, TOutput = TInput> = StandardSchemaV1<TInput, TOutput> &
   StandardJSONSchemaV1<TInput, TOutput>;
 
 /** A schema of objects: what tools take and give. */
 export type Schema = ObjectSchema | StandardSchema;
 
-/** The type of what has passed a schema. */
+/** The type of a value that has passed a schema. */
 export type ParsedBy<TSchema> = TSchema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<TSchema>
   : FromSchema<TSchema>;
@@ -29,23 +30,23 @@ export type AcceptedBy<TSchema> = TSchema extends StandardSchemaV1
 
 export type Checked =
   | { readonly ok: true; readonly value: unknown }
-  /** For a person: what is wrong, where. */
+  /** What is wrong and at which place, for a person. */
   | { readonly ok: false; readonly fault: string };
 
-/** A schema's check. A promise only where the author's library gives one. */
+/** Checks a value. Gives a promise only if the author's library does. */
 export type SchemaCheck = (value: unknown) => Checked | Promise<Checked>;
 
 export function isStandardSchema(schema: Schema): schema is StandardSchema {
   return '~standard' in schema;
 }
 
-/** What the libraries' converters have made, so that a list costs no conversion. */
+/** Converted schemas, so that listing tools converts nothing. */
 const conversions = new WeakMap<Schema, Map<SchemaSide, ObjectSchema>>();
 
 /**
  * The JSON Schema that a client sees.
- * @param what whose schema it is, for messages
- * @throws {TypeError} a schema whose values are no objects, one whose library cannot convert it, or what is no schema
+ * @param what names the schema in messages
+ * @throws {TypeError} the value is not a schema, does not describe objects, or cannot be converted
  */
 export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): ObjectSchema {
   // A schema may come from JavaScript.
@@ -58,7 +59,7 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
   return conversion;
 }
 
-/** An author's own checks have no JSON Schema. zod and arktype leave them out, valibot has to be told. */
+/** Custom checks have no JSON Schema. zod and arktype leave them out; valibot has to be told to. */
 const optionsOf: { readonly [vendor: string]: Partial<StandardJSONSchemaV1.Options> } = {
   valibot: {
     libraryOptions: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
@@ -70,7 +71,8 @@ function isSchema(schema: unknown): schema is Schema {
 }
 
 function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSchema {
-  const { vendor, jsonSchema } = schema['~standard'] as Partial<StandardSchema['~standard']>;
+  // A library without a converter has no `jsonSchema`, whatever the type says.
+  const { vendor, jsonSchema }: Partial<StandardSchema['~standard']> = schema['~standard'];
   if (!jsonSchema) {
     const hint =
       vendor === 'valibot' ? ': wrap it in toStandardJsonSchema of @valibot/to-json-schema' : '';
@@ -88,7 +90,7 @@ function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSc
 }
 
 /**
- * A schema in another dialect would be read as one of 2020-12, and mean something else.
+ * Refuses other dialects: read as 2020-12, such a schema would mean something else.
  *
  * @see MCP 2025-11-25, basic, "JSON Schema Usage"
  */
@@ -105,13 +107,17 @@ const dialect2020 = 'https://json-schema.org/draft/2020-12/schema';
 
 /** @see MCP 2025-11-25, schema, "Tool": the root of both schemas has `type: "object"` */
 function objectSchema(schema: JsonSchema, what: string): ObjectSchema {
-  if (schema['type'] === 'object') return schema as ObjectSchema;
+  if (isObjectSchema(schema)) return schema;
   if (describesObjects(schema)) return { type: 'object', ...schema };
   const text = JSON.stringify(schema).slice(0, 200);
   throw new TypeError(`${what} must describe objects ("type": "object"), this is ${text}`);
 }
 
-/** True also for a union or an intersection of objects, whose root has no type of its own. */
+function isObjectSchema(schema: JsonSchema): schema is ObjectSchema {
+  return schema['type'] === 'object';
+}
+
+/** Also true for a union or an intersection of objects, whose root has no type of its own. */
 function describesObjects(schema: unknown): boolean {
   if (!isJsonObject(schema)) return false;
   const { type, anyOf, oneOf, allOf } = schema;
@@ -123,9 +129,9 @@ function describesObjects(schema: unknown): boolean {
 }
 
 /**
- * The check of a schema: its library's own, or ajv's.
- * @param what whose schema it is, for messages
- * @throws {TypeError} a JSON Schema that cannot be compiled
+ * The check of a schema: its library's, or ajv's for a JSON Schema.
+ * @param what names the schema in messages
+ * @throws {TypeError} the JSON Schema cannot be compiled
  */
 export function checkOf(
   schema: Schema,
@@ -151,7 +157,7 @@ function compile(
   side: SchemaSide,
   what: string,
   compiler: SchemaCompiler,
-): Check {
+): ValueCheck {
   try {
     return compiler.compile(schema, side);
   } catch (cause) {
@@ -167,6 +173,6 @@ function readResult(result: StandardSchemaV1.Result<unknown>): Checked {
 function explain({ path, message }: StandardSchemaV1.Issue): string {
   const keys = (path ?? []).map((step) => String(isJsonObject(step) ? step['key'] : step));
   const place = keys.join('.');
-  // Some libraries name the place themselves.
+  // Some libraries put the place into the message themselves.
   return place === '' || message.startsWith(place) ? message : `${place}: ${message}`;
 }

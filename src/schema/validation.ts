@@ -1,13 +1,13 @@
 /**
- * JSON Schema validation by ajv, loaded when the first value is checked: a server that has just been launched answers its first
- * messages without it.
+ * JSON Schema validation by ajv. It is loaded when the first value is checked, so a server that has
+ * just been launched answers its first messages without it.
  */
 import type { JsonSchema, SchemaSide } from './json-schema.ts';
 
-/** What is wrong with a value, for a person; undefined where it conforms. */
-export type Check = (value: unknown) => string | undefined;
+/** Says what is wrong with a value, for a person; undefined if it conforms. */
+export type ValueCheck = (value: unknown) => string | undefined;
 
-type Compile = (schema: JsonSchema, side: SchemaSide) => Check;
+type Compile = (schema: JsonSchema, side: SchemaSide) => ValueCheck;
 
 /** Loads ajv once, then compiles schemas. */
 export class SchemaCompiler {
@@ -21,7 +21,9 @@ export class SchemaCompiler {
     return this.#loading !== undefined;
   }
 
-  /** Loads ajv, once however often it is called. What fails here is what {@link compile} throws. */
+  /**
+   * Loads ajv at the first call. It never fails: {@link compile} throws the error of a failed load.
+   */
   load(): Promise<void> {
     return (this.#loading ??= this.#load());
   }
@@ -37,40 +39,40 @@ export class SchemaCompiler {
   }
 
   /**
-   * The check of a schema, compiled. An `input` check fills in defaults; an `output` check leaves the author's value as it is.
+   * Compiles a schema. An `input` check fills in defaults; an `output` check changes nothing.
    *
-   * @throws {Error} a schema that is none
+   * @throws {Error} the schema cannot be compiled, or ajv is not loaded
    */
-  compile(schema: JsonSchema, side: SchemaSide): Check {
+  compile(schema: JsonSchema, side: SchemaSide): ValueCheck {
     return this.#compile(schema, side);
   }
 }
 
-/** How many schemas one ajv compiles. */
+/** How many schemas one ajv compiles before another takes its place. */
 const schemasOfOne = 256;
 
 async function loadAjv(): Promise<Compile> {
-  // Its default is the one export that Node and every bundler give of a CommonJS module.
+  // The default is the one export of a CommonJS module that Node and all bundlers agree on.
   const { Ajv2020 } = (await import('ajv/dist/2020.js')).default;
   const create = (useDefaults: boolean) =>
     new Ajv2020({
       strict: false,
       allErrors: true,
       useDefaults,
-      // Checking the schemas against their meta-schema would cost 80 ms at the first call.
+      // Checking schemas against their meta-schema would cost 80 ms at the first call.
       meta: false,
       validateSchema: false,
-      // Its logger is the console, and stdout is for frames.
+      // By default it logs to the console, and stdout is for frames.
       logger: false,
     });
   let shared = { input: create(true), output: create(false) };
   let compiled = 0;
   const places = { input: 'the arguments', output: 'the result' };
   return (schema, side) => {
-    // Two tools may give their schemas the same "$id"; an ajv takes each but once.
+    // Two tools may use the same "$id", and an ajv takes each "$id" only once.
     const ajv = '$id' in schema ? create(side === 'input') : shared[side];
     const validate = ajv.compile(schema);
-    // An ajv keeps what it has compiled for good, be it of a tool that is long gone.
+    // An ajv never forgets what it has compiled, even if the tool is long gone.
     if (++compiled % schemasOfOne === 0) shared = { input: create(true), output: create(false) };
     return (value) => {
       if (validate(value)) return undefined;

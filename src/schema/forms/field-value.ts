@@ -1,4 +1,7 @@
-/** Whether a value is one that a form's field takes. */
+/**
+ * Checks a value against a form's field. It is not ajv's work: a default is checked when the form
+ * is defined, before ajv is loaded, and ajv knows none of the four formats.
+ */
 import { describe } from '../../protocol/classify.ts';
 import type {
   ChoiceField,
@@ -9,7 +12,10 @@ import type {
   TextFormat,
 } from '../../protocol/form.ts';
 
-/** What is wrong with a value, as the rest of a sentence that begins with the field's name; undefined where nothing is. */
+/**
+ * What is wrong with a value, as the rest of a sentence that begins with the field's name;
+ * undefined if nothing is.
+ */
 export function faultOfValue(field: FormField, value: unknown): string | undefined {
   switch (field.kind) {
     case 'text':
@@ -61,7 +67,7 @@ const formats: {
 function isDate(text: string): boolean {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
   if (year === undefined) return false;
-  // A day that the month does not have becomes one of the next month.
+  // Date moves a day that the month does not have into the next month.
   const date = new Date(Date.UTC(2000, Number(month) - 1, Number(day)));
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   return date.toISOString().slice(0, 10) === text;
@@ -93,10 +99,11 @@ function faultOfChoice({ options }: ChoiceField | ChoicesField, value: unknown) 
 function faultOfChoices(field: ChoicesField, value: unknown): string | undefined {
   const { minItems = 0, maxItems = Infinity } = field;
   if (!Array.isArray(value)) return mustBe('a list of values', value);
-  const { length } = value;
+  const items: readonly unknown[] = value;
+  const { length } = items;
   if (length < minItems) return `must have at least ${minItems} values, this has ${length}`;
   if (length > maxItems) return `must have at most ${maxItems} values, this has ${length}`;
-  for (const item of value as readonly unknown[]) {
+  for (const item of items) {
     const fault = faultOfChoice(field, item);
     if (fault !== undefined) return `has a value that ${fault}`;
   }

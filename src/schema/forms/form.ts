@@ -1,6 +1,6 @@
 /**
- * Forms that a person is asked to fill in, as their authors write them: a Standard Schema, or a JSON Schema as a value, either within what the
- * protocol lets a form have.
+ * Forms for a person to fill in, as authors write them: a Standard Schema or a JSON Schema as a
+ * value, within what the protocol allows in a form.
  *
  * @see MCP 2025-11-25, client/elicitation, "Form Mode Elicitation Requests"
  */
@@ -9,6 +9,7 @@ import { describe } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { FormDescription, TextFormat } from '../../protocol/form.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import type { RequiredOf } from '../json-schema.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema.ts';
 import type { SchemaCheck, StandardSchema } from '../schema.ts';
 import { SchemaCompiler } from '../validation.ts';
@@ -20,13 +21,13 @@ interface Labels {
   readonly description?: string;
 }
 
-/** A constant to choose, and what a person reads for it. */
+/** A value to choose, and the title that a person sees for it. */
 export interface TitledConstant {
   readonly const: string;
   readonly title: string;
 }
 
-/** What a form's property may be. */
+/** A property of a form. */
 export type FormProperty =
   | (Labels & {
       readonly type: 'string';
@@ -46,7 +47,7 @@ export type FormProperty =
   | (Labels & {
       readonly type: 'string';
       readonly enum: readonly string[];
-      /** The older way to give titles; new forms use `oneOf`. */
+      /** Titles in the older way; new forms use `oneOf`. */
       readonly enumNames?: readonly string[];
       readonly default?: string;
     })
@@ -88,11 +89,7 @@ type ValueOf<TProperty> = TProperty extends { readonly enum: readonly (infer TVa
             ? number
             : string;
 
-type RequiredOf<TSchema> = TSchema extends { readonly required: readonly (infer TName)[] }
-  ? TName
-  : never;
-
-type ValuesOf<TSchema extends FormSchema> = {
+type FormValues<TSchema extends FormSchema> = {
   readonly [K in keyof TSchema['properties'] as K extends RequiredOf<TSchema> ? K : never]: ValueOf<
     TSchema['properties'][K]
   >;
@@ -102,23 +99,23 @@ type ValuesOf<TSchema extends FormSchema> = {
   ]?: ValueOf<TSchema['properties'][K]>;
 };
 
-/** What a form can be made of. */
+/** A schema that a form is made from. */
 export type FormSource = FormSchema | StandardSchema;
 
-/** What a person has filled in, once it has passed the form. */
+/** What a person has filled in, after the form has checked it. */
 export type ContentOf<TSource> =
   TSource extends Form<infer TContent>
     ? TContent
     : TSource extends StandardSchemaV1
       ? StandardSchemaV1.InferOutput<TSource>
       : TSource extends FormSchema
-        ? ValuesOf<TSource>
+        ? FormValues<TSource>
         : never;
 
-/** A form that has been checked. Made by {@link defineForm}. */
+/** A form whose schema has been checked. Made by {@link defineForm}. */
 export class Form<TContent> {
   readonly #description: FormDescription;
-  readonly #check: SchemaCheck;
+  readonly #check: (content: JsonObject) => ReturnType<SchemaCheck>;
 
   /** @throws {TypeError} see {@link defineForm} */
   constructor(source: FormSource) {
@@ -127,18 +124,18 @@ export class Form<TContent> {
     this.#description = description;
     this.#check = isStandardSchema(source)
       ? checkOf(source, 'input', 'A form', new SchemaCompiler())
-      : (content) => checkContent(description, content as JsonObject);
+      : (content) => checkContent(description, content);
   }
 
-  /** What it asks for. */
+  /** The fields that it asks for. */
   get description(): FormDescription {
     return this.#description;
   }
 
   /**
-   * What a client has sent as the filled-in form.
+   * Reads the filled-in form that a client has sent.
    *
-   * @throws {RuntimeError} INVALID_RESPONSE with what is wrong
+   * @throws {RuntimeError} INVALID_RESPONSE saying what is wrong
    */
   async read(content: JsonObject): Promise<TContent> {
     const checked = await this.#check(content);
@@ -148,7 +145,7 @@ export class Form<TContent> {
   }
 }
 
-/** Checks what the form asks for; what it did not ask for is left out. */
+/** Checks the values of the form's fields, and leaves out everything else. */
 function checkContent({ fields, required }: FormDescription, content: JsonObject) {
   const faults: string[] = [];
   const values: [name: string, value: unknown][] = [];
@@ -169,12 +166,13 @@ function checkContent({ fields, required }: FormDescription, content: JsonObject
 const forms = new WeakMap<FormSource, Form<unknown>>();
 
 /**
- * Defines a form, once, for any number of `context.elicit({ message, schema: form })`.
+ * Defines a form. Use it in any number of `context.elicit({ message, schema: form })`.
  *
- * Forms are flat objects of strings (`email`, `uri`, `date`, `date-time`), numbers, integers, booleans, and choices of strings.
- * They must not ask for secrets: use `context.elicitUrl` for those.
+ * Forms are flat objects of strings (`email`, `uri`, `date`, `date-time`), numbers, integers,
+ * booleans, and choices of strings. A form must not ask for secrets: use `context.elicitUrl` for
+ * those.
  *
- * @throws {TypeError} naming the property that the protocol's forms cannot have, and why
+ * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
 export function defineForm<const TSource extends FormSource>(

@@ -1,6 +1,7 @@
 /**
- * Reads a JSON Schema as a form, and refuses what the protocol's forms do not have. Libraries write one thing in several ways
- * (`const`, `enum` without a type, a union of constants); what means a form's field becomes one.
+ * Reads a JSON Schema as a form, and refuses what the protocol does not allow in one. Libraries
+ * write the same field in several ways (`const`, `enum` without a type, a union of constants); each
+ * of them is read as that field.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
@@ -19,7 +20,7 @@ import { faultOfValue } from './field-value.ts';
 /**
  * Reads a schema as a form.
  *
- * @throws {TypeError} naming the property that no form can have, and why
+ * @throws {TypeError} naming the property that the protocol does not allow in a form, and why
  */
 export function readForm(schema: unknown): FormDescription {
   if (!isJsonObject(schema) || schema['type'] !== 'object') {
@@ -82,11 +83,7 @@ function readKind(name: string, what: string, schema: JsonObject): FormField {
     case 'number':
     case 'integer':
       allowKeywords(schema, what, [...common, 'minimum', 'maximum']);
-      return {
-        ...label,
-        kind: type,
-        ...range(schema, what, 'minimum', 'maximum', Number.isFinite),
-      };
+      return { ...label, kind: type, ...readLimits(schema, what) };
     case 'boolean':
       allowKeywords(schema, what, common);
       return { ...label, kind: 'boolean' };
@@ -99,6 +96,11 @@ function readKind(name: string, what: string, schema: JsonObject): FormField {
   }
 }
 
+function readLimits(schema: JsonObject, what: string) {
+  const [minimum, maximum] = range(schema, what, ['minimum', 'maximum'], isFinite);
+  return { minimum, maximum };
+}
+
 function readText(schema: JsonObject, what: string) {
   allowKeywords(schema, what, [...common, 'minLength', 'maxLength', 'pattern', 'format']);
   const pattern = text(schema, 'pattern', what);
@@ -108,13 +110,14 @@ function readText(schema: JsonObject, what: string) {
     throw new TypeError(`${what} has the format ${describe(format)}; forms have ${known}`);
   }
   if (pattern !== undefined) checkPattern(pattern, what);
-  return { ...range(schema, what, 'minLength', 'maxLength', isCount), pattern, format };
+  const [minLength, maxLength] = range(schema, what, ['minLength', 'maxLength'], isCount);
+  return { minLength, maxLength, pattern, format };
 }
 
 const textFormats: readonly TextFormat[] = ['email', 'uri', 'date', 'date-time'];
 
 function isTextFormat(format: string): format is TextFormat {
-  return (textFormats as readonly string[]).includes(format);
+  return textFormats.some((known) => known === format);
 }
 
 function checkPattern(pattern: string, what: string): void {
@@ -142,11 +145,8 @@ function readList(schema: JsonObject, what: string): Omit<ChoicesField, 'name' |
   }
   allowKeywords(items, what, ['type', 'enum', 'const', 'oneOf', 'anyOf']);
   const { options, style } = readOptions(items, what);
-  return {
-    options,
-    style: style === 'legacy' ? 'titled' : style,
-    ...range(schema, what, 'minItems', 'maxItems', isCount),
-  };
+  const [minItems, maxItems] = range(schema, what, ['minItems', 'maxItems'], isCount);
+  return { options, style: style === 'legacy' ? 'titled' : style, minItems, maxItems };
 }
 
 function readOptions(schema: JsonObject, what: string): Pick<ChoiceField, 'options' | 'style'> {
@@ -168,10 +168,11 @@ function readOptions(schema: JsonObject, what: string): Pick<ChoiceField, 'optio
   return { style: 'legacy', options };
 }
 
-/** `oneOf` or `anyOf`: each member one constant, with a title or without. */
+/** Reads `oneOf` or `anyOf`: each member is one constant, with or without a title. */
 function readMembers(members: unknown, what: string): Pick<ChoiceField, 'options' | 'style'> {
+  const list: readonly unknown[] = Array.isArray(members) ? members : [];
   const options: Option[] = [];
-  for (const member of Array.isArray(members) ? (members as readonly unknown[]) : []) {
+  for (const member of list) {
     const { const: value, title, type = 'string' } = isJsonObject(member) ? member : {};
     const isTitle = title === undefined || typeof title === 'string';
     if (typeof value !== 'string' || !isTitle || type !== 'string') {
@@ -210,29 +211,31 @@ function text(schema: JsonObject, keyword: string, what: string): string | undef
   throw new TypeError(`${what}: "${keyword}" must be a string, this is ${describe(value)}`);
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+function isFinite(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** A lower and an upper bound, each of them optional. */
-function range<TLow extends string, THigh extends string>(
+function range(
   schema: JsonObject,
   what: string,
-  low: TLow,
-  high: THigh,
-  isBound: (value: unknown) => boolean,
-): { readonly [K in TLow | THigh]?: number | undefined } {
-  for (const keyword of [low, high]) {
+  [low, high]: readonly [string, string],
+  isBound: (value: unknown) => value is number,
+): readonly [number | undefined, number | undefined] {
+  const bound = (keyword: string) => {
     const value = schema[keyword];
-    if (value === undefined || isBound(value)) continue;
+    if (value === undefined || isBound(value)) return value;
     throw new TypeError(`${what}: "${keyword}" is ${describe(value)}, which is no such bound`);
-  }
-  const bounds = { [low]: schema[low], [high]: schema[high] } as {
-    readonly [K in TLow | THigh]?: number | undefined;
   };
-  const [least = -Infinity, most = Infinity] = [bounds[low], bounds[high]];
-  if (least > most) throw new TypeError(`${what}: "${low}" is more than "${high}"`);
-  return bounds;
+  const [least, most] = [bound(low), bound(high)];
+  if (least !== undefined && most !== undefined && least > most) {
+    throw new TypeError(`${what}: "${low}" is more than "${high}"`);
+  }
+  return [least, most];
 }
 
 function isListOfStrings(value: unknown): value is readonly string[] {
