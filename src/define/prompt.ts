@@ -1,5 +1,5 @@
 /**
- * Prompts, as their authors write them.
+ * Prompts, as authors write them.
  *
  * @see MCP 2025-11-25, server/prompts
  */
@@ -9,7 +9,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { Complete } from './resource.ts';
 
-/** One argument of a prompt. All are strings on the wire. */
+/** An argument of a prompt. On the wire, all arguments are strings. */
 export interface PromptArgument {
   readonly title?: string;
   readonly description?: string;
@@ -24,18 +24,18 @@ export interface PromptMessage {
   readonly content: ContentBlock;
 }
 
-/** What a prompt gives: a string is one message of the user's. */
+/** The result of a prompt. A string becomes one message of the user. */
 export type PromptOutput =
   | string
   | readonly PromptMessage[]
   | {
-      /** Where absent, the prompt's own. */
+      /** By default the prompt's own description. */
       readonly description?: string;
       readonly messages: readonly PromptMessage[];
       readonly _meta?: JsonObject;
     };
 
-type ValuesOf<TArguments> = {
+type PromptValues<TArguments> = {
   readonly [
     K in keyof TArguments as TArguments[K] extends { readonly required: true } ? K : never
   ]: string;
@@ -48,21 +48,24 @@ type ValuesOf<TArguments> = {
 /** A prompt; see {@link definePrompt}. */
 export interface Prompt extends Described {
   readonly name: string;
-  /** In the order in which a client asks for them. */
+  /** In the order in which a client should ask for them. */
   readonly arguments?: PromptArguments;
   get(args: never, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
 }
 
 export interface PromptSpecification<TArguments extends PromptArguments> extends Described {
   readonly name: string;
-  /** In the order in which a client asks for them. */
+  /** In the order in which a client should ask for them. */
   readonly arguments?: TArguments & PromptArguments;
-  get(args: ValuesOf<TArguments>, context: HandlerContext): PromptOutput | Promise<PromptOutput>;
+  get(
+    args: PromptValues<TArguments>,
+    context: HandlerContext,
+  ): PromptOutput | Promise<PromptOutput>;
 }
 
-/** Defines a prompt. The type of the values is taken from `arguments`. */
+/** Defines a prompt. `get` receives the values typed after `arguments`. */
 export function definePrompt<const TArguments extends PromptArguments = Record<never, never>>(
   prompt: PromptSpecification<TArguments>,
 ): Prompt {
-  return prompt as Prompt;
+  return prompt;
 }

@@ -1,5 +1,5 @@
 /**
- * Resources and resource templates, as their authors write them.
+ * Resources and resource templates, as authors write them.
  *
  * @see MCP 2025-11-25, server/resources
  */
@@ -11,7 +11,7 @@ import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
 
-/** Hints for a host: who a content is for, how important it is, when it was last changed. */
+/** Hints for a host: whom the content is for, how important it is, when it last changed. */
 export interface Annotations {
   readonly audience?: readonly ('user' | 'assistant')[];
   /** 0 to 1. */
@@ -20,10 +20,13 @@ export interface Annotations {
   readonly lastModified?: string;
 }
 
-/** The contents of a resource: a string is text and bytes are sent as base64, both with the resource's own `mimeType`. */
+/**
+ * The contents of a resource. A string is sent as text, bytes are sent as base64; both get the
+ * resource's own `mimeType`.
+ */
 export type ReadResult = string | Uint8Array | readonly ResourceContents[];
 
-/** What a list shows of a resource. */
+/** A resource as a list describes it. */
 export interface ResourceDescription extends Described {
   readonly uri: string;
   readonly name: string;
@@ -38,10 +41,13 @@ export interface Resource extends ResourceDescription {
   read(context: HandlerContext): ReadResult | Promise<ReadResult>;
 }
 
-/** What has been filled in of a template or a prompt when a value is completed. */
+/** The values that the user has already filled in when another one is completed, by name. */
 export type Filled = { readonly [name: string]: string };
 
-/** Values for what the user has typed so far, best first. More than 100 are cut, and the client is told how many there are. */
+/**
+ * Gives values that complete what the user has typed, the best ones first. A client gets at most
+ * 100 of them, and their number.
+ */
 export type Complete = (
   value: string,
   filled: Filled,
@@ -53,15 +59,16 @@ interface TemplateDescription extends Described {
   readonly mimeType?: string;
   readonly annotations?: Annotations;
   /**
-   * The resources that there are now, shown in `resources/list` after the fixed ones, in the order of their URIs. Called for each page.
-   * Where they change, call `resourceTemplates.announce()` of the server.
+   * Lists the resources that exist now. `resources/list` shows them after the fixed ones, ordered
+   * by URI, and calls this for each page. When they change, call `resourceTemplates.announce()` of
+   * the server.
    */
   list?(
     context: HandlerContext,
   ): readonly ResourceDescription[] | Promise<readonly ResourceDescription[]>;
 }
 
-/** Resources whose URI follows a template; see {@link defineResourceTemplate}. */
+/** Resources whose URIs match a template; see {@link defineResourceTemplate}. */
 export interface ResourceTemplate extends TemplateDescription, UriTemplate {
   readonly uriTemplate: string;
   readonly complete?: { readonly [variable: string]: Complete | undefined };
@@ -70,41 +77,48 @@ export interface ResourceTemplate extends TemplateDescription, UriTemplate {
 
 type TemplateReadResult = ReadResult | undefined | Promise<ReadResult | undefined>;
 
-/** The values of a template's variables: those that a URI may lack are optional, and one with `*` is a list. */
+/**
+ * The values of a template's variables. A variable that a URI may lack is optional; one with `*` is
+ * a list.
+ */
 export type VariablesOf<TTemplate extends string> = string extends TTemplate
   ? Variables
-  : { readonly [K in keyof Collected<TTemplate>]: Collected<TTemplate>[K] };
+  : { readonly [K in keyof VariablesIn<TTemplate>]: VariablesIn<TTemplate>[K] };
 
-type Collected<TTemplate extends string> =
+type VariablesIn<TTemplate extends string> =
   TTemplate extends `${string}{${infer TExpression}}${infer TRest}`
-    ? InExpression<TExpression> & Collected<TRest>
+    ? InExpression<TExpression> & VariablesIn<TRest>
     : unknown;
 
 type InExpression<TExpression extends string> =
   TExpression extends `${'#' | '.' | '/' | ';' | '?' | '&'}${infer TNames}`
-    ? { readonly [K in keyof Listed<TNames>]?: Listed<TNames>[K] }
+    ? { readonly [K in keyof NamedVariables<TNames>]?: NamedVariables<TNames>[K] }
     : TExpression extends `+${infer TNames}`
-      ? Listed<TNames>
-      : Listed<TExpression>;
+      ? NamedVariables<TNames>
+      : NamedVariables<TExpression>;
 
-type Listed<TNames extends string> = TNames extends `${infer TName},${infer TRest}`
-  ? One<TName> & Listed<TRest>
-  : One<TNames>;
+type NamedVariables<TNames extends string> = TNames extends `${infer TName},${infer TRest}`
+  ? NamedVariable<TName> & NamedVariables<TRest>
+  : NamedVariable<TNames>;
 
-type One<TName extends string> = TName extends `${infer TList}*`
+type NamedVariable<TName extends string> = TName extends `${infer TList}*`
   ? { readonly [K in TList]: readonly string[] }
   : { readonly [K in TName]: string };
 
 export interface ResourceTemplateSpecification<
   TTemplate extends string,
 > extends TemplateDescription {
-  /** RFC 6570, such as `notes://{user}/{+path}`. A plain `{name}` does not match `/`, `?` or `#`; `{+name}` matches anything. */
+  /**
+   * A URI template (RFC 6570) such as `notes://{user}/{+path}`. A plain `{name}` does not match
+   * `/`, `?` or `#`; `{+name}` matches any character.
+   */
   readonly uriTemplate: TTemplate;
-  /** Completion of the template's variables, by name. */
+  /** Completes the template's variables, by name. */
   readonly complete?: { readonly [K in keyof VariablesOf<TTemplate>]?: Complete };
   /**
-   * Reads the resource with this URI. Gives `undefined` where there is none.
-   * @param variables what the URI says of the template's variables, percent-decoded; a client wrote it, so trust it as little as an argument
+   * Reads the resource with this URI, or gives `undefined` if it does not exist.
+   * @param variables the template's variables as the URI has them, percent-decoded. A client wrote
+   *   them: trust them as little as a tool's arguments
    */
   read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
 }
@@ -112,7 +126,7 @@ export interface ResourceTemplateSpecification<
 /**
  * Defines a resource with a fixed URI.
  *
- * @throws {TypeError} what is no URI
+ * @throws {TypeError} `uri` is not a URI
  */
 export function defineResource(resource: Resource): Resource {
   if (!isUri(resource.uri)) {
@@ -124,9 +138,11 @@ export function defineResource(resource: Resource): Resource {
 }
 
 /**
- * Defines resources whose URI follows a template. The types of the variables are taken from it.
+ * Defines resources whose URIs match a template. `read` receives its variables, typed after the
+ * template.
  *
- * @throws {TypeError} what is no template, or one that cannot be matched; a completer of a variable that the template does not have
+ * @throws {TypeError} the template cannot be parsed or matched, or `complete` names a variable that
+ *   it does not have
  */
 export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,

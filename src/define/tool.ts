@@ -1,5 +1,5 @@
 /**
- * Tools, as their authors write them.
+ * Tools, as authors write them.
  *
  * @see MCP 2025-11-25, server/tools
  */
@@ -34,8 +34,9 @@ interface ToolDescription extends Described {
   readonly description: string;
   readonly annotations?: ToolAnnotations;
   /**
-   * Whether a client may call it as a task, and fetch the result later: `optional`, `required`, or `forbidden`, which is the default.
-   * To clients of a revision without tasks it is an ordinary tool.
+   * Whether a client may call the tool as a task and fetch the result later: `optional`,
+   * `required`, or `forbidden`, the default. Clients of a revision without tasks see an ordinary
+   * tool.
    *
    * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
    */
@@ -46,11 +47,16 @@ interface ToolDescription extends Described {
 export interface Tool extends ToolDescription {
   readonly inputSchema: Schema;
   readonly outputSchema?: Schema;
-  /** Runs with arguments that have passed `inputSchema`. */
+  /** Gets arguments that have passed `inputSchema`. */
   handler(args: never, context: HandlerContext): unknown;
 }
 
-/** A tool's result in full. `structured` must conform to the tool's `outputSchema`; its text form is added where `content` is absent. */
+/**
+ * A complete tool result. `structured` must conform to the tool's `outputSchema`. If `content` is
+ * absent, the client gets `structured` as JSON text.
+ *
+ * @see MCP 2025-11-25, server/tools, "Tool Result"
+ */
 export interface ToolResult {
   readonly content?: readonly ContentBlock[];
   readonly structured?: object;
@@ -58,14 +64,16 @@ export interface ToolResult {
   readonly _meta?: JsonObject;
 }
 
-/** What a handler may return: a text, content blocks, or a whole result. */
+/** The return value of a handler: a text, content blocks, or a complete result. */
 export type ToolOutput = string | readonly ContentBlock[] | ToolResult;
 
-/** What a tool with an `outputSchema` gives: a value that conforms, or an error for the model. */
+/**
+ * The result of a tool with an `outputSchema`: a value that conforms, or an error for the model.
+ */
 export type StructuredOutput<T> =
   | {
       readonly structured: T;
-      /** Where absent, the value as JSON text. */
+      /** By default the value as JSON text. */
       readonly content?: readonly ContentBlock[];
       readonly isError?: false;
       readonly _meta?: JsonObject;
@@ -82,7 +90,9 @@ type OutputOf<TOutput> = TOutput extends Schema
 
 type Primitive = string | number | bigint | boolean | symbol | null | undefined;
 
-/** Nothing of a result is written to: what is constant will do, also where a library says that its arrays may be changed. */
+/**
+ * A result is only read, so constant values will do, even if a library types its arrays as mutable.
+ */
 type Frozen<T> = unknown extends T
   ? T
   : T extends Primitive | ((...args: never[]) => unknown)
@@ -92,31 +102,40 @@ type Frozen<T> = unknown extends T
 export interface ToolSpecification<
   TInput extends Schema,
   TOutput extends Schema | undefined,
-  TGiven extends Given<TOutput> = Given<TOutput>,
+  TReturned extends Returned<TOutput> = Returned<TOutput>,
 > extends ToolDescription {
-  /** Any Standard Schema that can tell its JSON Schema, or a JSON Schema as a value. Without one the tool takes no arguments. */
+  /**
+   * A Standard Schema that can be converted to JSON Schema, or a JSON Schema as a value. Without
+   * it, the tool takes no arguments.
+   */
   readonly inputSchema?: TInput;
-  /** Where given, every result carries `structured` that conforms to it. */
+  /** If given, every result has a `structured` value that conforms to it. */
   readonly outputSchema?: TOutput;
-  /** Runs with arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`. */
-  readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TGiven;
+  /**
+   * Gets arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`.
+   */
+  readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
 }
 
-/** What a handler gives, be it now or later. A constant type parameter extends it, so that a literal in a result stays one. */
-type Given<TOutput> = OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+/**
+ * What a handler returns, at once or as a promise. A constant type parameter extends it, so that a
+ * literal in a result keeps its literal type.
+ */
+type Returned<TOutput> = OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
 
 /**
- * Defines a tool. The types of the handler's arguments and of its structured output are taken from the schemas.
+ * Defines a tool. The schemas type the handler's arguments and its structured output.
  *
- * @throws {TypeError} a name or a `taskSupport` that the specification does not allow; a schema whose values are no objects, or that its library cannot
- *   tell as JSON Schema. A JSON Schema that `ajv` cannot compile is found at the first call.
+ * @throws {TypeError} the specification does not allow the name or the `taskSupport`; or a schema
+ *   does not describe objects, or its library cannot convert it to JSON Schema. A JSON Schema that
+ *   ajv cannot compile is found at the first call
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
 export function defineTool<
   const TInput extends Schema = typeof noArguments,
   const TOutput extends Schema | undefined = undefined,
-  const TGiven extends Given<TOutput> = Given<TOutput>,
->(tool: ToolSpecification<TInput, TOutput, TGiven>): Tool {
+  const TReturned extends Returned<TOutput> = Returned<TOutput>,
+>(tool: ToolSpecification<TInput, TOutput, TReturned>): Tool {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
@@ -127,14 +146,15 @@ export function defineTool<
       `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
     );
   }
-  const defined = { inputSchema: noArguments, ...tool } as Tool;
-  // Converted now and not when a client lists the tools: an author sees the mistake where it was made.
+  const defined: Tool = { inputSchema: noArguments, ...tool };
+  // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
+  // it.
   jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
   return defined;
 }
 
-/** A schema of a tool's, for messages. */
+/** Names a tool's schema in messages. */
 export function schemaOf({ name }: { readonly name: string }, side: SchemaSide): string {
   return `The ${side}Schema of the tool "${name}"`;
 }

@@ -1,8 +1,10 @@
 /**
- * URI templates, matched: which values of its variables make a template the URI that a client sent.
+ * Matches URIs against templates: finds the values of the variables that expand a template to the
+ * URI.
  *
- * A library parses; the matching is ours, because those that exist misread query parameters, or take exponential time
- * (docs/decisions/0010-matching-uri-templates.md). This one takes a time that grows with template × URI, whatever either of them is.
+ * A library parses the templates. The matching is ours, because existing libraries misread query
+ * parameters or take exponential time (docs/decisions/0010-matching-uri-templates.md). The time of
+ * this one is bounded by the length of the template times the length of the URI.
  *
  * @see RFC 6570, "URI Template"
  */
@@ -10,8 +12,8 @@ import { parse } from 'uri-template';
 import { textOfError } from '../protocol/errors.ts';
 
 /**
- * True for an absolute URI: a scheme, and nothing that no URI may contain. Characters that are not ASCII are let through: many hosts do
- * not encode them.
+ * True for an absolute URI: it has a scheme, and no character that a URI must not contain.
+ * Non-ASCII characters are allowed, because many hosts do not encode them.
  *
  * @see RFC 3986
  */
@@ -19,18 +21,21 @@ export function isUri(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9+.-]*:[^\s"<>\\^`{}\p{Cc}]*$/u.test(text);
 }
 
-/** What a URI says of a template's variables. One that may be absent and is has no entry; one with `*` has a list. */
+/**
+ * The values of a template's variables in a URI. An optional variable that is absent has no entry;
+ * one with `*` has a list.
+ */
 export type Variables = { readonly [name: string]: string | readonly string[] };
 
 export interface UriTemplate {
-  /** Names of the variables, in order. */
+  /** The names of the variables, in order. */
   readonly variables: readonly string[];
-  /** The variables' values, decoded; undefined for a URI that the template cannot become. */
+  /** The values of the variables, decoded; undefined if the template cannot expand to this URI. */
   match(uri: string): Variables | undefined;
 }
 
 /**
- * No template matches a longer URI, characters.
+ * The longest URI that a template matches, characters.
  *
  * @see RFC 9110, section 4.1: at least 8000 octets should be supported
  */
@@ -46,14 +51,14 @@ interface Variable {
   readonly isList: boolean;
 }
 
-/** How an operator's values are written. */
+/** How an operator writes its values. */
 interface Style {
-  /** Before the first value. With one, nothing has to be there at all. */
+  /** Stands before the first value. If it is not empty, all values may be absent. */
   readonly first: string;
   readonly separator: string;
   /** `name=` stands before each value. */
   readonly isNamed: boolean;
-  /** Ends a value. */
+  /** The characters that end a value. */
   readonly ends: string;
 }
 
@@ -69,44 +74,45 @@ const styles: { readonly [operator in Expression['operator']]: Style } = {
   '&': { first: '&', separator: '&', isNamed: true, ends: '#&' },
 };
 
-/** One step of the matching; its number tells it from all others of its template. */
-type Step = { readonly number: number } & (
+/** One step of the matching. Its number is unique in its template. */
+type MatchStep = { readonly number: number } & (
   | { readonly kind: 'end' }
-  | { readonly kind: 'text'; readonly text: string; readonly next: Step }
+  | { readonly kind: 'text'; readonly text: string; readonly next: MatchStep }
   /** The first character of a value. */
   | {
       readonly kind: 'value';
       readonly variable: Variable;
       readonly ends: string;
-      readonly next: Step;
+      readonly next: MatchStep;
     }
-  /** The rest of a value: as little of it as will do. */
-  | { readonly kind: 'rest'; readonly ends: string; readonly next: Step }
+  /** The rest of a value, as short as possible. */
+  | { readonly kind: 'rest'; readonly ends: string; readonly next: MatchStep }
   /** The value is the empty text. */
-  | { readonly kind: 'empty'; readonly variable: Variable; readonly next: Step }
-  /** The best first. */
-  | { readonly kind: 'fork'; readonly choices: readonly Step[] }
+  | { readonly kind: 'empty'; readonly variable: Variable; readonly next: MatchStep }
+  /** Alternatives, the best one first. */
+  | { readonly kind: 'fork'; readonly choices: readonly MatchStep[] }
 );
 
-type Unnumbered = Step extends infer TStep
-  ? TStep extends Step
+type Unnumbered = MatchStep extends infer TStep
+  ? TStep extends MatchStep
     ? Omit<TStep, 'number'>
     : never
   : never;
 
-/** A value that was found, and those before it. */
-interface Found {
+/** A value that was found, and the values before it. */
+interface FoundValue {
   readonly variable: Variable;
   readonly from: number;
-  /** Unknown until the step after it begins. */
+  /** Undefined until the next step begins. */
   readonly to: number | undefined;
-  readonly before: Found | undefined;
+  readonly before: FoundValue | undefined;
 }
 
 /**
  * Parses a template.
  *
- * @throws {TypeError} what is no template, or one that cannot be matched: with a prefix (`{name:3}`) or the same variable twice
+ * @throws {TypeError} the template cannot be parsed, or it cannot be matched because it has a
+ *   prefix (`{name:3}`) or the same variable twice
  */
 export function uriTemplate(template: string): UriTemplate {
   const { parts } = read(template);
@@ -117,7 +123,7 @@ export function uriTemplate(template: string): UriTemplate {
   if (twice !== undefined) throw unmatchable(template, `it has the variable "${twice}" twice`);
 
   let count = 0;
-  const step = (unnumbered: Unnumbered): Step => ({ ...unnumbered, number: count++ });
+  const step = (unnumbered: Unnumbered): MatchStep => ({ ...unnumbered, number: count++ });
   let start = step({ kind: 'end' });
   for (const part of parts.toReversed()) {
     start =
@@ -140,7 +146,7 @@ function read(template: string): ReturnType<typeof parse>['ast'] {
   }
   for (const part of ast.parts) {
     if (part.type === 'literal') {
-      // The library's grammar lets these through.
+      // The library's grammar allows these.
       const stray = /[{}\s"<>\\^`]/u.exec(part.value)?.[0];
       if (stray !== undefined) throw unmatchable(template, `it has ${JSON.stringify(stray)}`);
       continue;
@@ -157,8 +163,12 @@ function unmatchable(template: string, why: string): TypeError {
   );
 }
 
-/** The steps of one expression, which lead on to `next`. */
-function stepsOf(part: Expression, next: Step, step: (unnumbered: Unnumbered) => Step): Step {
+/** The steps of one expression; `next` follows them. */
+function stepsOf(
+  part: Expression,
+  next: MatchStep,
+  step: (unnumbered: Unnumbered) => MatchStep,
+): MatchStep {
   const style = styles[part.operator];
   const variables = part.variables.map(({ name, modifier }) => ({
     name,
@@ -167,23 +177,23 @@ function stepsOf(part: Expression, next: Step, step: (unnumbered: Unnumbered) =>
   const isShared = variables.length > 1 || variables.some(({ isList }) => isList);
   const ends = style.ends + (isShared ? style.separator : '');
 
-  const text = (value: string, then: Step) =>
+  const text = (value: string, then: MatchStep) =>
     value === '' ? then : step({ kind: 'text', text: value, next: then });
-  const valueOf = (variable: Variable, then: Step) =>
+  const valueOf = (variable: Variable, then: MatchStep) =>
     step({ kind: 'value', variable, ends, next: step({ kind: 'rest', ends, next: then }) });
-  const namedOf = (variable: Variable, then: Step) => {
+  const namedOf = (variable: Variable, then: MatchStep) => {
     const empty = step({ kind: 'empty', variable, next: then });
     const value = step({ kind: 'fork', choices: [valueOf(variable, then), empty] });
-    // An empty value of this operator has no equals sign.
+    // With this operator, an empty value has no equals sign.
     const choices = style.first === ';' ? [text('=', value), empty] : [text('=', value)];
     return text(variable.name, step({ kind: 'fork', choices }));
   };
   const itemOf = style.isNamed ? namedOf : valueOf;
 
-  /** A variable's one value, or as many as there are. */
-  const occurrences = (variable: Variable, then: Step): Step => {
+  /** The value of a variable, or all values of a list. */
+  const occurrences = (variable: Variable, then: MatchStep): MatchStep => {
     if (!variable.isList) return itemOf(variable, then);
-    const choices: Step[] = [];
+    const choices: MatchStep[] = [];
     const more = step({ kind: 'fork', choices });
     const item = itemOf(variable, more);
     choices.push(text(style.separator, item), then);
@@ -196,7 +206,7 @@ function stepsOf(part: Expression, next: Step, step: (unnumbered: Unnumbered) =>
       next,
     );
   }
-  // Any of them may be absent, and the first that is there has the operator's sign before it.
+  // Any of them may be absent. The first one that is present follows the operator's sign.
   let afterNone = next;
   let afterSome = next;
   for (const variable of variables.toReversed()) {
@@ -207,12 +217,20 @@ function stepsOf(part: Expression, next: Step, step: (unnumbered: Unnumbered) =>
   return afterNone;
 }
 
-/** Depth first, the best choice first. A step that has failed at a place once is not tried there again, so the time is bounded. */
-function search(uri: string, start: Step): { readonly found: Found | undefined } | undefined {
+/**
+ * Searches depth first, the best choice first. No step is tried twice at the same place, so the
+ * time is bounded.
+ */
+function search(
+  uri: string,
+  start: MatchStep,
+): { readonly found: FoundValue | undefined } | undefined {
   const tried = new Set<number>();
-  const open: { readonly step: Step; readonly at: number; readonly found: Found | undefined }[] = [
-    { step: start, at: 0, found: undefined },
-  ];
+  const open: {
+    readonly step: MatchStep;
+    readonly at: number;
+    readonly found: FoundValue | undefined;
+  }[] = [{ step: start, at: 0, found: undefined }];
   for (let state = open.pop(); state; state = open.pop()) {
     const { step, at, found } = state;
     const place = step.number * (longestUri + 1) + at;
@@ -228,7 +246,12 @@ function search(uri: string, start: Step): { readonly found: Found | undefined }
         }
         break;
       case 'value': {
-        const value: Found = { variable: step.variable, from: at, to: undefined, before: found };
+        const value: FoundValue = {
+          variable: step.variable,
+          from: at,
+          to: undefined,
+          before: found,
+        };
         if (goesOn(uri, at, step.ends)) open.push({ step: step.next, at: at + 1, found: value });
         break;
       }
@@ -237,7 +260,7 @@ function search(uri: string, start: Step): { readonly found: Found | undefined }
         open.push({ step: step.next, at, found: found && { ...found, to: at } });
         break;
       case 'empty': {
-        const value: Found = { variable: step.variable, from: at, to: at, before: found };
+        const value: FoundValue = { variable: step.variable, from: at, to: at, before: found };
         open.push({ step: step.next, at, found: value });
         break;
       }
@@ -271,7 +294,7 @@ function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray "%", or bytes that are no UTF-8: no template becomes such a URI.
+    // A stray "%", or invalid UTF-8: no template expands to such a URI.
     return undefined;
   }
 }
