@@ -1,6 +1,6 @@
 /**
- * One total function from a parsed JSON value to a frame. Hand-written: a schema library would cost many times the rest
- * of a ping (see docs/decisions/0002-hand-written-envelope-checks.md).
+ * One total function from a parsed JSON value to a frame. Hand-written: a schema library would cost
+ * many times the rest of a ping (see docs/decisions/0002-hand-written-envelope-checks.md).
  *
  * @see JSON-RPC 2.0, sections 4 to 6
  * @see MCP 2025-11-25, basic, "Messages"
@@ -26,8 +26,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Classifies any JSON value. Never throws; what is no message comes back as `invalid`, saying why.
- * @param size how long it was on the wire
+ * Classifies any JSON value. Never throws: a value that is not a message becomes `invalid`, with
+ * the reason.
+ * @param size its length on the wire
  */
 export function classify(value: unknown, size?: number): InboundFrame {
   if (!Array.isArray(value)) return classifyMessage(value, size);
@@ -50,7 +51,8 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
   }
   const params = value['params'];
   if (id === undefined) {
-    // A notification is never answered, so one with params of the wrong shape is handed on without them.
+    // A notification is never answered: if its params have the wrong shape, it is passed on without
+    // them.
     return {
       kind: 'notification',
       method,
@@ -68,8 +70,8 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
 }
 
 /**
- * A message without a version or a method that counts. One with a result or an error is an answer: it must never be answered with its id,
- * which is one of ours.
+ * A message without a valid version or method. If it has a result or an error, it is an answer, and
+ * its id is one of ours: no error may be sent back with it.
  */
 function broken(message: JsonObject, reason: string): SingleFrame {
   const { id, method } = message;
@@ -125,7 +127,7 @@ function invalid(
   return id === undefined ? { kind: 'invalid', error } : { kind: 'invalid', id, error };
 }
 
-/** A short, bounded description of a value for a message to a person. */
+/** A short, bounded description of a value, for messages to people. */
 export function describe(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -144,9 +146,9 @@ export function describe(value: unknown): string {
 }
 
 /**
- * The reverse of {@link classify}: the JSON-RPC message that a frame was made of. Its parts are not copied.
+ * The reverse of {@link classify}: the JSON-RPC message behind a frame. Its parts are not copied.
  *
- * @returns undefined for what was no message, or no answer as MCP has them
+ * @returns undefined if there was no message, or an answer that MCP does not allow
  */
 export function messageOf(frame: SingleFrame): JsonObject | undefined {
   switch (frame.kind) {

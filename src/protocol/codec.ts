@@ -1,4 +1,4 @@
-/** Text to frames and frames to text: one line each way. Nothing here throws on what a peer can send. */
+/** Turns lines into frames and frames into lines. Nothing that a peer can send makes this throw. */
 import { classify, isJsonObject, isRequestId } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
 import type {
@@ -9,7 +9,7 @@ import type {
   WireError,
 } from './frames.ts';
 
-/** Decodes one line (without its line feed) of at most `maxDepth` nested objects and arrays. */
+/** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
   if (exceedsDepth(line, maxDepth)) return tooDeep(maxDepth);
   let value: unknown;
@@ -22,8 +22,8 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
 }
 
 /**
- * Does the same for a value that somebody else has parsed.
- * @returns the frame, and about how long its text would be
+ * Does the same for a value that is already parsed.
+ * @returns the frame, and the approximate length of its text
  */
 export function decodeValue(
   value: unknown,
@@ -31,14 +31,14 @@ export function decodeValue(
 ): { readonly frame: InboundFrame; readonly size: number } {
   const size = textLength(value, maxDepth);
   if (size <= maxLineBytes) return { frame: classify(value, size), size };
-  // What is too deep is measured no further.
+  // A value that nests too deep is not measured.
   if (size === Infinity) return { frame: tooDeep(maxDepth), size: 0 };
   const { id } = isJsonObject(value) ? value : {};
   const error = tooLong(maxLineBytes);
   return { frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id } : {}) }, size };
 }
 
-/** About how long a value is as JSON; Infinity if it nests deeper than so many levels. */
+/** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */
 function textLength(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 4;
@@ -54,7 +54,7 @@ function textLength(value: unknown, levels: number): number {
   return length;
 }
 
-/** The wire error for a message that is longer than may be. */
+/** The wire error for a message that is too long. */
 export function tooLong(maxLineBytes: number): WireError {
   const message = `Invalid request: the message is longer than ${maxLineBytes} bytes; it is skipped`;
   return { code: ErrorCode.invalidRequest, message };
@@ -65,14 +65,15 @@ function tooDeep(maxDepth: number): InvalidFrame {
   return { kind: 'invalid', error: { code: ErrorCode.invalidRequest, message } };
 }
 
-/** The wire error for a line that is no JSON; the reason is cut so that a hostile line is not sent back whole. */
+/** The wire error for a line that is not JSON. The reason is cut: a hostile line is not echoed. */
 export function parseError(reason: string): WireError {
   return { code: ErrorCode.parseError, message: `Parse error: ${reason.slice(0, 200)}` };
 }
 
 /**
- * True where the text nests deeper than `maxDepth`. Checked before parsing, because a parsed value has already cost its memory.
- * Nearly every line is settled without a scan: it is too short, or has too few brackets, to nest that deep.
+ * True if the text nests deeper than `maxDepth`. It is checked before parsing, because a parsed
+ * value already takes up memory. Nearly every line needs no scan: it is too short, or has too few
+ * brackets, to nest that deep.
  */
 export function exceedsDepth(text: string, maxDepth: number): boolean {
   if (text.length <= maxDepth * 2) return false;
@@ -115,12 +116,13 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Hears of a message that JSON cannot hold (a cycle, a BigInt). */
+/** Called for a message that JSON cannot represent (a cycle, a BigInt). */
 export type Unserializable = (message: OutboundMessage, error: unknown) => void;
 
 /**
- * Encodes a frame as one line, line feed included. What JSON cannot hold harms only its own message: a response becomes
- * `-32603`, a request or notification becomes nothing, and `onUnserializable` hears of it. Never throws.
+ * Encodes a frame as one line, line feed included. Never throws. A message that JSON cannot
+ * represent is reported to `onUnserializable`, and harms no other: a response becomes `-32603`, a
+ * request or notification is dropped.
  */
 export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializable): string {
   if (!('length' in frame)) {
@@ -130,7 +132,7 @@ export function encodeFrame(frame: OutboundFrame, onUnserializable: Unserializab
   try {
     return joined(frame.map((message) => encodeMessage(message, onUnserializable)));
   } catch (error) {
-    // Each answer is short enough to be a string, all together are not.
+    // Each answer fits into a string, but all together do not.
     for (const message of frame) onUnserializable(message, error);
     return joined(frame.map(({ id }) => JSON.stringify(errorResponse(id, internalError))));
   }
@@ -150,7 +152,9 @@ function encodeMessage(message: OutboundMessage, onUnserializable: Unserializabl
   }
 }
 
-/** An object may choose to be written as something else: a Date becomes a string, and no response has a string as its result. */
+/**
+ * `toJSON` may turn a result into something other than an object, as it turns a Date into a string.
+ */
 function checkResult(result: object): void {
   if (!('toJSON' in result) || typeof result.toJSON !== 'function') return;
   if (JSON.stringify(result)?.startsWith('{')) return;

@@ -1,5 +1,5 @@
 /**
- * Content as the latest revision has it: what tools and prompts give, and what resources hold.
+ * Content in the form of the latest revision: of tool results, prompts and resources.
  *
  * @see MCP 2025-11-25, server/tools, "Tool Result"
  */

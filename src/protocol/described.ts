@@ -1,8 +1,8 @@
-/** What tools, resources and prompts say of themselves. */
+/** How tools, resources and prompts describe themselves. */
 import type { JsonObject } from './frames.ts';
 
 /**
- * A picture for a host to show.
+ * A picture that a host may show.
  *
  * @see MCP 2025-11-25, basic, "Icons"
  */
@@ -10,7 +10,7 @@ export interface Icon {
   /** An `https:` or `data:` URI. */
   readonly src: string;
   readonly mimeType?: string;
-  /** Such as `48x48`, or `any`. */
+  /** For example `48x48`, or `any`. */
   readonly sizes?: readonly string[];
   readonly theme?: 'light' | 'dark';
 }

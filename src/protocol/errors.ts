@@ -1,5 +1,5 @@
 /**
- * The three kinds of error that are meant, and how anything becomes a wire error.
+ * The three classes of intended errors, and how a thrown value becomes a wire error.
  *
  * | class | meaning | where it goes |
  * |---|---|---|
@@ -7,7 +7,8 @@
  * | `ToolError` | the model may recover | a result with `isError: true` |
  * | `RuntimeError` | a string code | the caller |
  *
- * Anything else that is thrown is a bug: it is logged with its cause, and the wire gets `-32603` without details.
+ * Anything else that is thrown is a bug: it is logged with its cause, and the wire gets `-32603`
+ * without details.
  */
 import type { RequestId, WireError } from './frames.ts';
 
@@ -22,10 +23,10 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** The implementation-defined code for "not now": overloaded, or shutting down. `data.retryable` says which. */
+  /** Our code for "not now": overloaded, or shutting down. `data.retryable` says which. */
   serverUnavailable: -32000,
   resourceNotFound: -32002,
-  /** `data.elicitations` has the URLs that a person must open first. */
+  /** `data.elicitations` lists the URLs that a person must open first. */
   urlElicitationRequired: -32042,
 } as const;
 
@@ -37,7 +38,7 @@ export class ProtocolError extends Error {
   /** Sent as `error.data`. */
   readonly data: unknown;
 
-  /** @throws {RangeError} a code that is no integer: JSON-RPC has no others */
+  /** @throws {RangeError} the code is not an integer, as JSON-RPC demands */
   constructor(code: number, message: string, data?: unknown) {
     if (!Number.isInteger(code)) {
       throw new RangeError(
@@ -53,7 +54,9 @@ export class ProtocolError extends Error {
 /** A failure that the model may recover from: it becomes a tool result with `isError: true`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
-  /** A short machine-readable code, such as `OUTSIDE_ROOTS`; it leads the text that the model reads. */
+  /**
+   * A short machine-readable code, such as `OUTSIDE_ROOTS`. The text for the model begins with it.
+   */
   readonly code: string | undefined;
 
   constructor(message: string, options?: { readonly code?: string; readonly cause?: unknown }) {
@@ -75,11 +78,11 @@ export type RuntimeErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'UNSERIALIZABLE';
 
-/** An error for whoever called this library: a string code, and what the code is about. */
+/** An error for the caller of this library: a string code and its details. */
 export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
   readonly code: RuntimeErrorCode;
-  /** The client's own error, where it answered with one (`REQUEST_FAILED`). */
+  /** The client's own error, if it answered with one (`REQUEST_FAILED`). */
   readonly remote: WireError | undefined;
 
   constructor(
@@ -93,32 +96,32 @@ export class RuntimeError extends Error {
   }
 }
 
-/** The error for a request whose params are wrong, saying what is. */
+/** The error for a request with wrong params. The message says what is wrong. */
 export function invalidParams(message: string): ProtocolError {
   return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);
 }
 
-/** An error response; without an id where the request's could not be read. */
+/** An error response. It has no id if the request's id could not be read. */
 export function errorResponse(id: RequestId | undefined, error: WireError) {
   return id === undefined
     ? ({ jsonrpc: '2.0', error } as const)
     : ({ jsonrpc: '2.0', id, error } as const);
 }
 
-/** What a bug looks like from outside: nothing of its cause. */
+/** The wire error for a bug. It reveals nothing of the cause. */
 export const internalError: WireError = Object.freeze({
   code: ErrorCode.internalError,
   message: 'Internal error',
 });
 
-/** What a request gets that comes when the session ends, or has not ended by then. */
+/** The answer to a request that comes while the session ends, or is still running then. */
 export const shuttingDown: WireError = Object.freeze({
   code: ErrorCode.serverUnavailable,
   message: 'The server is shutting down',
   data: { reason: 'shutting-down', retryable: false },
 });
 
-/** The wire form of what a handler threw, or undefined where it threw something that is a bug. */
+/** The wire form of an intended error; undefined if the thrown value is a bug. */
 export function toWireError(error: unknown): WireError | undefined {
   if (!(error instanceof ProtocolError)) return undefined;
   return error.data === undefined
@@ -126,7 +129,7 @@ export function toWireError(error: unknown): WireError | undefined {
     : { code: error.code, message: error.message, data: error.data };
 }
 
-/** What was thrown, as text for a person. Total: a thrown value may itself throw when it is looked at. */
+/** A thrown value as text for people. Never throws, even if reading the value does. */
 export function textOfError(error: unknown): string {
   try {
     return String(error).slice(0, 2000);

@@ -1,16 +1,16 @@
 /**
- * A form that a person is asked to fill in, brought into one shape whichever way its author wrote it.
+ * A form for a person to fill in, in one shape for all the ways in which authors may write it.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
  */
 
-/** The formats that a text may be asked for in. */
+/** The formats of a text field. */
 export type TextFormat = 'email' | 'uri' | 'date' | 'date-time';
 
-/** One of the values to choose from. */
+/** One of a field's choices. */
 export interface Option {
   readonly value: string;
-  /** What a person reads instead of the value. */
+  /** The text that people read instead of the value. */
   readonly title?: string | undefined;
 }
 
@@ -41,16 +41,16 @@ export interface BooleanField extends Labelled {
   readonly default?: unknown;
 }
 
-/** One value of some. */
+/** A choice of one value. */
 export interface ChoiceField extends Labelled {
   readonly kind: 'choice';
-  /** How the titles are written: not at all, as `oneOf`, or as the older `enumNames`. */
+  /** How titles are written: not at all, as `oneOf`, or as the older `enumNames`. */
   readonly style: 'untitled' | 'titled' | 'legacy';
   readonly options: readonly Option[];
   readonly default?: unknown;
 }
 
-/** Any number of values of some. */
+/** A choice of any number of values. */
 export interface ChoicesField extends Labelled {
   readonly kind: 'choices';
   readonly style: 'untitled' | 'titled';
@@ -62,7 +62,7 @@ export interface ChoicesField extends Labelled {
 
 export type FormField = TextField | NumberField | BooleanField | ChoiceField | ChoicesField;
 
-/** A form's fields, in order, and the names of those that must be filled in. */
+/** A form's fields, in order, and the names of the required ones. */
 export interface FormDescription {
   readonly fields: readonly FormField[];
   readonly required: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * The shapes of JSON-RPC messages, as they stand on the wire and as the reader hands them on.
+ * The shapes of JSON-RPC messages: on the wire, and as the reader passes them on.
  *
  * @see MCP 2025-11-25, basic, "Messages"
  */
@@ -7,7 +7,7 @@
 /** A request's id: a string or a safe integer. `1` and `"1"` are different ids. */
 export type RequestId = string | number;
 
-/** A JSON object as `JSON.parse` makes it. Its own `__proto__` key, if any, is an ordinary property. */
+/** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
 export type JsonObject = { readonly [key: string]: unknown };
 
 /** The `error` member of a failed response. */
@@ -38,7 +38,9 @@ export interface OutboundResult {
 
 export interface OutboundError {
   readonly jsonrpc: '2.0';
-  /** Absent where the request's id could not be read: clients built on the official schema reject `null`. */
+  /**
+   * Absent if the request's id could not be read: clients with the official schema reject `null`.
+   */
   readonly id?: RequestId;
   readonly error: WireError;
 }
@@ -46,55 +48,58 @@ export interface OutboundError {
 export type OutboundResponse = OutboundResult | OutboundError;
 export type OutboundMessage = OutboundRequest | OutboundNotification | OutboundResponse;
 
-/** What is written as one unit: a message, or the answers to a 2025-03-26 batch. */
+/** A unit of output: a message, or the answers to a 2025-03-26 batch. */
 export type OutboundFrame = OutboundMessage | readonly OutboundResponse[];
 
-/** A request of the client's, checked. */
+/** A checked request from the client. */
 export interface InboundRequest {
   readonly kind: 'request';
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** How long it was on the wire, if anybody has measured it: UTF-16 units, which are bytes for ASCII. */
+  /** Its length on the wire, if measured, in UTF-16 units: for ASCII, bytes. */
   readonly size?: number | undefined;
 }
 
-/** A notification of the client's, checked. */
+/** A checked notification from the client. */
 export interface InboundNotification {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 
-/** The client's answer to a request of ours. */
+/** The client's answer to one of our requests. */
 export interface InboundResponse {
   readonly kind: 'response';
   readonly id: RequestId;
   readonly outcome:
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
-    /** `isJsonRpc`: JSON-RPC would allow it, MCP does not. */
+    /** `isJsonRpc`: JSON-RPC allows it, but MCP does not. */
     | { readonly ok: false; readonly malformed: string; readonly isJsonRpc: boolean };
 }
 
-/** Something that is not a message: what is answered, and with which id if one could be read. */
+/** A value that is not a message: the error to answer with, and the id, if one could be read. */
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: RequestId;
   readonly error: WireError;
 }
 
-/** An error without an id: the client could not read something of ours. Nobody waits for it, and it is never answered. */
+/**
+ * An error without an id: the client could not read a message of ours. It belongs to no request and
+ * gets no answer.
+ */
 export interface StrayError {
   readonly kind: 'stray-error';
   readonly error: WireError;
 }
 
-/** A JSON array. Only 2025-03-26 gives it a meaning, so its members are looked at by who knows the revision. */
+/** A JSON array. Only 2025-03-26 has batches, so the revision decides how its members are read. */
 export interface InboundBatch {
   readonly kind: 'batch';
   readonly messages: readonly unknown[];
-  /** How long all of them were on the wire, if anybody has measured it. */
+  /** Their total length on the wire, if measured. */
   readonly size?: number | undefined;
 }
 

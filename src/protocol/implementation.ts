@@ -1,4 +1,4 @@
-/** Who a client or a server is, and what a server says of itself. */
+/** The identity of a client or a server. */
 import type { JsonObject } from './frames.ts';
 
 /** `clientInfo` and `serverInfo`. */
@@ -10,7 +10,7 @@ export interface Implementation {
   readonly websiteUrl?: string;
 }
 
-/** What a server says of itself to its clients. */
+/** Everything that a server says about itself in the result of `initialize`. */
 export interface ServerDescription {
   readonly serverInfo: Implementation;
   readonly capabilities: JsonObject;

@@ -1,5 +1,5 @@
 /**
- * The handshake's data: reading the client's `initialize`.
+ * Reads the client's `initialize`.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
@@ -9,14 +9,14 @@ import { negotiateDialect } from './dialects/registry.ts';
 import type { JsonObject } from './frames.ts';
 import type { Implementation } from './implementation.ts';
 
-/** What a session knows of its client once it is negotiated. Set once. */
+/** What a session knows about its client after the negotiation. It never changes. */
 export interface ClientDescription {
   readonly dialect: Dialect;
-  /** The version that the client asked for; it differs from `dialect.version` if we do not speak it. */
+  /** The version that the client asked for. If we do not speak it, `dialect.version` differs. */
   readonly requestedVersion: string;
   readonly info: Implementation & JsonObject;
   readonly capabilities: JsonObject;
-  /** The params as they came, as text: a repeated initialize is the same one only if this is equal. */
+  /** The text of the original params: a repeated `initialize` must equal it. */
   readonly fingerprint: string;
 }
 
@@ -24,7 +24,7 @@ export type InitializeReading =
   | { readonly ok: true; readonly client: ClientDescription }
   | { readonly ok: false; readonly fault: string };
 
-/** Reads `initialize` params; the fault names the path of what is wrong. */
+/** Reads the params of `initialize`. A fault names the path of the wrong member. */
 export function readInitialize(params: JsonObject | undefined): InitializeReading {
   if (params === undefined) return fault('params', 'an object', params);
   const { protocolVersion, capabilities, clientInfo } = params;

@@ -6,7 +6,7 @@
 import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** Params or a result with more in its `_meta`; what was there stays. */
+/** Adds members to the `_meta` of params or of a result. Existing members stay. */
 export function withMeta(body: JsonObject, meta: JsonObject): JsonObject {
   const own = body['_meta'];
   return { ...body, _meta: isJsonObject(own) ? { ...own, ...meta } : meta };

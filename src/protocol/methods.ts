@@ -1,4 +1,4 @@
-/** The wire's method names that the session core itself knows. Features name their own. */
+/** The method names that the session core knows. Features name their own. */
 export const Method = {
   initialize: 'initialize',
   ping: 'ping',

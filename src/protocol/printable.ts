@@ -1,17 +1,18 @@
-/** Text of others (names, paths, lines of a file) made fit for a line that a person or a model reads. */
+/** Makes foreign text (names, paths, lines of a file) safe to print in a line. */
 
 /** Longer lines are cut. */
 const maxLineCharacters = 8000;
 
 /**
- * Whatever moves a cursor, ends a line, turns the direction of writing or is not seen at all: control, format and separator characters,
- * halves of surrogate pairs. A tab does nothing of this; the joiners (U+200C, U+200D) are part of words and of emoji.
+ * Characters that move the cursor, end a line, turn the writing direction or are invisible:
+ * control, format and separator characters, lone surrogates. A tab is harmless; the joiners
+ * (U+200C, U+200D) are part of words and emoji.
  */
 const unprintable = /(?![\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
- * The text with every such character written as its number (`\u001b`), and cut after `maxCharacters`, which is said.
- * It is one line then, whatever it was.
+ * Turns any text into one line: it writes each such character as its number (`\u001b`), and marks a
+ * cut after `maxCharacters`.
  */
 export function printable(text: string, maxCharacters: number = maxLineCharacters): string {
   const escaped = text.slice(0, maxCharacters).replaceAll(unprintable, asNumber);
@@ -19,7 +20,7 @@ export function printable(text: string, maxCharacters: number = maxLineCharacter
   return omitted > 0 ? `${escaped}… (${omitted} more characters)` : escaped;
 }
 
-/** Joins lines to a text. Each stays one line, whatever it holds. */
+/** Joins lines to a text. Each stays one line, whatever it contains. */
 export function printableLines(lines: readonly string[]): string {
   return lines.map((line) => printable(line)).join('\n');
 }

@@ -1,18 +1,21 @@
 /**
- * The client's roots: reading a `roots/list` result entry by entry. One bad entry never voids the good ones.
+ * Reads the client's roots from a `roots/list` result, entry by entry. A bad entry never voids the
+ * good ones.
  *
  * @see MCP 2025-11-25, client/roots
  */
 import { describe, isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
-/** Why an entry of the list cannot be used. What turns entries into directories has codes of its own. */
+/**
+ * Why an entry cannot be used. The code that resolves entries to directories adds its own codes.
+ */
 export type RootProblemCode = 'MALFORMED' | 'NOT_A_FILE_URI' | 'DUPLICATE';
 
 export interface RootProblem {
-  /** A {@link RootProblemCode}, or a code of what has resolved the list, such as `NOT_FOUND`. */
+  /** A {@link RootProblemCode}, or a code of the resolver, such as `NOT_FOUND`. */
   readonly code: string;
-  /** For a person: what was wrong, with what value. */
+  /** For people: what is wrong, with which value. */
   readonly message: string;
 }
 
@@ -61,7 +64,7 @@ function problem(uri: string, code: RootProblemCode, message: string) {
   return { uri, problem: { code, message } };
 }
 
-/** Whether a client with these capabilities may be asked for its roots. `roots: {}` is enough: the specification asks for no more. */
+/** Whether a client with these capabilities may be asked for its roots: `roots: {}` is enough. */
 export function declaresRoots(capabilities: JsonObject | undefined): boolean {
   return isJsonObject(capabilities?.['roots']);
 }

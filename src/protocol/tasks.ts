@@ -1,5 +1,5 @@
 /**
- * Tasks as they stand on the wire: a request whose result is fetched later.
+ * Tasks on the wire: a task is a request whose result the client fetches later.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
@@ -9,12 +9,12 @@ import type { JsonObject } from './frames.ts';
 
 export const taskSupports = ['forbidden', 'optional', 'required'] as const;
 
-/** Whether a tool may be called as a task; `forbidden` where it does not say. */
+/** Whether a tool may be called as a task. The default is `forbidden`. */
 export type TaskSupport = (typeof taskSupports)[number];
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
 
-/** A task's state as its client sees it. */
+/** The state of a task that its client sees. */
 export interface Task {
   readonly taskId: string;
   readonly status: TaskStatus;
@@ -24,36 +24,37 @@ export interface Task {
   readonly createdAt: string;
   /** ISO 8601. */
   readonly lastUpdatedAt: string;
-  /** How long it is kept from its creation, milliseconds. */
+  /** How long the task is kept from its creation, milliseconds. */
   readonly ttl: number;
-  /** How long a client should wait between two looks at it, milliseconds. */
+  /** How long a client should wait between two polls, milliseconds. */
   readonly pollInterval: number;
 }
 
 const relatedTaskKey = 'io.modelcontextprotocol/related-task';
 
-/** The `_meta` of what belongs to a task. */
+/** The `_meta` of a message that belongs to a task. */
 export function relatedTask(taskId: string): JsonObject {
   return { [relatedTaskKey]: { taskId } };
 }
 
-/** The task that something belongs to, by its `_meta`; undefined where it is none's. */
+/** The task that this `_meta` names; undefined if it names none. */
 export function relatedTaskId(meta: JsonObject | undefined): string | undefined {
   const related = meta?.[relatedTaskKey];
   const taskId = isJsonObject(related) ? related['taskId'] : undefined;
   return typeof taskId === 'string' ? taskId : undefined;
 }
 
-/** What a client says of the task that it wants its request to be. */
+/** The task that a client asks for with a request. */
 export interface TaskRequest {
-  /** How long it wants the task to be kept, milliseconds; undefined if that is the server's to decide. */
+  /** How long the client wants it kept, milliseconds; undefined if the server may decide. */
   readonly requestedTtlMs: number | undefined;
 }
 
 /**
- * Reads what the params of a tool call say of a task; undefined if the client wants none.
+ * Reads the task that the params of a tool call ask for; undefined if they ask for none.
  *
- * @throws {ProtocolError} -32601 if the tool may not be called in this way, -32602
+ * @throws {ProtocolError} -32601 if the tool may not be called in this way; -32602 if a member is
+ *   wrong
  * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
  */
 export function readTaskRequest(
@@ -77,7 +78,7 @@ export function readTaskRequest(
   }
   if (!isJsonObject(task)) throw malformed('"task" must be an object', task);
   const { ttl } = task;
-  // `null` asks for no end: the server decides, as if nothing were asked for.
+  // `null` asks for no end: the server decides, as it does without a request.
   if (ttl === undefined || ttl === null) return { requestedTtlMs: undefined };
   if (typeof ttl === 'number' && ttl >= 0) return { requestedTtlMs: ttl };
   throw malformed('"task.ttl" must be a number of milliseconds, 0 or more', ttl);

@@ -24,7 +24,7 @@ import type {
   TypedItem,
 } from './dialect.ts';
 import { only, without } from './members.ts';
-import type { Wire } from './members.ts';
+import type { WireObject } from './members.ts';
 
 const methods: ReadonlySet<string> = new Set([
   Method.initialize,
@@ -47,11 +47,14 @@ export const noBatches: WireError = {
   message: 'Invalid request: this revision of the protocol has no batches',
 };
 
-/** The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. The later ones say what they add to it. */
+/**
+ * The first revision: stdio, roots, sampling, logging, ping, progress, cancellation. Each later one
+ * says what it adds.
+ */
 export class Dialect20241105 implements Dialect {
   readonly version: string = '2024-11-05';
 
-  /** An inspector that writes a client's description down shows the date. */
+  /** An inspector that serializes a client shows the date. */
   toJSON(): string {
     return this.version;
   }
@@ -81,50 +84,50 @@ export class Dialect20241105 implements Dialect {
     return noBatches;
   }
 
-  tool(tool: ToolItem): Wire {
-    const wire: Wire = { name: tool.name };
+  tool(tool: ToolItem): WireObject {
+    const wire: WireObject = { name: tool.name };
     this.describe(tool, wire);
     wire['inputSchema'] = tool.inputSchema;
     return wire;
   }
 
-  resource(resource: ResourceItem): Wire {
-    const wire: Wire = { uri: resource.uri, name: resource.name };
+  resource(resource: ResourceItem): WireObject {
+    const wire: WireObject = { uri: resource.uri, name: resource.name };
     this.describe(resource, wire);
     this.#type(resource, wire);
     if (resource.size !== undefined) wire['size'] = resource.size;
     return wire;
   }
 
-  template(template: TemplateItem): Wire {
-    const wire: Wire = { uriTemplate: template.uriTemplate, name: template.name };
+  template(template: TemplateItem): WireObject {
+    const wire: WireObject = { uriTemplate: template.uriTemplate, name: template.name };
     this.describe(template, wire);
     this.#type(template, wire);
     return wire;
   }
 
-  #type({ mimeType, annotations }: TypedItem, wire: Wire): void {
+  #type({ mimeType, annotations }: TypedItem, wire: WireObject): void {
     if (mimeType !== undefined) wire['mimeType'] = mimeType;
     if (annotations) wire['annotations'] = this.annotations(annotations);
   }
 
-  prompt(prompt: PromptItem): Wire {
-    const wire: Wire = { name: prompt.name };
+  prompt(prompt: PromptItem): WireObject {
+    const wire: WireObject = { name: prompt.name };
     this.describe(prompt, wire);
     const declared = Object.entries(prompt.arguments ?? {});
     if (declared.length > 0) wire['arguments'] = declared.map((each) => this.#argument(...each));
     return wire;
   }
 
-  #argument(name: string, argument: PromptArgumentItem): Wire {
-    const wire: Wire = { name };
+  #argument(name: string, argument: PromptArgumentItem): WireObject {
+    const wire: WireObject = { name };
     this.describe(argument, wire);
     if (argument.required !== undefined) wire['required'] = argument.required;
     return wire;
   }
 
-  /** Writes what anything that is listed says of itself. */
-  protected describe(item: Described, wire: Wire): void {
+  /** Writes the description of any listed item. */
+  protected describe(item: Described, wire: WireObject): void {
     if (item.description !== undefined) wire['description'] = item.description;
   }
 
@@ -150,7 +153,7 @@ export class Dialect20241105 implements Dialect {
     }
   }
 
-  /** A block without what only later revisions know of every block. */
+  /** A block without the members that later revisions added to every block. */
   protected plain(block: ContentBlock): ContentBlock {
     const known = { ...without(block, 'annotations', '_meta'), ...this.#annotated(block) };
     return known.type === 'resource'
@@ -166,8 +169,8 @@ export class Dialect20241105 implements Dialect {
     return without(contents, '_meta');
   }
 
-  toolResult({ content, isError, _meta }: ToolResultItem): Wire {
-    const wire: Wire = { content: this.content(content) };
+  toolResult({ content, isError, _meta }: ToolResultItem): WireObject {
+    const wire: WireObject = { content: this.content(content) };
     if (isError) wire['isError'] = true;
     if (_meta) wire['_meta'] = _meta;
     return wire;
@@ -192,7 +195,7 @@ export class Dialect20241105 implements Dialect {
     return { progressToken, progress, ...(Number.isFinite(total) ? { total } : {}) };
   }
 
-  /** Tasks came later: the wish for one is a member that nobody knows. */
+  /** This revision has no tasks: a request for one is an unknown member. */
   taskRequest(
     _tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     _params: JsonObject | undefined,
@@ -229,7 +232,7 @@ export class Dialect20241105 implements Dialect {
     }
   }
 
-  /** @param _sampling what the client has declared of sampling */
+  /** @param _sampling the client's `sampling` capability */
   protected lackingForSampling(
     _sampling: JsonObject,
     params: JsonObject | undefined,
@@ -253,7 +256,7 @@ export class Dialect20241105 implements Dialect {
     return { ...params, messages: messages.flatMap((message) => this.messages(message)) };
   }
 
-  /** A message has one block: several messages in a row say the same. */
+  /** A message has one block here: several blocks become several messages in a row. */
   protected messages({ role, content }: ConversationMessage): readonly JsonObject[] {
     return content.map((block) => {
       this.checkModality(block);
@@ -280,7 +283,7 @@ function notSent(why: string): RuntimeError {
   return new RuntimeError('CAPABILITY_MISSING', `${why}; nothing was sent`);
 }
 
-/** A conversation in which a tool was used is one with tools too. */
+/** A conversation in which a tool was used also needs tools. */
 export function usesTools(params: JsonObject | undefined): boolean {
   const { tools, toolChoice, messages } = params ?? {};
   if (tools !== undefined || toolChoice !== undefined) return true;

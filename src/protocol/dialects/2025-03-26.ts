@@ -4,9 +4,12 @@ import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import { Dialect20241105 } from './2024-11-05.ts';
 import type { ProgressReport, ToolItem } from './dialect.ts';
 import { only } from './members.ts';
-import type { Wire } from './members.ts';
+import type { WireObject } from './members.ts';
 
-/** Adds tool annotations, audio, progress messages; the one revision in which batches MUST be received. */
+/**
+ * Adds tool annotations, audio, progress messages. Only this revision demands that batches be
+ * received.
+ */
 export class Dialect20250326 extends Dialect20241105 {
   override readonly version: string = '2025-03-26';
 
@@ -21,7 +24,7 @@ export class Dialect20250326 extends Dialect20241105 {
     return { code: ErrorCode.invalidRequest, message };
   }
 
-  override tool(tool: ToolItem): Wire {
+  override tool(tool: ToolItem): WireObject {
     const wire = super.tool(tool);
     if (tool.annotations) wire['annotations'] = tool.annotations;
     return wire;

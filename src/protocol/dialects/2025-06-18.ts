@@ -9,9 +9,12 @@ import { Dialect20250326 } from './2025-03-26.ts';
 import type { ToolItem, ToolResultItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
 import { only, without } from './members.ts';
-import type { Wire } from './members.ts';
+import type { WireObject } from './members.ts';
 
-/** Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms, the context of a completion. */
+/**
+ * Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms,
+ * completion context.
+ */
 export class Dialect20250618 extends Dialect20250326 {
   override readonly version: string = '2025-06-18';
 
@@ -23,13 +26,13 @@ export class Dialect20250618 extends Dialect20250326 {
     return noBatches;
   }
 
-  override tool(tool: ToolItem): Wire {
+  override tool(tool: ToolItem): WireObject {
     const wire = super.tool(tool);
     if (tool.outputSchema) wire['outputSchema'] = tool.outputSchema;
     return wire;
   }
 
-  protected override describe(item: Described, wire: Wire): void {
+  protected override describe(item: Described, wire: WireObject): void {
     super.describe(item, wire);
     if (item.title !== undefined) wire['title'] = item.title;
     if (item._meta) wire['_meta'] = item._meta;
@@ -47,7 +50,7 @@ export class Dialect20250618 extends Dialect20250326 {
     return contents;
   }
 
-  override toolResult(result: ToolResultItem): Wire {
+  override toolResult(result: ToolResultItem): WireObject {
     const wire = super.toolResult(result);
     if (result.structured) wire['structuredContent'] = result.structured;
     return wire;

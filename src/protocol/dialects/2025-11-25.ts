@@ -12,7 +12,7 @@ import { Dialect20250618 } from './2025-06-18.ts';
 import type { ConversationMessage, ToolItem } from './dialect.ts';
 import { richForm } from './form-schema.ts';
 import { only } from './members.ts';
-import type { Wire } from './members.ts';
+import type { WireObject } from './members.ts';
 
 const taskMethods: ReadonlySet<string> = new Set([
   'tasks/get',
@@ -21,7 +21,10 @@ const taskMethods: ReadonlySet<string> = new Set([
   'tasks/cancel',
 ]);
 
-/** Invalid arguments become tool results; adds icons, URL elicitation, richer forms, tools in sampling, tasks. */
+/**
+ * Invalid arguments become tool results; adds icons, URL elicitation, richer forms, tools in
+ * sampling, tasks.
+ */
 export class Dialect20251125 extends Dialect20250618 {
   override readonly version: string = '2025-11-25';
 
@@ -37,19 +40,19 @@ export class Dialect20251125 extends Dialect20250618 {
     return super.offers(method) || taskMethods.has(method);
   }
 
-  override tool(tool: ToolItem): Wire {
+  override tool(tool: ToolItem): WireObject {
     const wire = super.tool(tool);
     const { taskSupport } = tool;
     if (taskSupport) wire['execution'] = { taskSupport };
     return wire;
   }
 
-  protected override describe(item: Described, wire: Wire): void {
+  protected override describe(item: Described, wire: WireObject): void {
     super.describe(item, wire);
     if (item.icons) wire['icons'] = item.icons;
   }
 
-  /** Blocks are neutral in this revision's form. */
+  /** The neutral form of blocks is this revision's. */
   override content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
     return blocks;
   }
@@ -73,7 +76,7 @@ export class Dialect20251125 extends Dialect20250618 {
     if (usesTools(params) && !isJsonObject(sampling['tools'])) {
       return didNotDeclare('sampling.tools');
     }
-    // Older revisions have the parameter without a capability for it.
+    // Older revisions have the parameter, but no capability for it.
     const asksForContext = (params?.['includeContext'] ?? 'none') !== 'none';
     return asksForContext && !isJsonObject(sampling['context'])
       ? didNotDeclare('sampling.context')

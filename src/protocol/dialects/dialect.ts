@@ -1,9 +1,11 @@
 /**
- * A dated revision of the protocol, as a server speaks it: how everything that a server has to say looks to a client of that revision.
+ * A dated revision of the protocol: it projects everything that a server sends to the form of that
+ * revision.
  *
- * What comes in is neutral: the latest form of it, whoever the client is. What comes out is for the wire. A member or a kind of content
- * that the revision does not know is left out or told in words; what cannot be told at all is refused with an error that says so.
- * Outside of `src/protocol` nothing asks which revision it has: it calls a projection.
+ * The input is neutral, in the form of the latest revision; the output is for the wire. A member or
+ * a kind of content that the revision does not know is omitted or put in words. If neither is
+ * possible, an error says so. Code outside of `src/protocol` never asks for the revision: it calls
+ * a projection.
  */
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
@@ -13,7 +15,7 @@ import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { ServerDescription } from '../implementation.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
 
-/** A tool as a list shows it, with its schemas as JSON Schema. */
+/** A tool in a list, with its schemas as JSON Schema. */
 export interface ToolItem extends Described {
   readonly name: string;
   readonly inputSchema: object;
@@ -22,26 +24,26 @@ export interface ToolItem extends Described {
   readonly taskSupport?: TaskSupport;
 }
 
-/** What has contents of a type, with hints about them. */
+/** An item whose contents have a type, with hints about them. */
 export interface TypedItem extends Described {
   readonly mimeType?: string;
   readonly annotations?: object;
 }
 
-/** A resource as a list shows it. */
+/** A resource in a list. */
 export interface ResourceItem extends TypedItem {
   readonly uri: string;
   readonly name: string;
   readonly size?: number;
 }
 
-/** A resource template as a list shows it. */
+/** A resource template in a list. */
 export interface TemplateItem extends TypedItem {
   readonly uriTemplate: string;
   readonly name: string;
 }
 
-/** A prompt as a list shows it. */
+/** A prompt in a list. */
 export interface PromptItem extends Described {
   readonly name: string;
   readonly arguments?: { readonly [name: string]: PromptArgumentItem };
@@ -51,7 +53,7 @@ export interface PromptArgumentItem extends Described {
   readonly required?: boolean;
 }
 
-/** What a tool gave, checked. */
+/** A tool's checked result. */
 export interface ToolResultItem {
   readonly content: readonly ContentBlock[];
   readonly structured: JsonObject | undefined;
@@ -59,14 +61,14 @@ export interface ToolResultItem {
   readonly _meta: JsonObject | undefined;
 }
 
-/** What a progress notification says. */
+/** The content of a progress notification. */
 export interface ProgressReport {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
 }
 
-/** A conversation that a model is to go on with: the other params of the request stand beside its messages. */
+/** A conversation for a model to continue: the params of a sampling request, messages included. */
 export interface ConversationItem extends JsonObject {
   readonly messages: readonly ConversationMessage[];
 }
@@ -83,11 +85,11 @@ export interface Dialect {
 
   // The connection.
 
-  /** The result of `initialize`. What the revision does not know is not declared. */
+  /** The result of `initialize`. It declares only what the revision knows. */
   initializeResult(server: ServerDescription): JsonObject;
   /** True for a request that a client of this revision may send. */
   offers(method: string): boolean;
-  /** Why a batch of so many messages is not taken; undefined if it is. */
+  /** Why a batch of this size is refused; undefined if it is accepted. */
   batchRefusal(messages: number, maxMessages: number): WireError | undefined;
 
   // What a server has.
@@ -107,12 +109,12 @@ export interface Dialect {
   toolResult(result: ToolResultItem): JsonObject;
   /**
    * The result of a tool call whose arguments have failed the tool's schema.
-   * @throws {ProtocolError} -32602 in a revision in which they are an error of the request
+   * @throws {ProtocolError} -32602 if the revision makes them an error of the request
    */
   invalidArguments(message: string): JsonObject;
-  /** The result of a tool call that has failed in a way that a model may recover from. */
+  /** The result of a failed tool call that the model may recover from. */
   toolFailure(error: ToolError | RuntimeError): JsonObject;
-  /** The error for a resource that is not there. */
+  /** The error for a resource that does not exist. */
   resourceNotFound(uri: string): ProtocolError;
   /** The params of a progress notification. */
   progress(token: RequestId, step: ProgressReport): JsonObject;
@@ -120,21 +122,23 @@ export interface Dialect {
   // What a client asks for beside its request.
 
   /**
-   * The task that a client wants a tool call to be; undefined for an ordinary call.
-   * @throws {ProtocolError} -32601 if the tool may not be called in this way, -32602
+   * The task that a tool call asks for; undefined for an ordinary call.
+   * @throws {ProtocolError} -32601 if the tool may not be called in this way; -32602 if a member is
+   *   wrong
    */
   taskRequest(
     tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     params: JsonObject | undefined,
   ): TaskRequest | undefined;
-  /** What has been filled in already, in a request for completion; it is not checked. */
+  /** The arguments already filled in, from a completion request; not checked. */
   completionContext(params: JsonObject | undefined): unknown;
 
   // What a server asks its client.
 
   /**
-   * What a client with these capabilities lacks for a request of ours, as the end of a sentence about it; undefined if it lacks nothing.
-   * A method that the revision does not know is between a handler and its client.
+   * What a client with these capabilities lacks for one of our requests, as the end of a sentence
+   * about it; undefined if it lacks nothing. A method that the revision does not know is never
+   * refused: handler and client may have agreed on it.
    */
   lacking(
     method: string,
@@ -143,12 +147,13 @@ export interface Dialect {
   ): string | undefined;
   /**
    * The params of `sampling/createMessage`.
-   * @throws {RuntimeError} CAPABILITY_MISSING for content that the revision does not know
+   * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know some of the content
    */
   sampling(conversation: ConversationItem): JsonObject;
   /**
    * The params of `elicitation/create` with a form.
-   * @throws {RuntimeError} CAPABILITY_MISSING for a field that the revision does not know, or if it has no forms
+   * @throws {RuntimeError} CAPABILITY_MISSING if the revision has no forms, or does not know a
+   *   field
    */
   form(message: string, form: FormDescription): JsonObject;
 }

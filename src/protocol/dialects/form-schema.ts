@@ -1,8 +1,9 @@
 /**
- * Forms as JSON Schema, as clients know them.
+ * Forms as JSON Schema, for clients.
  *
- * 2025-06-18 has the types string, number, integer, boolean and an enum with `enumNames`; only its boolean has a default. Titled choices are
- * written in its way and defaults are left out, because they are hints; what it cannot ask at all is refused.
+ * 2025-06-18 has strings, numbers, integers, booleans and enums with `enumNames`; only its booleans
+ * have a default. Titled choices take its form, and other defaults are omitted, because they are
+ * only hints. A field that it cannot ask for at all is an error.
  *
  * @see MCP 2025-06-18, client/elicitation, "Supported Schema Types"
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
@@ -17,9 +18,9 @@ export function richForm(form: FormDescription): JsonObject {
 }
 
 /**
- * The `requestedSchema` of a form in the words of 2025-06-18.
+ * The `requestedSchema` of a form in 2025-06-18.
  *
- * @throws {RuntimeError} CAPABILITY_MISSING for a field that the revision does not know
+ * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know a field
  */
 export function plainForm(form: FormDescription, version: string): JsonObject {
   return formSchema(form, (field) => describePlain(field, version));
@@ -62,7 +63,7 @@ function describeField(field: FormField): JsonObject {
   }
 }
 
-/** A format says already what its pattern would; libraries write both. */
+/** A format makes its pattern redundant; libraries write both. */
 function describeText({ minLength, maxLength, format, pattern }: TextField): JsonObject {
   return { minLength, maxLength, format, ...(format === undefined ? { pattern } : {}) };
 }
@@ -105,7 +106,7 @@ function describePlain(field: FormField, version: string): JsonObject {
   }
 }
 
-/** Without what is not said: JSON would leave it out too, but whoever compares need not know. */
+/** Drops undefined members. JSON would too, but comparisons should not have to know that. */
 function known(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== undefined));
 }

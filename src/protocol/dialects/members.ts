@@ -1,9 +1,9 @@
-/** The members of what goes to the wire. */
+/** Members of objects for the wire. */
 
-/** What goes to the wire, while it is made: later revisions add to what an earlier one has begun. */
-export type Wire = { [member: string]: unknown };
+/** An object for the wire, while it is built: later revisions add members to an earlier one's. */
+export type WireObject = { [member: string]: unknown };
 
-/** Those of these members that are there. */
+/** A copy with only these members, if defined. */
 export function only<T extends object, K extends keyof T>(
   value: T,
   ...names: readonly K[]

@@ -1,4 +1,4 @@
-/** The revisions this runtime speaks, newest first, and how one is chosen. */
+/** The revisions that this runtime speaks, newest first, and the choice among them. */
 import { Dialect20241105 } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
@@ -18,7 +18,8 @@ export const latestDialect: Dialect = dialects[0];
 export const supportedVersions: readonly string[] = dialects.map(({ version }) => version);
 
 /**
- * The dialect for a session: the requested one if we speak it, else our latest. An unknown version is never echoed.
+ * The dialect for a session: the requested one if we speak it, otherwise our latest. An unknown
+ * version is never echoed.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
  */
