@@ -84,6 +84,22 @@ test('pages join to the whole list, names that are not UTF-8 are counted, and no
   );
 });
 
+test('a page of long paths is bounded in characters, and the next one goes on behind it', async () => {
+  const paths = numbered(2000, 'x'.repeat(4000));
+  const { cost, page } = listing({ paths });
+  const all = await allPages(page, 2000);
+  expect(all.flatMap(({ files }) => files)).toEqual(paths.map(String));
+  for (const { files } of all) expect(files.join('').length).toBeLessThanOrEqual(200_000);
+  expect(all.length).toBeLessThanOrEqual(Math.ceil(2000 / 49));
+  expect(cost.walks).toBeLessThanOrEqual(2);
+});
+
+test('a path that is longer than a page has a page of its own', async () => {
+  const paths = ['a', 'b', 'c'].map((name) => Buffer.from(name.repeat(250_000)));
+  const all = await allPages(listing({ paths }).page, 10);
+  expect(all.map(({ files }) => files.map((file) => file[0]))).toEqual([['a'], ['b'], ['c']]);
+});
+
 describe('what was seen ahead', () => {
   test('is for the listing that saw it', async () => {
     const { cost, page } = listing({ paths: numbered(100) });

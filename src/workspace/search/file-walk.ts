@@ -31,7 +31,7 @@ export interface FileWalkRun {
   readonly deadline: AbortSignal;
   readonly accepts: PathMatcher;
   readonly after: Uint8Array | undefined;
-  /** How many files a page has. */
+  /** How many files a page has at most. */
   readonly limit: number;
   /** Told of each file: how many were seen so far, and how many of these accepted. */
   readonly onFile: (seen: number, found: number) => void;
@@ -47,6 +47,8 @@ export interface FilePage {
 
 /** How much a walk keeps, bytes of paths: the files of a page, and some hundred thousand ahead. */
 const maxKeptBytes = 8 * 1024 * 1024;
+/** How long the paths of a page are together, UTF-16 code units; bytes of names that are not UTF-8. */
+const maxPageCharacters = 200_000;
 /** How old a page may be that was seen ahead. */
 const keptMs = 60_000;
 
@@ -106,9 +108,9 @@ export class FilePages {
     if (this.#kept?.query !== query) return undefined;
     const { walk } = this.#kept;
     if (walk.after !== undefined && comparePathBytes(after, walk.after) < 0) return undefined;
-    const isWhole =
-      walk.leftAt === undefined || walk.paths.length - indexBehind(walk.paths, after) > limit;
-    return isWhole ? pageOf(walk, after, limit) : undefined;
+    const page = pageOf(walk, after, limit);
+    // A page that ends where the walk has ended might have been longer.
+    return page.next !== undefined && page.next === walk.leftAt ? undefined : page;
   }
 
   #keep(kept: { readonly query: string; readonly walk: FileWalk } | undefined): void {
@@ -122,9 +124,15 @@ export class FilePages {
 
 function pageOf(walk: FileWalk, after: Uint8Array | undefined, limit: number): FilePage {
   const start = after === undefined ? 0 : indexBehind(walk.paths, after);
-  const page = walk.paths.slice(start, start + limit);
+  const most = walk.paths.slice(start, start + limit);
+  let characters = 0;
+  // The first path is on the page, however long it is.
+  const end = most.findIndex(
+    (path, index) => (characters += path.length) > maxPageCharacters && index > 0,
+  );
+  const page = end === -1 ? most : most.slice(0, end);
   const last = page.at(-1);
-  const isLast = start + limit >= walk.paths.length;
+  const isLast = start + page.length >= walk.paths.length;
   return {
     files: page.filter((path) => typeof path === 'string'),
     unnamed: page.filter((path) => typeof path !== 'string'),

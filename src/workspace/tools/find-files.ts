@@ -22,7 +22,7 @@ export function findFilesTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'find_files',
     title: 'Find files',
-    description: `Lists files of the project by glob, sorted by path. Files that .gitignore and the like exclude are left out, and so are hidden ones unless asked for. Symbolic links are not followed. At most "limit" paths a call; pass "nextCursor" back as "cursor", with the same arguments, for more.`,
+    description: `Lists files of the project by glob, sorted by path. Files that .gitignore and the like exclude are left out, and so are hidden ones unless asked for. Symbolic links are not followed. At most "limit" paths a call, fewer if they are long; pass "nextCursor" back as "cursor", with the same arguments, for more.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
