@@ -1,28 +1,31 @@
-/** Makes what happened fit to be shown: without secrets, bounded in depth, breadth, length and whole size. For the log and for whoever looks. */
+/**
+ * Makes values fit to be shown, in the log and in every view: without secrets, and bounded in depth,
+ * breadth, length and total size.
+ */
 
 import { farthestSight, isSecretKey, secretRanges } from './secrets.ts';
 
-/** What stands in a secret's place. */
+/** What replaces a secret. */
 export const redacted = '[redacted]';
 
 const maxDepth = 6;
 const maxEntries = 50;
 const maxString = 500;
 const maxStack = 4000;
-/** Values in all, whatever their depth. */
+/** How many values are copied in all, whatever their depth. */
 const maxValues = 5000;
 
 /**
- * A text without the secrets that can be told by their form, on at most `limit` characters.
+ * A text without the secrets that are known by their form, at most `limit` characters long.
  *
- * @param place what stands in a secret's place
+ * @param place what replaces a secret
  */
 export function redactText(
   text: string,
   limit = maxString,
   place: (secret: string) => string = () => redacted,
 ): string {
-  // What is looked at is bounded, and reaches far enough to know a secret that the limit would cut.
+  // We look at a bounded part, a little past the limit, to recognise a secret that the limit would cut.
   const seen = text.slice(0, limit + farthestSight);
   let [clean, from] = ['', 0];
   for (const { start, end } of secretRanges(seen)) {
@@ -45,10 +48,10 @@ export function redact(value: unknown, values = maxValues): unknown {
   return copy(value, { above: [], budget: { left: values } });
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 interface Place {
   readonly above: readonly object[];
-  /** What may still be copied, of the whole. */
+  /** How many values of the whole may still be copied. */
   readonly budget: { left: number };
 }
 
@@ -85,17 +88,17 @@ function copyObject(value: object, { above, budget }: Place): unknown {
     if (value instanceof Map || value instanceof Set) return copyList([...value], path);
     return Array.isArray(value) ? copyList(value, path) : copyEntries(Object.entries(value), path);
   } catch (error) {
-    // A getter or a proxy of somebody's may throw; the line is logged all the same.
+    // A getter or a proxy may throw; the line is logged all the same.
     return `[unreadable: ${redactText(String(error))}]`;
   }
 }
 
-/** Says itself what `JSON.stringify` is to make of it. */
+/** Decides itself what `JSON.stringify` makes of it. */
 function hasOwnJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
-/** An actor holds its whole system. */
+/** Whether it is an actor, which holds its whole system. */
 function isActor(value: object): value is { readonly id: unknown } {
   return 'getSnapshot' in value && 'send' in value && 'id' in value;
 }

@@ -1,7 +1,9 @@
 /**
- * Finds secrets in a text by their form. The two tables are the whole promise: `docs/redaction.md` is made from them.
+ * Finds secrets in a text by their form. The two tables are the whole promise: `docs/redaction.md` is
+ * generated from them.
  *
- * The time is linear in the text's length, whatever the text: patterns repeat single characters alone, and none of them begins anew inside of what another begin has read.
+ * The time is linear in the text's length, whatever the text: patterns repeat single characters only,
+ * and no match starts inside what an earlier start has read.
  */
 
 /** A secret in a text: the characters from `start` up to `end`. */
@@ -14,11 +16,11 @@ export interface SecretRange {
 interface Described {
   /** What is found. */
   readonly what: string;
-  /** Texts that hold it; what stands in brackets is found. */
+  /** Texts that contain it; the part in brackets is found. */
   readonly examples: readonly string[];
 }
 
-/** A secret that is known by what stands before it. */
+/** A secret that is known by the text before it. */
 interface SecretPlace extends Described {
   /** Ends where the secret begins. */
   readonly before: RegExp;
@@ -31,11 +33,11 @@ interface TokenForm extends Described {
   readonly form: RegExp;
 }
 
-/** What a key's name contains if its value is a secret. */
+/** Words in the name of a key whose value is a secret. */
 const secretWords =
   'token|authorization|passw|passphrase|passcode|pgpass|pwd|secret|api[_-]?key|access[_-]?key|private[_-]?key|cookie|credential|bearer';
 const secretKey = new RegExp(secretWords, 'i');
-/** Names that contain such a word and hold none. */
+/** Names that contain such a word although their value is not a secret. */
 const harmlessKeys = new Set([
   'progresstoken',
   'maxtokens',
@@ -54,13 +56,13 @@ export const secretKeyWords: readonly string[] = secretWords
   .split('|')
   .map((word) => word.replace('[_-]?', '_'));
 
-/** True for a key whose value is a secret. Case, hyphens and underscores make no difference. */
+/** Whether the key's value is a secret. Case, hyphens and underscores make no difference. */
 export function isSecretKey(key: string): boolean {
   const plain = key.replaceAll(/[^A-Za-z\d]/g, '');
   return secretKey.test(plain) && !harmlessKeys.has(plain.toLowerCase());
 }
 
-/** True if a pattern with the flag `y` matches at a place. */
+/** Whether a pattern with the flag `y` matches at a place. */
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at;
   return pattern.test(text);
@@ -76,7 +78,7 @@ const bareValue = run(/[^\s"'&,;]+/y);
 const restOfLine = run(/[^\r\n"']+/y);
 /** Their value is the rest of the line. */
 const headers = /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i;
-/** What stands for no secret: nothing, a schema, or what a redaction has left. */
+/** Values that are not secrets: nothing, a schema, or what an earlier redaction has left. */
 const noValue = /(?:null|true|false|undefined)\b|\[redacted\b|[{[]\s{0,3}["'\\{}[\]]/y;
 
 export const secretPlaces: readonly SecretPlace[] = [
@@ -182,7 +184,7 @@ const tokens = new RegExp(
   'g',
 );
 
-/** How many characters after a secret's begin it takes at most to know it for one. */
+/** How many characters of a secret are needed at most to recognise it. */
 export const farthestSight = 1600;
 
 /** One of these stands before every secret that is known by its place. Most names and ids have none. */
@@ -190,7 +192,7 @@ const placed = /[=:\s]/;
 const shortestToken = 15;
 const none: readonly SecretRange[] = [];
 
-/** Where the secrets of a text stand, in order, without overlaps. */
+/** The places of the secrets in a text, in order, without overlaps. */
 export function secretRanges(text: string): readonly SecretRange[] {
   const mayBePlaced = placed.test(text);
   if (!mayBePlaced && text.length < shortestToken) return none;
@@ -222,8 +224,9 @@ function merged(ranges: readonly SecretRange[]): readonly SecretRange[] {
 }
 
 /**
- * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON that stands in JSON a mark has one backslash before it, in the next such JSON three;
- * a mark within a quoted text has one round more.
+ * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON inside JSON
+ * a mark has one backslash before it, one level deeper three; a mark within a quoted text has those of
+ * one more level.
  */
 function endOfQuoted(text: string, from: number, quote: string, escapes: number): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {

@@ -34,10 +34,10 @@ const ofTasks: { readonly [event: string]: string } = { 'task.cancel': 'tasks/ca
 
 const movingTasks = new Set(Object.values(ofTasks));
 
-/** How many of the last such requests are remembered: the peer chooses the ids, and a task moves at once. */
+/** How many of the last such requests are remembered. The peer chooses the ids; a task moves at once. */
 const maxTasks = 100;
 
-/** Remembers what may be a cause. Messages go by number; undefined stands for one that was not kept. */
+/** Remembers what may be a cause. Messages go by number; undefined stands for one not kept. */
 export class Causes {
   readonly #messages = new Map<string, number | undefined>();
   /** The answer to the last request of each method. */

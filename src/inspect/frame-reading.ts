@@ -16,17 +16,17 @@ export interface ReadFrame {
   readonly id?: RequestId;
   /** The id of the task that the client's request names. */
   readonly task?: string;
-  /** What is shown of it. Made when it is asked for. */
+  /** Its text as the page shows it, made on demand. */
   message(): unknown;
 }
 
-/** What is shown of one message, characters. */
+/** How much of one message is shown, characters. */
 const maxText = 16 * 1024;
-/** A method is the peer's to choose. */
+/** How much of a method is shown: the peer may choose any. */
 const maxMethod = 120;
-/** Ours are shorter; a longer one names no task. */
+/** Our task ids are shorter: a longer id cannot name a task. */
 const maxTaskId = 200;
-/** Values of one message. */
+/** How many values of one message are shown. */
 const maxValues = 400;
 
 export function readInbound(frame: InboundFrame): ReadFrame {

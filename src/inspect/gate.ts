@@ -1,6 +1,6 @@
 /**
- * The one gate that everything which shows the machines stands behind: changes of value only, each with the event that caused it,
- * redacted and bounded.
+ * What any view may see of a session's machines: changes of state only, each with the event that
+ * caused it, redacted and bounded.
  */
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
 import { stateName } from '../machines/state-name.ts';
@@ -9,24 +9,24 @@ import { redact } from '../diagnosis/redaction.ts';
 
 /** A machine's change from one state to another. */
 export interface Transition {
-  /** The machine's actor: the same object each time. Its own snapshot is the one before. */
+  /** The machine's actor, the same object each time. Its own snapshot is still the earlier one. */
   readonly actor: AnyActorRef;
   readonly machine: MachineName;
-  /** With the inner states: `querying.fresh`. */
+  /** The whole state, such as `querying.fresh`. */
   readonly from: string;
   readonly to: string;
   readonly before: AnyMachineSnapshot;
   readonly after: AnyMachineSnapshot;
   /** The type of the event that caused it. */
   readonly cause: string;
-  /** The event, redacted and bounded. Made when it is asked for. */
+  /** The event, redacted and bounded, made on demand. */
   event(): { readonly type: string };
 }
 
 /**
- * Tells of the changes of state from now on.
+ * Calls back with each change of state from now on.
  *
- * @returns what ends it; from then on it costs nothing
+ * @returns what stops it; afterwards it costs nothing
  */
 export function watchTransitions(
   transitions: Pick<Transitions, 'listen'>,

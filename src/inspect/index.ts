@@ -1,4 +1,4 @@
-/** Seeing sessions: `mcp-actors/inspect`. For Node. */
+/** `mcp-actors/inspect`: look at sessions, record them, replay them. For Node. */
 export { inspectPage } from './inspect-page.ts';
 export type { InspectPageOptions, InspectedPage } from './inspect-page.ts';
 export { inspectStately } from './stately/inspect-stately.ts';

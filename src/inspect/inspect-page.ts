@@ -1,28 +1,29 @@
-/** A local page that shows sessions live. Nobody is listened to while no page is open. */
+/** A local page that shows sessions live. While no page is open, it listens to no session. */
 import type { Watcher } from '../server/session.ts';
 import { PageSessions } from './page-sessions.ts';
 import { answerPage } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';
 
 export interface InspectPageOptions {
-  /** By default one that is free. */
+  /** By default any free port. */
   readonly port?: number;
 }
 
-/** A page that is served. */
+/** A page being served. */
 export interface InspectedPage extends AsyncDisposable {
-  /** What to open in a browser of this machine. It holds the token that lets one in. */
+  /** Open this in a browser on this machine. It contains the token that grants access. */
   readonly url: string;
-  /** For `listen(transport, { watchers: [page.watcher] })`, of as many sessions as there are. */
+  /** For `listen(transport, { watchers: [page.watcher] })`, for any number of sessions. */
   readonly watcher: Watcher;
-  /** Ends it, and whoever looks at it. The sessions go on. */
+  /** Stops serving and closes all open pages. The sessions go on. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a page on 127.0.0.1 that shows the sessions it watches: their charts, actors, messages, and what is pending.
+ * Serves a page on 127.0.0.1 that shows the sessions it watches: their charts, actors, messages, and
+ * what is pending.
  *
- * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, where the port cannot be had
+ * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available
  */
 export async function inspectPage({ port = 0 }: InspectPageOptions = {}): Promise<InspectedPage> {
   const sessions = new PageSessions();

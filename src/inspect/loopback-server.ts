@@ -1,29 +1,33 @@
 /**
- * An HTTP server for one person on this machine. What a page of somebody else's could try from a browser is refused: another Host is
- * how a name is rebound to this address, another Origin is who asks, and the token is what only those know who were given the address.
+ * An HTTP server for one person on this machine. It refuses what another site could try from that
+ * person's browser: a foreign Host (a name rebound to this address), a foreign Origin, and any request
+ * without the token, which only the page's own address contains.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Answers a request that may be answered. `path` is what follows the token, without a slash before it. */
+/** Answers a request that was admitted. `path` follows the token, without a leading slash. */
 type Answer = (path: string, request: IncomingMessage, response: ServerResponse) => void;
 
 export interface LoopbackServer {
-  /** With the token. */
+  /** The address, with the token. */
   readonly url: string;
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
-/** What anybody on this machine may take before they show the token, and what those with the token may. */
+/** How many connections may be open, without the token and with it. */
 export interface LoopbackLimits {
-  /** Connections that have not shown the token. One more closes the oldest of them, so that nobody can hold the door against its owner. */
+  /**
+   * Connections that have not shown the token. One more closes the oldest of them, so that nobody can
+   * lock the owner out.
+   */
   readonly maxStrangers: number;
-  /** Connections that have shown it. One more is refused. */
+  /** Connections that have shown the token. One more is refused. */
   readonly maxGuests: number;
-  /** How long the headers of a request may take from its connection's begin, milliseconds. */
+  /** How long a request's headers may take, from the connection's start, milliseconds. */
   readonly headersTimeoutMs: number;
 }
 
@@ -31,7 +35,10 @@ const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headers
 
 const address = '127.0.0.1';
 
-/** No other origin may use, frame or keep anything; nothing is loaded but from here, and no text becomes a script. */
+/**
+ * No other origin may use, frame or cache anything. The page loads only from here, and no text becomes
+ * a script.
+ */
 const headers = {
   'cache-control': 'no-store',
   'content-security-policy': [
@@ -57,8 +64,8 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 /**
  * Listens on 127.0.0.1.
  *
- * @param port 0 for one that is free
- * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, where the port cannot be had
+ * @param port 0 for any free port
+ * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available
  */
 export async function serveLoopback(
   port: number,
@@ -69,14 +76,14 @@ export async function serveLoopback(
   const expected = digest(token);
   let hosts: readonly string[] = [];
 
-  /** The path behind the token; a number is the status of a refusal. */
+  /** Returns the path after the token, or the status of a refusal. */
   const admit = ({ method, url = '/', headers }: IncomingMessage): string | number => {
     const { host = '', origin } = headers;
     if (!hosts.includes(host)) return 421;
     if (origin !== undefined && origin !== `http://${host}`) return 403;
     if (method !== 'GET') return 405;
     const [, given = '', path = ''] = /^\/([^/?]*)\/?([^?]*)/.exec(url) ?? [];
-    // By digest, so that the comparison takes the same time for every text and length.
+    // Compare digests, so that every text takes the same time, whatever its length.
     return timingSafeEqual(digest(given), expected) ? path : 403;
   };
 
@@ -112,10 +119,10 @@ export async function serveLoopback(
   };
 }
 
-/** Who is connected, told apart by whether they have shown the token. */
+/** The open connections: strangers have not shown the token, guests have. */
 class Connections {
   readonly #limits: LoopbackLimits;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #strangers = new Set<Socket>();
   readonly #guests = new Set<Socket>();
   readonly #last = new WeakMap<Socket, ServerResponse>();
@@ -136,9 +143,10 @@ class Connections {
   }
 
   /**
-   * Takes one request at a time of each connection. No browser sends one before the last is answered, and behind a stream, which never ends, thousands could wait.
+   * Takes one request at a time from each connection. No browser sends the next one before the last
+   * is answered; behind a stream, which never ends, thousands could wait.
    *
-   * @returns false if the connection has been closed for it
+   * @returns false if the connection was closed because it sent another one
    */
   take({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const last = this.#last.get(socket);
@@ -151,9 +159,9 @@ class Connections {
   }
 
   /**
-   * The request has shown the token.
+   * Makes the connection of a request with the token a guest.
    *
-   * @returns false if too many others have
+   * @returns false if there are too many guests already
    */
   welcome({ socket }: IncomingMessage): boolean {
     if (this.#guests.has(socket)) return true;

@@ -5,10 +5,10 @@ import { refuse } from './loopback-server.ts';
 import { document } from './page-document.ts';
 import type { PageSessions } from './page-sessions.ts';
 
-/** What may wait for a page that does not read, bytes. */
+/** How much may be queued for a page that does not read, bytes. */
 const maxQueuedBytes = 4 * 1024 * 1024;
 
-/** A state that is lit. */
+/** A highlighted state. */
 const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1.5" y="3.5" width="13" height="9" rx="3" fill="#ffd86b" stroke="#9a6700" stroke-width="2"/></svg>';
 

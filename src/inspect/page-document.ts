@@ -1,10 +1,10 @@
-/** The page's document. The charts stand in it, so that its script parses no text as markup. */
+/** The page's HTML. It contains the charts, so that its script never parses text as markup. */
 import { chartDrawings } from './charts/charts.ts';
 import type { ChartName } from './charts/diagram.ts';
 
 const chartNames = Object.keys(chartDrawings) as ChartName[];
 
-/** The keys that the page hears, as it lists them. */
+/** The page's keyboard shortcuts, as it lists them. */
 const shortcuts: readonly (readonly [keys: readonly string[], what: string])[] = [
   [['P'], 'pause, go on'],
   [['/'], 'filter'],
@@ -26,7 +26,7 @@ const tabs = chartNames.map(
     `<button role="tab" id="tab-${name}" data-chart="${name}" aria-controls="chart-${name}" aria-selected="${at === 0}" aria-keyshortcuts="${at + 1}"${at === 0 ? '' : ' tabindex="-1"'}><span>${name}</span> <code></code></button>`,
 );
 const charts = chartNames.map((name, at) => {
-  // As wide as it was drawn, or less: a text is never larger than the page's own.
+  // At most as wide as it was drawn: its text is never larger than the page's own.
   const width = /viewBox="[^"]*? ([\d.]+) [\d.]+"/.exec(chartDrawings[name])?.[1];
   const svg = chartDrawings[name].replace('<svg ', `<svg width="${width}" aria-hidden="true" `);
   return `<div role="tabpanel" id="chart-${name}" class="chart" tabindex="0" aria-labelledby="tab-${name}"${at === 0 ? '' : ' hidden'}><p class="visually-hidden"></p>${svg}</div>`;

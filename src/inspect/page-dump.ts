@@ -3,7 +3,7 @@ import type { SessionDump } from '../diagnosis/session-dump.ts';
 import type { PageDump } from './page-messages.ts';
 import { redactText } from '../diagnosis/redaction.ts';
 
-/** Entries of one list. Those that have waited longest come first, and are what one looks for. */
+/** Entries shown of one list. Those that have waited longest come first: they matter most. */
 const maxEntries = 100;
 
 export function boundedDump(dump: SessionDump): PageDump {
@@ -27,7 +27,7 @@ export function boundedDump(dump: SessionDump): PageDump {
       ...(call.subject === undefined ? {} : { subject: redactText(call.subject) }),
     })),
     pending: bounded('pending', pending),
-    // The newest are looked at.
+    // The newest matter most.
     tasks: bounded('tasks', [...tasks].reverse()).map((task) => ({
       ...task,
       ...(task.statusMessage === undefined

@@ -1,21 +1,21 @@
-/** What the page is told, as JSON over its stream of events. */
+/** The messages to the page, JSON over its stream of events. */
 import type { RequestId } from '../protocol/frames.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 
-/** What has become of every session since the last update. */
+/** What happened in every session since the last update. */
 export interface PageUpdate {
   readonly sessions: readonly SessionUpdate[];
-  /** Updates that were left out because the page did not read. */
+  /** How many updates were left out because the page did not read. */
   readonly missed: number;
 }
 
 export interface SessionUpdate {
   readonly id: string;
-  /** Why it ended, once it has. */
+  /** Why it ended; absent while it is open. */
   readonly closed?: string;
   readonly dump: PageDump;
   readonly events: readonly PageEvent[];
-  /** What passed and is not among the events. */
+  /** What passed and was only counted. */
   readonly skipped: readonly Skipped[];
 }
 
@@ -30,7 +30,7 @@ export type Direction = 'in' | 'out';
 export type PageEvent = FrameEvent | TransitionEvent;
 
 interface Placed {
-  /** Counts a session's events that were sampled. */
+  /** Its number among the session's sampled events. */
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -40,10 +40,10 @@ export interface FrameEvent extends Placed {
   readonly kind: 'frame';
   readonly direction: Direction;
   readonly what: 'request' | 'notification' | 'result' | 'error' | 'invalid' | 'batch';
-  /** An answer's is that of its request, where that is known. */
+  /** For an answer, the method of its request, if that is known. */
   readonly method?: string;
   readonly id?: RequestId;
-  /** The event with the request that this answers. */
+  /** The number of the event with the request that this answers. */
   readonly answers?: number;
   /** JSON, redacted and bounded. */
   readonly frame: string;
@@ -56,9 +56,9 @@ export interface TransitionEvent extends Placed {
   readonly task?: string;
   readonly from: string;
   readonly to: string;
-  /** As a person calls it. */
+  /** The name that a person would use. */
   readonly cause: string;
-  /** The event with the frame that caused it. */
+  /** The number of the event with the frame that caused it. */
   readonly causedBy?: number;
   /** JSON, redacted and bounded. */
   readonly event: string;
@@ -67,7 +67,7 @@ export interface TransitionEvent extends Placed {
 /** Messages of one kind that passed and were only counted. */
 export interface Skipped {
   readonly direction: Direction;
-  /** The method, or what kind of answer. */
+  /** The method, or the kind of answer. */
   readonly label: string;
   readonly count: number;
 }

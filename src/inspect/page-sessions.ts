@@ -1,6 +1,6 @@
 /**
- * The sessions of one page and those who look at it. While nobody looks, nothing is listened to and no timer runs; from the first to the
- * last who looks, a few times a second, what was sampled goes to all of them.
+ * The sessions of one page, and its viewers. While there is no viewer, it listens to nothing and runs
+ * no timer. Otherwise it sends all viewers what was sampled, a few times a second.
  */
 import type { WatchedSession } from '../server/session.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
@@ -9,9 +9,9 @@ import type { PageUpdate, SessionUpdate } from './page-messages.ts';
 import { boundedDump } from './page-dump.ts';
 import { SessionSampler } from './session-sampler.ts';
 
-/** Somebody who looks. */
+/** A browser that has the page open. */
 export interface Viewer {
-  /** True where it can take more at present; otherwise the update is left out, and counted. */
+  /** Whether it can take more now; otherwise the update is left out and counted. */
   send(update: PageUpdate): boolean;
 }
 
@@ -21,18 +21,21 @@ interface Kept {
   closed: string | undefined;
 }
 
-/** Between two updates, milliseconds. */
+/** Time between two updates, milliseconds. */
 const intervalMs = 200;
-/** How often a page hears where nothing happens: ages grow all the same. Updates. */
+/** If nothing happens, only every so many updates are sent: the shown ages grow all the same. */
 const quietUpdates = 5;
-/** How many updates are left out after one of a flood, unless a machine moves: the counts tell as much, and the traffic needs the time. */
+/**
+ * How many updates are left out after one of a flood, unless a machine moves: the counts say as much,
+ * and the traffic needs the time.
+ */
 const restAfterFlood = 4;
-/** Sessions that have ended and are still shown. */
+/** How many ended sessions are still shown. */
 const maxEnded = 8;
 
 export class PageSessions {
   readonly #kept = new Map<string, Kept>();
-  /** With how many updates each has missed in a row. */
+  /** The viewers, each with how many updates in a row it has missed. */
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
   #quiet = 0;
@@ -49,9 +52,9 @@ export class PageSessions {
     });
   };
 
-  /** @returns what ends it */
+  /** @returns what removes the viewer */
   open(viewer: Viewer): () => void {
-    // What was sampled for the others is theirs: whoever comes begins with the present.
+    // Earlier samples are for the earlier viewers: a new one starts with the present.
     this.#update();
     this.#viewers.set(viewer, 0);
     if (!this.#timer) this.#start();

@@ -1,6 +1,7 @@
 /**
- * Listens to one session while a page is open, and keeps a sample of what passes: of a flood, the first few of each kind, with the count
- * of the rest. Only what is kept is copied and redacted, so that a page costs the same whatever the traffic.
+ * Listens to one session while a page is open and samples what passes: of a flood, it keeps the first
+ * few events of each kind and counts the rest. Only events that it keeps are copied and redacted, so
+ * that a page costs the same whatever the traffic.
  */
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
@@ -14,22 +15,25 @@ import { boundedJson, readInbound, readOutbound } from './frame-reading.ts';
 import type { ReadFrame } from './frame-reading.ts';
 import type { Direction, PageEvent, Skipped } from './page-messages.ts';
 
-/** What is kept between two updates. */
+/** How many events are kept between two updates. */
 const maxEvents = 60;
 const maxTransitions = 40;
-/** Of one kind so many at once, and so many more with each update: a burst is kept whole, of a flood a trickle. */
+/**
+ * How many events of one kind are kept at once, and how many more with each update: of a burst all, of
+ * a flood a trickle.
+ */
 const allowance = 24;
 const refill = 2;
-/** Kinds that are told apart. */
+/** How many kinds are told apart. */
 const maxKinds = 60;
-/** Characters of all frames together; past it an event is kept without its frame. */
+/** Characters of all frames together. Past this, an event is kept without its frame. */
 const maxText = 128 * 1024;
-/** Requests whose answers are recognized. */
+/** How many requests are remembered, to recognise their answers. */
 const maxRequests = 2000;
 
 const others = 'others';
 
-/** Made once for each method, as long as there are few: it is asked for with every answer. */
+/** Labels by method, kept because every answer needs one; a bounded number. */
 const answerLabels = new Map<string | undefined, string>();
 
 function answerLabel(method: string | undefined): string {
@@ -55,7 +59,7 @@ interface Kind {
 
 interface AskedBefore {
   readonly method: string;
-  /** Undefined where the request was only counted. */
+  /** Undefined if the request was only counted. */
   readonly seq: number | undefined;
 }
 
@@ -67,7 +71,7 @@ export class SessionSampler {
   #text = 0;
   #transitions = 0;
   #seq = 0;
-  /** What was asked that way, by id, until it is answered. */
+  /** The unanswered requests of each direction, by id. */
   readonly #asked = {
     in: new BoundedMap<RequestId, AskedBefore>(maxRequests),
     out: new BoundedMap<RequestId, AskedBefore>(maxRequests),
@@ -91,7 +95,7 @@ export class SessionSampler {
     this.#stop = () => ends.forEach((end) => end());
   }
 
-  /** Listens no more, and forgets. */
+  /** Stops listening and forgets everything. */
   stop(): void {
     this.#stop?.();
     this.#stop = undefined;
@@ -103,12 +107,12 @@ export class SessionSampler {
     this.#causes.clear();
   }
 
-  /** True where a machine of the session's own, not a task's, has moved since the sample was last taken. */
+  /** Whether a machine, other than a task's, has moved since the sample was last taken. */
   get hasMoved(): boolean {
     return this.#transitions > 0;
   }
 
-  /** What was kept since it was last taken. */
+  /** Takes what was kept since the last time. */
   take(): Sample {
     const skipped: Skipped[] = [];
     for (const kinds of [this.#kinds.in, this.#kinds.out]) {
@@ -117,7 +121,7 @@ export class SessionSampler {
         if (count > 0) skipped.push({ direction, label, count });
         kind.left += refill;
         kind.skipped = 0;
-        // As good as new.
+        // The same as a new one.
         if (kind.left >= allowance) kinds.delete(key);
       }
     }
@@ -142,7 +146,7 @@ export class SessionSampler {
     const asked = isAnswer ? this.#answered(direction, id) : undefined;
     const method = asked?.method ?? read.method;
     const label = isAnswer ? answerLabel(method) : (method ?? what);
-    // The answer to what is kept is kept too.
+    // The answer to a kept request is kept too.
     const seq = this.#place(direction, label, asked?.seq !== undefined);
     if (method !== undefined) this.#remember(direction, read, method, seq);
     if (seq === undefined) return;
@@ -178,7 +182,7 @@ export class SessionSampler {
     const kinds = this.#kinds[direction];
     const known = kinds.get(label);
     if (known) return known;
-    // Labels are the peer's to choose: those past the bound are counted together.
+    // The peer may choose any labels: those past the bound are counted together.
     if (kinds.size >= maxKinds && label !== others) return this.#kind(direction, others);
     const kind = { direction, label, left: allowance, skipped: 0 };
     kinds.set(label, kind);
@@ -229,7 +233,7 @@ export class SessionSampler {
 
   #placeOfMove(machine: MachineName): number | undefined {
     const label = `transitions of ${machine}`;
-    // There may be as many of them as there are messages.
+    // There may be as many tasks as messages.
     if (machine === 'task') return this.#place('in', label, false);
     this.#transitions += 1;
     if (this.#transitions > maxTransitions) {

@@ -1,15 +1,18 @@
-/** A machine's chart as a picture that stands alone. */
+/** A machine's chart as a standalone picture. */
 import { chartDrawings } from './charts.ts';
 import type { ChartName } from './diagram.ts';
 
-/** Dark on nothing; light where the reader prefers dark. */
+/** Dark lines on no background; light lines if the reader prefers dark. */
 const style = `<style>
 svg { color: #1f2328 }
 .state path { stroke-width: 1.2 }
 @media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }
 </style>`;
 
-/** An SVG document of a machine, line feed at the end. States have the class `s-` and their path: `s-querying_fresh`. */
+/**
+ * A machine as an SVG document, with a line feed at the end. The class of a state is its path, such as
+ * `s-querying_fresh`.
+ */
 export function svgDiagram(name: ChartName): string {
   return `${chartDrawings[name].replace(/^<svg [^>]*>/, (open) => `${open}\n${style}\n`)}\n`;
 }

@@ -1,4 +1,4 @@
-/** A machine as a Mermaid state diagram, drawn from its code: a drawing that differs from the machine is out of date. */
+/** A machine as a Mermaid state diagram, drawn from its code. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
@@ -17,7 +17,7 @@ export const charts = {
 
 export type ChartName = keyof typeof charts;
 
-/** What a drawing needs of a transition. */
+/** What the diagram needs of a transition. */
 export interface DrawnTransition {
   readonly eventType: string;
   readonly target: readonly AnyStateNode[] | undefined;
@@ -25,7 +25,7 @@ export interface DrawnTransition {
   readonly actions: readonly unknown[];
 }
 
-/** Mermaid's `stateDiagram-v2` text of a machine, line feed at the end. */
+/** A machine as Mermaid's `stateDiagram-v2` text, with a line feed at the end. */
 export function mermaidDiagram(machine: AnyStateMachine): string {
   const { root } = machine;
   const lines = [...drawInside(root, '  '), ...arrows(root, '  ')];
@@ -51,7 +51,7 @@ function drawInside(parent: AnyStateNode, indent: string): string[] {
   return lines;
 }
 
-/** One arrow for each pair of states, with everything that leads along it. */
+/** One arrow for each pair of states, labelled with every event that leads along it. */
 function arrows(root: AnyStateNode, indent: string): string[] {
   const labels = new Map<string, string[]>();
   for (const node of descendants(root)) {
@@ -85,7 +85,7 @@ function labelOf({ eventType, guard, actions }: DrawnTransition): string {
   return `${readableEvent(eventType)}${when}${then.length > 0 ? ` / ${then.join(', ')}` : ''}`;
 }
 
-/** A guard as a person calls it. */
+/** The name of a guard, for a person. */
 export function guardName(guard: unknown): string {
   const { guards, check } = guard as Partial<Combined>;
   if (!guards) return nameOf(guard);
@@ -93,7 +93,7 @@ export function guardName(guard: unknown): string {
   return check === isNot ? `not ${names.join()}` : names.join(check === isOr ? ' or ' : ' and ');
 }
 
-/** What XState makes of `and`, `or`, `not`: they are told apart by what checks them. */
+/** What XState makes of `and`, `or` and `not`: their check tells which one it is. */
 interface Combined {
   readonly guards: readonly unknown[];
   readonly check: unknown;
@@ -101,14 +101,17 @@ interface Combined {
 
 const [isNot, isOr] = [not('a'), or(['a'])].map((guard) => (guard as unknown as Combined).check);
 
-/** Actions and guards are named by a string or by their `type`; functions of XState's own have no name worth drawing. */
+/**
+ * The name of an action or a guard: a string, or its `type`. XState's own functions have no name worth
+ * drawing.
+ */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;
   const { type } = named as { readonly type?: unknown };
   return typeof named === 'object' && typeof type === 'string' ? type : '';
 }
 
-/** Unique in the diagram: the path of the state. Mermaid reads a dot as something else. */
+/** The path of a state, unique in the diagram. Dots mean something else to Mermaid. */
 function idOf(node: AnyStateNode): string {
   return node.path.join('_');
 }

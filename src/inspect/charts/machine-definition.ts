@@ -1,6 +1,6 @@
 /**
- * A machine as JSON: a machine config of XState's, in one form only, with names where the code has functions. `createMachine` takes it, and so do
- * Stately's tools; a script finds everything in the same place.
+ * A machine as JSON: an XState machine config in one fixed form, with names instead of functions.
+ * `createMachine` and Stately's tools accept it, and a script finds everything in the same place.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { guardName } from './diagram.ts';
@@ -8,24 +8,24 @@ import { guardName } from './diagram.ts';
 export interface StateDefinition {
   readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
   readonly description?: string;
-  /** The key of the state in `states` where it begins. */
+  /** The key of the first state in `states`. */
   readonly initial?: string;
-  /** Names of actions, in order. XState's own, written in place, are `xstate.emit`, `xstate.sendTo` and so on. */
+  /** Names of actions, in order; XState's own are `xstate.emit`, `xstate.sendTo` and so on. */
   readonly entry?: readonly string[];
   readonly exit?: readonly string[];
   readonly invoke?: readonly InvokeDefinition[];
-  /** By the event's type. The first whose guard holds is taken, here and below. */
+  /** By the event's type. Here and below, the first one whose guard holds is taken. */
   readonly on?: Transitions;
-  /** By the delay's name, whose length the limits set, or by milliseconds. */
+  /** By the name of a delay, which the limits set, or by milliseconds. */
   readonly after?: Transitions;
   readonly always?: readonly TransitionDefinition[];
-  /** Once a final state inside is reached. */
+  /** Taken once a final state inside is reached. */
   readonly onDone?: readonly TransitionDefinition[];
   readonly states?: { readonly [key: string]: StateDefinition };
 }
 
 export interface MachineDefinition extends StateDefinition {
-  /** The machine's, which absolute targets begin with. */
+  /** The machine's id, with which absolute targets begin. */
   readonly id: string;
 }
 
@@ -34,12 +34,12 @@ interface Transitions {
 }
 
 export interface TransitionDefinition {
-  /** Absolute: `#roots.querying.stale`. Absent where the state stays. */
+  /** Absolute, such as `#roots.querying.stale`. Absent if the state stays. */
   readonly target?: readonly string[];
-  /** Its name; `a and b` where several must hold. */
+  /** Its name; `a and b` if several must hold. */
   readonly guard?: string;
   readonly actions?: readonly string[];
-  /** The state is left and entered again. */
+  /** Set if the state is left and entered again. */
   readonly reenter?: true;
 }
 
@@ -51,7 +51,7 @@ interface InvokeDefinition {
   readonly onError?: readonly TransitionDefinition[];
 }
 
-/** What is read of a transition of XState's. */
+/** What we read of XState's transitions. */
 interface Transition {
   readonly target: readonly AnyStateNode[] | undefined;
   readonly guard?: unknown;
@@ -116,7 +116,7 @@ const doneActor = (id: string) => `xstate.done.actor.${id}`;
 const failedActor = (id: string) => `xstate.error.actor.${id}`;
 const doneState = ({ id }: AnyStateNode) => `xstate.done.state.${id}`;
 
-/** The events that end what a state does: they stand with it. */
+/** The events that end what a state does; they are listed with what it does. */
 function endsOf(node: AnyStateNode): readonly string[] {
   return [doneState(node), ...node.invoke.flatMap(({ id }) => [doneActor(id), failedActor(id)])];
 }
@@ -135,7 +135,7 @@ function namesOf(actions: unknown): readonly string[] {
     .map(nameOf);
 }
 
-/** XState's built-in actions are functions that have a type; the machine's own have a name in its setup. */
+/** XState's built-in actions are functions with a type; the machine's own have names in its setup. */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;
   const { type, name } = named as { readonly type?: string; readonly name?: string };

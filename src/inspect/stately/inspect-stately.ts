@@ -1,4 +1,4 @@
-/** Sends sessions to the official inspector of XState, through `@statelyai/inspect`. */
+/** Sends sessions to XState's official inspector, through `@statelyai/inspect`. */
 import { createActor } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
 import type { WatchedSession, Watcher } from '../../server/session.ts';
@@ -10,27 +10,36 @@ import { tellStately } from './stately-session.ts';
 export interface InspectStatelyOptions {
   /** Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's own server does. */
   readonly url?: string;
-  /** Hears that a receiver is refused because it is another user's, or that nobody can tell whose it is; by default `process.emitWarning`. */
+  /**
+   * Called if a receiver is refused because it belongs to another user, or if the system cannot tell
+   * whose it is; by default `process.emitWarning`.
+   */
   readonly warn?: (message: string) => void;
 }
 
-/** Sessions that are sent. */
+/** An inspection under way. */
 export interface StatelyInspection extends AsyncDisposable {
   readonly url: string;
-  /** For `listen(transport, { watchers: [inspection.watcher] })`, of as many sessions as there are. */
+  /** For `listen(transport, { watchers: [inspection.watcher] })`, for any number of sessions. */
   readonly watcher: Watcher;
-  /** Sends what is left and ends it. The sessions go on. */
+  /** Sends what is left and stops. The sessions go on. */
   close(): Promise<void>;
 }
 
 /**
- * Sends the sessions that it watches to a receiver of the official inspector: their machines, each change of state, what caused it. Secrets are
- * redacted; of the traffic only what tasks are answered with is shown. The receiver may be absent, come later or go away: it is looked for once a
- * second, told of the present when it is there, and while there is none nothing is listened to. It has to be this user's own: any user of the machine may
- * listen on a port. Linux tells whose it is, and nothing is sent to another user's; elsewhere there is a warning.
+ * Sends the sessions that it watches to a receiver of the official inspector: their machines, each
+ * change of state, and what caused it. Secrets are redacted. Of the traffic, it sends only the results
+ * of tasks.
  *
- * @throws {TypeError} a URL that leads to another machine
- * @throws {Error} `code` ERR_MODULE_NOT_FOUND where the package `@statelyai/inspect` is not installed
+ * The receiver may be absent, come later or go away. The inspection looks for it once a second, sends
+ * it the present state when it appears, and listens to nothing while it is absent.
+ *
+ * The receiver must belong to this user, because any user of the machine may listen on a port. Linux
+ * tells whose it is, and another user's is sent nothing; other systems do not tell, and there is a
+ * warning.
+ *
+ * @throws {TypeError} the URL leads to another machine
+ * @throws {Error} `code` ERR_MODULE_NOT_FOUND: the package `@statelyai/inspect` is not installed
  */
 export async function inspectStately({
   url = 'ws://127.0.0.1:8080',
@@ -40,7 +49,7 @@ export async function inspectStately({
   const { createInspector, WebSocket } = await loadStatelyPackage();
   const machine = receiverMachine.provide({ actors: { socket: socketActor(WebSocket, url) } });
   const receiver = createActor(machine, { clock: systemClock, logger: () => {} });
-  /** Each with what ends the telling of it, while it is told. */
+  /** The sessions; each with what stops sending it, while it is sent. */
   const sessions = new Map<WatchedSession, (() => void) | undefined>();
   const isThere = () => receiver.getSnapshot().matches({ linked: 'open' });
   const tell = (session: WatchedSession) =>
@@ -58,7 +67,7 @@ export async function inspectStately({
     }
   });
   let warned = '';
-  /** It is tried again each second; what is the same is said once. */
+  /** Connecting is tried again each second; the same warning is given once. */
   const warnOnce = (message: string) => {
     if (message === warned) return;
     warned = message;

@@ -1,24 +1,27 @@
-/** Who is at the other end of a connection within this machine, as far as the system tells. */
+/** Which user is at the other end of a local connection, if the system tells. */
 import { readFile } from 'node:fs/promises';
 
-/** The user who runs the other end. */
+/** Whose the other end is. */
 export type PeerOwner =
   | { readonly kind: 'same-user' }
   | { readonly kind: 'other-user'; readonly uid: number }
-  /** The system does not tell, as anywhere but on Linux. */
+  /** The system does not tell; only Linux does. */
   | { readonly kind: 'unknown' };
 
-/** The ports of a connection, seen from this end. */
+/** The ports of a connection, as this end sees them. */
 export interface Ports {
   readonly localPort?: number | undefined;
   readonly remotePort?: number | undefined;
 }
 
 const unknown: PeerOwner = { kind: 'unknown' };
-/** Its socket is gone; the kernel keeps the row and says that root owns it. */
+/** The state of a socket that is gone; the kernel keeps its row and names root as the owner. */
 const timeWait = '06';
 
-/** Looks for the other end's socket in the kernel's tables, once it has answered: one that nobody has accepted has no owner yet. Never rejects. */
+/**
+ * Looks for the other end's socket in the kernel's tables. Call it once the other end has answered: a
+ * socket that is not accepted yet has no owner. Never rejects.
+ */
 export async function ownerOfPeer(ports: Ports): Promise<PeerOwner> {
   const { geteuid } = process;
   if (!geteuid) return unknown;
@@ -32,21 +35,22 @@ export async function ownerOfPeer(ports: Ports): Promise<PeerOwner> {
 }
 
 /**
- * Reads the same in the text of such tables.
+ * Finds the owner in the text of such tables.
  *
- * @param uid who "the same user" is
+ * @param uid this user's id
  */
 export function ownerIn(tables: string, { localPort, remotePort }: Ports, uid: number): PeerOwner {
   if (localPort === undefined || remotePort === undefined) return unknown;
   const [here, there] = [hexadecimal(remotePort), hexadecimal(localPort)];
   const owners = tables.split('\n').flatMap((row) => {
-    // There may be tens of thousands; few have this port.
+    // There may be tens of thousands of rows; few have this port.
     if (!row.includes(there)) return [];
     const [, local = '', remote = '', state, , , , owner] = row.trim().split(/\s+/);
     const isPeer = local.endsWith(here) && remote.endsWith(there) && state !== timeWait;
     return isPeer ? [Number(owner)] : [];
   });
-  // A second row with the same ports is of other addresses. Which of them is ours is not looked up: all have to be this user's.
+  // A second row with the same ports has other addresses. We do not look up which one is ours: all of
+  // them must be this user's.
   const other = owners.find((owner) => owner !== uid);
   if (other !== undefined) return { kind: 'other-user', uid: other };
   return owners.length === 0 ? unknown : { kind: 'same-user' };

@@ -1,21 +1,22 @@
 /**
- * The way to a receiver that may be absent, come later and go away: it is tried again and again, and nothing is kept for it meanwhile, because
- * whoever comes is told of the present first. Another user's receiver is sent nothing.
+ * The connection to a receiver that may be absent, come later and go away. It is tried again and again.
+ * Nothing is queued meanwhile, because a receiver is sent the present state first. Another user's
+ * receiver is sent nothing.
  */
 import { emit, fromCallback, sendTo, setup } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';
 
 /** What the machine takes. */
 export type ReceiverEvent =
-  /** The receiver is this user's own. */
+  /** The receiver belongs to this user. */
   | { readonly type: 'socket.opened' }
-  /** It is open, and the system does not tell whose the receiver is. */
+  /** The connection is open, but the system does not tell whose the receiver is. */
   | { readonly type: 'socket.openedUnproven' }
-  /** The receiver is another user's. */
+  /** The receiver belongs to another user. */
   | { readonly type: 'socket.refused'; readonly uid: number }
-  /** It could not be opened, or is open no more. */
+  /** The connection could not be opened, or has closed. */
   | { readonly type: 'socket.lost' }
-  /** For the receiver; dropped while there is none. */
+  /** A message for the receiver; dropped while it is absent. */
   | MessageSend
   | { readonly type: 'receiver.close' };
 
@@ -27,14 +28,14 @@ export interface MessageSend {
 /** What a socket takes. */
 export type SocketCommand =
   | MessageSend
-  /** Close once everything that was sent is out, then say `socket.lost`. */
+  /** Close once everything is sent, then report `socket.lost`. */
   | { readonly type: 'socket.close' };
 
 export type ReceiverEmitted =
   | { readonly type: 'receiver.opened' }
-  /** Nobody can tell whose it is. What is sent is sent all the same. */
+  /** The system does not tell whose it is. It is sent the messages all the same. */
   | { readonly type: 'receiver.unproven' }
-  /** It is another user's: nothing is sent to it. */
+  /** It belongs to another user, and is sent nothing. */
   | { readonly type: 'receiver.refused'; readonly uid: number }
   | { readonly type: 'receiver.lost' };
 
@@ -47,7 +48,7 @@ export const receiverMachine = setup({
   actors: { socket: unprovided },
   delays: {
     retryTimeout: 1000,
-    /** How long a receiver may hold up the end of the process. */
+    /** How long a receiver may delay the end of the process. */
     closeTimeout: 500,
   },
 }).createMachine({

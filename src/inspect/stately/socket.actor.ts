@@ -5,7 +5,7 @@ import { ownerOfPeer } from './peer-owner.ts';
 import type { PeerOwner, Ports } from './peer-owner.ts';
 import type { ReceiverEvent, SocketCommand } from './receiver.machine.ts';
 
-/** What is used of the `ws` package. */
+/** What we use of the `ws` package. */
 export interface WebSocketClass {
   new (
     url: string,
@@ -18,7 +18,7 @@ export interface WebSocketClass {
 }
 
 interface WebSocketClient {
-  /** What was sent and is not with the operating system yet, bytes. */
+  /** Bytes sent that the operating system has not taken yet. */
   readonly bufferedAmount: number;
   on(event: 'upgrade', listener: (response: { readonly socket: Stream }) => void): unknown;
   on(event: 'open' | 'close' | 'error', listener: () => void): unknown;
@@ -27,16 +27,16 @@ interface WebSocketClient {
   terminate(): void;
 }
 
-/** Knows its ports, and may hold the process open. */
+/** The TCP socket below: it knows its ports, and may keep the process alive. */
 interface Stream extends Ports {
   ref(): unknown;
   unref(): unknown;
 }
 
-/** A receiver that does not read loses its connection: when it is back it is told of the present anyhow. */
+/** A receiver that does not read is disconnected: when it is back, it is sent the present state. */
 const maxBufferedBytes = 4 * 1024 ** 2;
 const handshakeTimeoutMs = 5000;
-/** A receiver has nothing to say. */
+/** A receiver has no reason to send anything. */
 const maxPayload = 64 * 1024;
 
 export function socketActor(
@@ -53,13 +53,13 @@ export function socketActor(
     });
     socket.on('upgrade', (response) => {
       stream = response.socket;
-      // Whoever only looks keeps no process alive.
+      // An observer must not keep the process alive.
       stream.unref();
     });
     socket.on('open', () => {
       void ownerOfPeer(stream ?? {}).then((owner) => tell(openedBy(owner)));
     });
-    // Followed by `close` each time; an absent receiver is no failure.
+    // `close` always follows; an absent receiver is not a failure.
     socket.on('error', () => {});
     socket.on('close', () => tell({ type: 'socket.lost' }));
     receive((command) => {
@@ -78,7 +78,7 @@ export function socketActor(
   });
 }
 
-/** Once the connection is open, it depends on the receiver's owner what it is good for. */
+/** Once the connection is open, the receiver's owner decides whether it is used. */
 function openedBy(owner: PeerOwner): ReceiverEvent {
   switch (owner.kind) {
     case 'same-user':

@@ -1,4 +1,4 @@
-/** The official inspector's package: an optional peer, loaded when it is asked for. */
+/** The official inspector's package: an optional peer dependency, loaded on demand. */
 import { createRequire } from 'node:module';
 import type { createInspector as CreateInspector } from '@statelyai/inspect';
 import type { WebSocketClass } from './socket.actor.ts';
@@ -7,11 +7,11 @@ const packageName = '@statelyai/inspect';
 
 export interface StatelyPackage {
   readonly createInspector: typeof CreateInspector;
-  /** Of the `ws` package that it depends on: Node has no WebSocket of its own before version 22. */
+  /** From `ws`, its own dependency: Node has no WebSocket before version 22. */
   readonly WebSocket: WebSocketClass;
 }
 
-/** @throws {Error} with `code` ERR_MODULE_NOT_FOUND where it is not installed; the message says how it is */
+/** @throws {Error} `code` ERR_MODULE_NOT_FOUND: not installed; the message says how to install it */
 export async function loadStatelyPackage(): Promise<StatelyPackage> {
   const require = createRequire(import.meta.url);
   try {

@@ -1,4 +1,7 @@
-/** One session as the official inspector is told of it: its machines as they are now, then every transition, those of tasks too. */
+/**
+ * One session as the official inspector gets it: its machines as they are now, then every transition,
+ * also those of tasks.
+ */
 import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from '../../server/session.ts';
 import { watchTransitions } from '../gate.ts';
@@ -8,14 +11,14 @@ import type { StatelyPackage } from './stately-package.ts';
 type Inspector = ReturnType<StatelyPackage['createInspector']>;
 type Inspected = Parameters<Inspector['actor']>[0];
 
-/** Of a machine's context, values at most. */
+/** How many values of a machine's context are sent. */
 const maxContextValues = 500;
 
 /**
- * Tells of a session's machines until it is ended.
+ * Sends a session's machines until it is stopped.
  *
  * @param send takes each message, a JSON text
- * @returns what ends it
+ * @returns what stops it
  */
 export function tellStately(
   createInspector: StatelyPackage['createInspector'],
@@ -35,15 +38,16 @@ export function tellStately(
     if (present) inspector.actor(inspected(actor), present);
   };
   const inspected = (actor: AnyActorRef): Inspected => {
-    // Of a session's own actor the logic makes a machine for each session: the snapshot knows which.
+    // The session's own actor makes its machine for each session: only the snapshot knows which.
     const { machine: logic } = actor.getSnapshot() as { readonly machine?: object };
-    // What the package reads of an actor, with an id that is unique among all processes that one receiver hears of.
+    // What the package reads of an actor, with an id that is unique among all processes that send to
+    // one receiver.
     const parent = actor === root ? undefined : { sessionId: rootId };
     return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
   };
   for (const actor of [root, ...childrenOf(root)]) announce(actor, actor.getSnapshot());
   return watchTransitions(session.transitions, ({ actor, before, after, event }) => {
-    // A task's: it is no child of the session's, but a system of its own.
+    // A task's machine is not a child of the session: it is an actor system of its own.
     if (!announced.has(actor)) announce(actor, before);
     const [target, cause] = [inspected(actor), event()];
     inspector.event(target, cause);
@@ -51,7 +55,7 @@ export function tellStately(
   });
 }
 
-/** XState's own ids begin anew in each process. */
+/** XState's own ids start again in each process. */
 function idIn(session: WatchedSession, { sessionId }: AnyActorRef): string {
   return `${session.id}/${sessionId}`;
 }
@@ -63,7 +67,7 @@ function childrenOf(root: AnyActorRef): readonly AnyActorRef[] {
   return Object.values(children).filter((child) => child !== undefined);
 }
 
-/** A machine's snapshot as it is shown, redacted and bounded; undefined for other actors. */
+/** A machine's snapshot, redacted and bounded; undefined for other actors. */
 function shown(snapshot: unknown) {
   const { machine, status, value, context } = snapshot as {
     readonly machine?: object;
