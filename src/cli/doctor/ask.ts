@@ -11,7 +11,7 @@ import type { ServingProcess } from './process-table.ts';
 /** Far more than a session can hold within its limits. */
 const maxAnswerLength = 64 * 1024 ** 2;
 
-export type AskOutcome =
+export type DoctorOutcome =
   | { readonly ok: true; readonly answer: DoctorAnswer }
   /** Why there is no answer, and what that means. */
   | { readonly ok: false; readonly problem: string };
@@ -21,7 +21,7 @@ export async function ask(
   pid: number,
   timeoutMs: number,
   directory: string = exchangeDirectory(),
-): Promise<AskOutcome> {
+): Promise<DoctorOutcome> {
   const path = socketPath(directory, pid, randomBytes(8).toString('hex'));
   const server = createServer();
   const obstacle = await listen(server, directory, path);
@@ -75,10 +75,10 @@ function nextAnswer(
   server: Server,
   pid: number,
   timeoutMs: number,
-): Promise<AskOutcome | undefined> {
+): Promise<DoctorOutcome | undefined> {
   return new Promise((resolve) => {
     const sockets = new Set<Socket>();
-    const finish = (outcome: AskOutcome | undefined) => {
+    const finish = (outcome: DoctorOutcome | undefined) => {
       clearTimeout(timer);
       for (const socket of sockets) socket.destroy();
       resolve(outcome);
@@ -100,7 +100,7 @@ function nextAnswer(
   });
 }
 
-function read(text: string, pid: number): AskOutcome {
+function read(text: string, pid: number): DoctorOutcome {
   try {
     const answer = JSON.parse(text) as DoctorAnswer;
     if (answer.pid === pid && Array.isArray(answer.sessions)) return { ok: true, answer };

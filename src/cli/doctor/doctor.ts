@@ -2,7 +2,7 @@
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { ask, notServing } from './ask.ts';
-import type { AskOutcome } from './ask.ts';
+import type { DoctorOutcome } from './ask.ts';
 import { servingProcess, servingProcesses } from './process-table.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
@@ -87,7 +87,7 @@ function readPid(text: string): number {
   throw new UsageError(`doctor takes the ids of processes, ${JSON.stringify(text)} is not one`);
 }
 
-async function question(pid: number, timeoutMs: number): Promise<AskOutcome> {
+async function question(pid: number, timeoutMs: number): Promise<DoctorOutcome> {
   if (!servingProcess(pid)) return { ok: false, problem: notServing(pid) };
   return ask(pid, timeoutMs);
 }
