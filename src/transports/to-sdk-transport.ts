@@ -34,15 +34,15 @@ interface ClientEnd {
   end(): void;
 }
 
+const hasClosed = 'The connection has closed';
+
 class ClientTransport implements SdkTransport {
   onmessage?: SdkTransport['onmessage'];
   onclose?: SdkTransport['onclose'];
   onerror?: SdkTransport['onerror'];
   readonly #end: ClientEnd;
-  /** What `start`, `send` and `close` do: each depends on whether it is new, started or closed. */
-  #start: () => Promise<void> = () => this.#open();
-  #send: (message: object) => Promise<void> = () => refused('The transport is not started');
-  #close: () => void = () => this.#closed(() => {});
+  #state: 'new' | 'started' | 'closed' = 'new';
+  #stopListening: (() => void) | undefined;
   /** What has come so far has been handed on when this resolves. */
   #handedOn = Promise.resolve();
 
@@ -51,27 +51,24 @@ class ClientTransport implements SdkTransport {
   }
 
   start(): Promise<void> {
-    return this.#start();
-  }
-
-  send(message: object, _options?: SdkSendOptions): Promise<void> {
-    return this.#send(message);
-  }
-
-  close(): Promise<void> {
-    this.#close();
-    return Promise.resolve();
-  }
-
-  #open(): Promise<void> {
-    this.#start = () => refused('The transport is started already');
-    this.#send = (message) => this.#end.send(message);
-    const stop = this.#end.listen({
+    if (this.#state === 'started') return refused('The transport is started already');
+    if (this.#state === 'closed') return refused(hasClosed);
+    this.#state = 'started';
+    this.#stopListening = this.#end.listen({
       message: (message) => this.#later(() => this.#receive(message)),
       failed: (error) => this.#later(() => this.onerror?.(error)),
       ended: () => this.#later(() => this.#close()),
     });
-    this.#close = () => this.#closed(stop);
+    return Promise.resolve();
+  }
+
+  send(message: object, _options?: SdkSendOptions): Promise<void> {
+    if (this.#state === 'started') return this.#end.send(message);
+    return refused(this.#state === 'new' ? 'The transport is not started' : hasClosed);
+  }
+
+  close(): Promise<void> {
+    this.#close();
     return Promise.resolve();
   }
 
@@ -87,19 +84,19 @@ class ClientTransport implements SdkTransport {
     );
   }
 
-  #receive: (message: unknown) => void = (message) => {
+  #receive(message: unknown): void {
+    if (this.#state === 'closed') return;
     for (const each of [message].flat() as unknown[]) {
       // What is no object is no message, and its reader would fail on it.
       if (typeof each === 'object' && each !== null) this.onmessage?.(each);
       else this.onerror?.(new Error(`The server sent ${JSON.stringify(each)}`));
     }
-  };
+  }
 
-  #closed(stop: () => void): void {
-    this.#close = () => {};
-    this.#receive = () => {};
-    this.#start = this.#send = () => refused('The connection has closed');
-    stop();
+  #close(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#stopListening?.();
     this.#end.end();
     this.onclose?.();
   }
