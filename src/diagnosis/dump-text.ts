@@ -1,6 +1,7 @@
 /** A dump as a text for people: why nothing goes on, and all that is in flight. */
 import { Method } from '../protocol/methods.ts';
-import { countInWords, nameInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { printableName } from '../protocol/printable.ts';
+import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
@@ -72,12 +73,12 @@ function sentenceOf(cause: Cause, { queues, roots }: SessionDump): string {
       return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client${unsettled ? ', unless it waits for the roots' : ': its handler is at work'}`;
     }
     case 'roots-failed':
-      return `The roots are not known: ${nameInWords(cause.problem)}`;
+      return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
   }
 }
 
 function questionInWords({ subject: { method, state }, askedBy, ageMs, leftMs }: Question): string {
-  const name = nameInWords(method);
+  const name = printableName(method);
   const left = `given up in ${timeInWords(leftMs)}`;
   if (state === 'held') {
     const who = askedBy ? capitalized(callInWords(askedBy)) : 'The session';
@@ -97,9 +98,9 @@ function purposeOf(method: string): string {
 
 /** The client's request, or the task that has come of it: `tools/call 7 (search)`. */
 function callInWords({ id, method, subject, taskId }: CallDump): string {
-  const name = `${nameInWords(method)} ${nameInWords(id)}`;
-  const call = subject === undefined ? name : `${name} (${nameInWords(subject)})`;
-  return taskId === undefined ? call : `the task ${nameInWords(taskId)}, begun by ${call},`;
+  const name = `${printableName(method)} ${printableName(String(id))}`;
+  const call = subject === undefined ? name : `${name} (${printableName(subject)})`;
+  return taskId === undefined ? call : `the task ${printableName(taskId)}, begun by ${call},`;
 }
 
 /** A method's name stays as it is. */
@@ -131,12 +132,12 @@ export function describeDump(dump: SessionDump): string {
     `Output: ${sizeInWords(outboundBytes.count)} of ${sizeInWords(outboundBytes.max)} wait to be read`,
     `Roots: ${rootsInWords(dump)}`,
     ...rows(dump.roots.list, ({ uri, problem }) =>
-      problem ? `${nameInWords(uri)}: ${nameInWords(problem.message)}` : nameInWords(uri),
+      problem ? `${printableName(uri)}: ${printableName(problem.message)}` : printableName(uri),
     ),
     `Tasks: ${tasks.count} of ${tasks.max} run, ${dump.tasks.length} are kept`,
     ...rows(dump.tasks, ({ taskId, status, createdAt, waiters }) =>
       [
-        `${nameInWords(taskId)} ${status}, since ${createdAt}`,
+        `${printableName(taskId)} ${status}, since ${createdAt}`,
         waiters > 0 ? `, ${waiters} wait for it` : '',
       ].join(''),
     ),
@@ -148,8 +149,8 @@ export function describeDump(dump: SessionDump): string {
 function clientInWords({ client }: SessionDump): string {
   if (!client) return 'not introduced yet';
   const { name, version, revision, capabilities } = client;
-  const able = Object.keys(capabilities).map(nameInWords).join(', ') || 'nothing';
-  return `${nameInWords(name)} ${nameInWords(version)}, revision ${revision}, declares ${able}`;
+  const able = Object.keys(capabilities).map(printableName).join(', ') || 'nothing';
+  return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
 }
 
 function rootsInWords({ roots: { state, status, settled, list } }: SessionDump): string {
@@ -164,8 +165,8 @@ function callRow(call: CallDump): string {
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {
   const whose = taskId ?? relatedTo;
-  const owner = whose === undefined ? '' : `, for ${nameInWords(whose)}`;
-  return `${id} ${nameInWords(method)}: ${state}, ${timeInWords(ageMs)}, ${timeInWords(leftMs)} left${owner}`;
+  const owner = whose === undefined ? '' : `, for ${printableName(String(whose))}`;
+  return `${id} ${printableName(method)}: ${state}, ${timeInWords(ageMs)}, ${timeInWords(leftMs)} left${owner}`;
 }
 
 function rows<T>(list: readonly T[], row: (item: T) => string): string[] {

@@ -1,7 +1,4 @@
-/** Quantities and names in the words of a text for people. */
-
-/** Names and states that others chose may be long, and may hold what a terminal would obey. */
-const maxNameLength = 120;
+/** Quantities in the words of a text for people. */
 
 /** `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
 export function timeInWords(ms: number): string {
@@ -23,17 +20,6 @@ export function sizeInWords(bytes: number): string {
 /** `1 request`, `3 requests`. */
 export function countInWords(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** A name that somebody else chose, on one line and of bounded length. */
-export function nameInWords(name: unknown): string {
-  const text = String(name);
-  const head = text.slice(0, maxNameLength);
-  const plain = head.replaceAll(
-    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-  return text.length > maxNameLength ? `${plain}…` : plain;
 }
 
 function withRest(whole: number, unit: string, rest: number, restUnit: string): string {

@@ -25,6 +25,20 @@ export function printableLines(lines: readonly string[]): string {
   return lines.map((line) => printable(line)).join('\n');
 }
 
+/** A name that somebody else chose: one line of bounded length. */
+export function printableName(name: string, maxCharacters = 120): string {
+  return printable(cutName(name, maxCharacters), Infinity);
+}
+
+/** A path or another text of somebody else's in a sentence: the same in quotation marks. */
+export function quoted(text: string, maxCharacters = 300): string {
+  return printable(JSON.stringify(cutName(text, maxCharacters)), Infinity);
+}
+
+function cutName(text: string, maxCharacters: number): string {
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
+}
+
 function asNumber(character: string): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16);
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { printable, printableLines } from '../../src/protocol/printable.ts';
+import { printable, printableLines, printableName, quoted } from '../../src/protocol/printable.ts';
 
 test.each([
   ['a\u001b[2Jb', 'a\\u001b[2Jb'],
@@ -22,4 +22,15 @@ test('a line that is too long is cut, and says so', () => {
 
 test('lines stay as many as they are', () => {
   expect(printableLines(['a', 'b\nc'])).toBe('a\nb\\u000ac');
+});
+
+test('a name is cut before its characters are written as numbers', () => {
+  expect(printableName('a\u001bbc', 3)).toBe('a\\u001bb…');
+  expect(printableName('abc', 3)).toBe('abc');
+  expect(printableName('x'.repeat(200))).toBe(`${'x'.repeat(120)}…`);
+});
+
+test('a text in a sentence is quoted, and so are its own quotation marks', () => {
+  expect(quoted('a "b"\u202e')).toBe('"a \\"b\\"\\u202e"');
+  expect(quoted('abcdef', 4)).toBe('"abcd…"');
 });

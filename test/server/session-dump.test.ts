@@ -307,7 +307,7 @@ describe('a described dump', () => {
     await peer.handshake({ clientInfo });
     const text = describeDump(session.dump());
     expect(text).not.toMatch(/[^\P{Cc}\n]/u);
-    expect(text).toContain('Client: \\u{1b}]0;owned\\u{7}\\u{d}\\u{a}fake xxx');
+    expect(text).toContain('Client: \\u001b]0;owned\\u0007\\u000d\\u000afake xxx');
     expect(text.length).toBeLessThan(2000);
   });
 

@@ -63,7 +63,7 @@ export const layers: { readonly [path: string]: Layer } = {
   'workspace/disk': { imports: [], node: true },
   'workspace/roots': { imports: [...runtime, 'workspace/disk'], node: true },
   'workspace/text': { imports: ['workspace/disk'], node: true },
-  'workspace/globs': { imports: ['protocol', 'workspace/roots'] },
+  'workspace/globs': { imports: ['protocol'] },
   'workspace/search': {
     imports: ['protocol', ...roomsOf('disk', 'roots', 'text', 'globs')],
     packages: ['@vscode/ripgrep'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contains } from '../../src/workspace/roots/containment.ts';
+import { contains } from '../../src/workspace/roots/boundary.ts';
 
 const posix = { windows: false };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FilePages, walkFiles } from '../../src/workspace/search/file-walk.ts';
 import type { FilePage } from '../../src/workspace/search/file-walk.ts';
-import { comparePathBytes } from '../../src/workspace/globs/path-order.ts';
+import { comparePathBytes } from '../../src/workspace/search/file-walk.ts';
 
 interface Directory {
   /** In the order of a walk. */

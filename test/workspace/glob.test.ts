@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { compileGlobs, readGlobs } from '../../src/workspace/globs/glob.ts';
-import { comparePaths } from '../../src/workspace/globs/path-order.ts';
+import { comparePaths } from '../../src/workspace/search/file-walk.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const compileGlob = (...globs: string[]) => compileGlobs(readGlobs(globs));

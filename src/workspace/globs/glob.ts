@@ -4,8 +4,8 @@
  *
  * Matching a path costs its length times the length of the globs, whatever they are (docs/decisions/0021).
  */
+import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
-import { shown } from '../roots/directory-check.ts';
 import { matchAny } from './path-automaton.ts';
 import type { CharacterClass, NameToken, PathMatcher, PathPattern } from './path-automaton.ts';
 
@@ -69,7 +69,7 @@ export function compileGlobs(globs: readonly Glob[]): PathMatcher {
 }
 
 function invalid(glob: string, why: string): ToolError {
-  return new ToolError(`${shown(glob)} is no glob: ${why}`, { code: 'INVALID_GLOB' });
+  return new ToolError(`${quoted(glob)} is no glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
 function readGlob(text: string): Glob {

@@ -3,7 +3,7 @@
  * cannot be read throws a `SyntaxError` with the reason, and nothing else is thrown.
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { cutText } from '../text/text-cut.ts';
+import { cutText } from '../text/line-range.ts';
 
 export interface DeclaredScript {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Boundary } from '../roots/boundary.ts';
-import { contains } from '../roots/containment.ts';
+import { contains } from '../roots/boundary.ts';
 import { checkDirectory } from '../roots/directory-check.ts';
 import { openInside } from '../roots/open-inside.ts';
 import { readWhole } from '../text/read-text.ts';

@@ -2,14 +2,13 @@
  * Which project a session works in, and why. Pure: what the file system and the client said comes in as readings, so that every
  * combination can be tested.
  */
+import { quoted } from '../../protocol/printable.ts';
 import { basename, parse } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Root, RootsReport } from '../../machines/roots-report.ts';
-import { contains } from '../roots/containment.ts';
+import { contains } from '../roots/boundary.ts';
 import type { DirectoryCheck } from '../roots/directory-check.ts';
-import { shown } from '../roots/directory-check.ts';
 import type { RootDirectory } from '../roots/root-directory.ts';
-import { whyNoRoots } from './roots-reasons.ts';
 
 /** Where a project may come from; see {@link projectSources} for the order. */
 export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
@@ -123,7 +122,7 @@ function underCeiling(root: Root, given: readonly UsableRoot[]): Root {
   const { path, ...rest } = root;
   if (path === undefined || ceilingOf(path, given) !== undefined) return root;
   const within = given.map((directory) => directory.path).join(', ') || 'none that can be used';
-  const message = `${shown(path)} is outside the directories given on the command line: ${within}`;
+  const message = `${quoted(path)} is outside the directories given on the command line: ${within}`;
   return { ...rest, problem: { code: 'OUTSIDE_DIRECTORIES', message } };
 }
 
@@ -172,7 +171,7 @@ function offerFallback(
         ? 'the home directory'
         : undefined;
   if (tooWide === undefined) return { usable: [toUsable(check, source)] };
-  const reason = `${unused}: ${shown(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
+  const reason = `${unused}: ${quoted(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
   return { usable: [], reason };
 }
 
@@ -207,4 +206,31 @@ function warningsOf(
     warnings.push(`The roots are those known before: ${problem}`);
   }
   return warnings;
+}
+
+/** The reason why there is no usable root; for a person. */
+function whyNoRoots(
+  roots: readonly { readonly problem?: { readonly message: string } }[],
+  report: RootsReport,
+): string {
+  const faults = roots.flatMap(({ problem }) => (problem === undefined ? [] : [problem.message]));
+  switch (report.status) {
+    case 'undeclared':
+      return 'the client does not declare the roots capability';
+    case 'unsupported':
+      return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
+    case 'failed':
+      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}`;
+    case 'known':
+      if (!report.settled && roots.length === 0) {
+        return 'roots were asked for, but the client has not answered yet';
+      }
+      if (faults.length === 0) return 'the client declared an empty list of roots';
+      return `none of the client's ${roots.length} roots can be used: ${listed(faults)}`;
+  }
+}
+
+function listed(faults: readonly string[]): string {
+  const more = faults.length > 3 ? `; and ${faults.length - 3} more` : '';
+  return faults.slice(0, 3).join('; ') + more;
 }

@@ -1,8 +1,8 @@
 /** Which of several roots a tool call means. */
 import { resolve } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
-import { printable } from '../../protocol/printable.ts';
-import { checkDirectory, shown } from '../roots/directory-check.ts';
+import { printable, quoted } from '../../protocol/printable.ts';
+import { checkDirectory } from '../roots/directory-check.ts';
 import { readFileUri } from '../roots/file-uri.ts';
 import type { UsableRoot } from './project.ts';
 
@@ -20,13 +20,13 @@ export async function selectRoot(
   const [named, second] = usable.filter(({ name }) => name === asked);
   if (named !== undefined && second === undefined) return named;
   if (named !== undefined) {
-    const message = `Several roots are named ${shown(asked)}; choose by URI or path. ${listRoots(usable)}`;
+    const message = `Several roots are named ${quoted(asked)}; choose by URI or path. ${listRoots(usable)}`;
     throw new ToolError(message, { code: 'AMBIGUOUS_ROOT' });
   }
   const path = await pathOf(asked);
   const found = usable.find((root) => root.uri === asked || root.path === path);
   if (found !== undefined) return found;
-  throw new ToolError(`There is no root ${shown(asked)}. ${listRoots(usable)}`, {
+  throw new ToolError(`There is no root ${quoted(asked)}. ${listRoots(usable)}`, {
     code: 'UNKNOWN_ROOT',
   });
 }
@@ -42,7 +42,9 @@ async function pathOf(asked: string): Promise<string | undefined> {
 
 /** The roots for a message: names and paths, the first twenty. */
 function listRoots(usable: readonly UsableRoot[]): string {
-  const listed = usable.slice(0, 20).map(({ name, path }) => `${shown(name)} (${printable(path)})`);
+  const listed = usable
+    .slice(0, 20)
+    .map(({ name, path }) => `${quoted(name)} (${printable(path)})`);
   const more = usable.length > 20 ? `, and ${usable.length - 20} more` : '';
   return `The roots are: ${listed.join(', ')}${more}.`;
 }

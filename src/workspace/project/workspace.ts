@@ -1,11 +1,12 @@
 /** What the tools of one session share: the choice of the project, and the searches that run. */
+import { quoted } from '../../protocol/printable.ts';
 import { isAbsolute } from 'node:path';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { HandlerContext } from '../../context/handler-context.ts';
 import type { Boundary } from '../roots/boundary.ts';
-import { contains } from '../roots/containment.ts';
-import { checkDirectory, shown } from '../roots/directory-check.ts';
+import { contains } from '../roots/boundary.ts';
+import { checkDirectory } from '../roots/directory-check.ts';
 import { chooseProject } from './project.ts';
 import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
 import { fallbackNote, whyNoProject } from './project-notes.ts';
@@ -87,7 +88,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
     if (newest !== report) return;
     for (const { root, controller } of running) {
       if (usable.some(({ path }) => contains(path, root.path))) continue;
-      const message = `The search was stopped: ${shown(root.path)} is not a root of this session any more.`;
+      const message = `The search was stopped: ${quoted(root.path)} is not a root of this session any more.`;
       controller.abort(new ToolError(message, { code: 'ROOT_REMOVED' }));
     }
     const [project] = usable;
@@ -175,7 +176,7 @@ function directoryReader(): DirectoryReader {
   const settled = new Map<string, DirectoryReading>();
   return async (given, what) => {
     if (!isAbsolute(given)) {
-      const message = `${what} must be an absolute path, this is ${shown(given)}`;
+      const message = `${what} must be an absolute path, this is ${quoted(given)}`;
       return { given, check: { ok: false, code: 'INACCESSIBLE', message } };
     }
     const known = settled.get(given);
@@ -198,6 +199,6 @@ async function tryChdir(
     return undefined;
   } catch (error) {
     const why = error instanceof ToolError ? error.message : String(error);
-    return `The process could not change to ${shown(project.path)}: ${why}`;
+    return `The process could not change to ${quoted(project.path)}: ${why}`;
   }
 }

@@ -6,11 +6,10 @@
  */
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
-import { printable } from '../../protocol/printable.ts';
-import { contains } from './containment.ts';
-import { shown } from './directory-check.ts';
+import { printable, quoted } from '../../protocol/printable.ts';
 import { lstat, readlink, realpath } from '../disk/disk.ts';
 import { readFileUri } from './file-uri.ts';
+import type { PathStyle } from './file-uri.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import type { FsFault } from '../disk/fs-fault.ts';
 import { assertRootAvailable } from './root-directory.ts';
@@ -47,7 +46,7 @@ export async function resolveInside(boundary: Boundary, given: string): Promise<
   await assertInside(boundary, found.path, given);
   if (found.fault !== undefined) {
     const { code, phrase } = found.fault;
-    throw new ToolError(`${shown(given)} ${phrase}`, {
+    throw new ToolError(`${quoted(given)} ${phrase}`, {
       code: code === 'NAME_TOO_LONG' ? 'INVALID_PATH' : 'INACCESSIBLE',
     });
   }
@@ -82,7 +81,7 @@ function outside(boundary: Boundary, given: string): ToolError {
   const more =
     boundary.directories.length > 20 ? `, and ${boundary.directories.length - 20} more` : '';
   return new ToolError(
-    `${shown(given)} is outside the roots boundary. The roots are: ${roots}${more}. Use a path inside one of them.`,
+    `${quoted(given)} is outside the roots boundary. The roots are: ${roots}${more}. Use a path inside one of them.`,
     { code: 'OUTSIDE_ROOTS' },
   );
 }
@@ -165,4 +164,23 @@ async function linkTarget(path: string): Promise<string | undefined> {
     if (systemCode(error) === undefined) throw error;
     return undefined;
   }
+}
+
+/**
+ * True where `path` is `directory` or lies below it. `/a/b` does not contain `/a/bc`.
+ * Both are absolute real paths; on Windows case does not count.
+ */
+export function contains(directory: string, path: string, style: PathStyle = {}): boolean {
+  const windows = style.windows ?? process.platform === 'win32';
+  const outer = segments(directory, windows);
+  const inner = segments(path, windows);
+  if (outer.length === 0) return false;
+  // A segment that climbs is no part of a real path: what has one is not judged but refused.
+  if (inner.includes('..') || outer.includes('..')) return false;
+  return outer.length <= inner.length && outer.every((segment, index) => segment === inner[index]);
+}
+
+function segments(path: string, windows: boolean): string[] {
+  const parts = windows ? path.toLowerCase().split(/[\\/]+/) : path.split(/\/+/);
+  return parts.at(-1) === '' ? parts.slice(0, -1) : parts;
 }

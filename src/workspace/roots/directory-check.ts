@@ -1,7 +1,7 @@
 /** Whether a path is a directory that can be worked in, asked with a deadline. */
 import { constants } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
-import { printable } from '../../protocol/printable.ts';
+import { quoted } from '../../protocol/printable.ts';
 import { access, realpath, stat } from '../disk/disk.ts';
 import { fsFault } from '../disk/fs-fault.ts';
 
@@ -52,7 +52,7 @@ export async function checkDirectory(
   const { timeoutMs = directoryTimeoutMs, probe = probeDisk } = options;
   return await new Promise<DirectoryCheck>((resolve) => {
     const timer = setTimeout(() => {
-      const message = `${shown(path)} did not answer within ${timeoutMs} ms`;
+      const message = `${quoted(path)} did not answer within ${timeoutMs} ms`;
       resolve({ ok: false, code: 'TIMED_OUT', message });
     }, timeoutMs);
     void settle(path, probe).then((check) => {
@@ -68,10 +68,10 @@ async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryChe
     if ('directory' in found) {
       return { ok: true, path: found.directory, identity: found.identity };
     }
-    return notADirectory(`${shown(path)} is not a directory`);
+    return notADirectory(`${quoted(path)} is not a directory`);
   } catch (error) {
     const { code, phrase } = fsFault(error);
-    const message = `${shown(path)} ${phrase}`;
+    const message = `${quoted(path)} ${phrase}`;
     if (code === 'NOT_A_DIRECTORY') return notADirectory(message);
     if (code === 'NOT_FOUND' || code === 'TIMED_OUT') return { ok: false, code, message };
     return { ok: false, code: 'INACCESSIBLE', message };
@@ -80,9 +80,4 @@ async function settle(path: string, probe: DirectoryProbe): Promise<DirectoryChe
 
 function notADirectory(message: string): DirectoryCheck {
   return { ok: false, code: 'NOT_A_DIRECTORY', message };
-}
-
-/** A path in a message: quoted, cut if it is very long, without characters that nobody sees. */
-export function shown(path: string): string {
-  return printable(JSON.stringify(path.length > 300 ? `${path.slice(0, 300)}…` : path));
 }

@@ -1,11 +1,11 @@
 /** Opening a file inside the roots boundary, checked again once it is open. */
+import { quoted } from '../../protocol/printable.ts';
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import { assertInside, resolveInside } from './boundary.ts';
 import type { Boundary } from './boundary.ts';
-import { shown } from './directory-check.ts';
 import { open, realpath, stat } from '../disk/disk.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
@@ -138,7 +138,7 @@ async function placeOf(
 }
 
 function notAFile(given: string, phrase: string): ToolError {
-  return new ToolError(`${shown(given)} ${phrase}`, { code: 'NOT_A_FILE' });
+  return new ToolError(`${quoted(given)} ${phrase}`, { code: 'NOT_A_FILE' });
 }
 
 function translated(error: unknown, given: string): unknown {
@@ -148,7 +148,7 @@ function translated(error: unknown, given: string): unknown {
     return notAFile(given, 'is no regular file (a device, a pipe or a socket)');
   }
   const { code, phrase } = fsFault(error);
-  return new ToolError(`${shown(given)} ${phrase}`, {
+  return new ToolError(`${quoted(given)} ${phrase}`, {
     code: code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY' ? 'NOT_FOUND' : 'INACCESSIBLE',
     cause: error,
   });

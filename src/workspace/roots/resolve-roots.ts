@@ -4,10 +4,11 @@
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
+import { quoted } from '../../protocol/printable.ts';
 import type { Root } from '../../machines/roots-report.ts';
 import type { RootProblemCode } from '../../protocol/roots.ts';
 import type { RootsResolver } from '../../machines/roots-report.ts';
-import { checkDirectory, shown } from './directory-check.ts';
+import { checkDirectory } from './directory-check.ts';
 import type { DirectoryCheckOptions } from './directory-check.ts';
 import { readFileUri } from './file-uri.ts';
 import type { PathStyle } from './file-uri.ts';
@@ -90,7 +91,7 @@ function withoutDuplicates(roots: readonly Root[]): Root[] {
       firstOf.set(root.path, root);
       return root;
     }
-    return unusable(root, 'DUPLICATE', `The same directory as ${shown(first.uri)}: ${root.path}`);
+    return unusable(root, 'DUPLICATE', `The same directory as ${quoted(first.uri)}: ${root.path}`);
   });
 }
 

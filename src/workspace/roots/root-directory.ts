@@ -1,8 +1,9 @@
 /** A directory as it was when it was resolved: its path can come to name another one, which is then not used. */
+import { quoted } from '../../protocol/printable.ts';
 import { constants } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { ToolError } from '../../protocol/errors.ts';
-import { checkDirectory, identityOf, shown } from './directory-check.ts';
+import { checkDirectory, identityOf } from './directory-check.ts';
 import { open } from '../disk/disk.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
@@ -27,7 +28,7 @@ export async function assertRootAvailable(root: RootDirectory): Promise<void> {
   if (!check.ok && check.code === 'TIMED_OUT') throw hanging(check.message);
   if (!check.ok) throw unavailable(root, check.message);
   if (check.path !== root.path) {
-    throw unavailable(root, `a symbolic link now leads from it to ${shown(check.path)}`);
+    throw unavailable(root, `a symbolic link now leads from it to ${quoted(check.path)}`);
   }
   if (check.identity !== root.identity) throw replaced(root);
 }
@@ -75,7 +76,7 @@ export async function openRoot(root: RootDirectory): Promise<OpenRoot> {
         close: async () => await handle.close(),
       };
     }
-    if (place !== undefined) throw unavailable(root, `it lies at ${shown(place)} now`);
+    if (place !== undefined) throw unavailable(root, `it lies at ${quoted(place)} now`);
   } catch (error) {
     await handle.close();
     throw error;
@@ -91,7 +92,7 @@ async function openDirectory(root: RootDirectory): Promise<OpenFile> {
   } catch (error) {
     // It was there a moment ago: these say that it has been replaced since.
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw replaced(root);
-    const message = `The root ${shown(root.path)} ${fsFault(error).phrase}`;
+    const message = `The root ${quoted(root.path)} ${fsFault(error).phrase}`;
     throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
   }
 }
@@ -122,7 +123,7 @@ function replaced(root: RootDirectory): ToolError {
 
 function unavailable({ path }: RootDirectory, what: string): ToolError {
   return new ToolError(
-    `The root ${shown(path)} is not what it was when it was resolved: ${what}. Restore it, or open the project again, then try again.`,
+    `The root ${quoted(path)} is not what it was when it was resolved: ${what}. Restore it, or open the project again, then try again.`,
     { code: 'ROOT_UNAVAILABLE' },
   );
 }

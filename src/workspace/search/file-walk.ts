@@ -8,7 +8,6 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { PathMatcher } from '../globs/path-automaton.ts';
-import { comparePathBytes } from '../globs/path-order.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
 
 /** A path relative to the root; bytes if it is not UTF-8, because no text stands for it. */
@@ -51,6 +50,7 @@ const maxKeptBytes = 8 * 1024 * 1024;
 const maxPageCharacters = 200_000;
 /** How old a page may be that was seen ahead. */
 const keptMs = 60_000;
+const slash = 0x2f;
 
 /** Walks until a page is full, and ahead of it. */
 export async function walkFiles(run: FileWalkRun): Promise<FileWalk> {
@@ -154,4 +154,25 @@ function indexBehind(paths: readonly FilePath[], after: Uint8Array): number {
 
 function bytesOf(path: FilePath): Uint8Array {
   return typeof path === 'string' ? Buffer.from(path) : path;
+}
+
+/**
+ * The order of a walk (`--sort=path`), so that a listing can go on behind a path: negative if `left`
+ * comes before `right`, segment by segment, by bytes.
+ */
+export function comparePaths(left: string, right: string): number {
+  return comparePathBytes(Buffer.from(left), Buffer.from(right));
+}
+
+/** The same for paths as the file system has them: a name need not be UTF-8. */
+export function comparePathBytes(left: Uint8Array, right: Uint8Array): number {
+  const length = Math.min(left.length, right.length);
+  for (let index = 0; index < length; index += 1) {
+    const [leftByte, rightByte] = [left[index] ?? 0, right[index] ?? 0];
+    if (leftByte === rightByte) continue;
+    // A segment that ends comes before one that goes on.
+    if (leftByte === slash) return -1;
+    return rightByte === slash ? 1 : leftByte - rightByte;
+  }
+  return left.length - right.length;
 }

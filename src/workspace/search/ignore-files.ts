@@ -1,7 +1,7 @@
 /** How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred times their size. */
+import { quoted } from '../../protocol/printable.ts';
 import { dirname, resolve } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
-import { shown } from '../roots/directory-check.ts';
 import { stat } from '../disk/disk.ts';
 
 /** Of all that apply to one directory: its own and those above it, bytes. */
@@ -42,7 +42,7 @@ export class IgnoreFiles {
       total += this.#bytes.get(above) ?? 0;
     }
     if (total <= maxIgnoreBytes) return;
-    const message = `${shown(path)} and the ignore files above it have ${total} bytes; at most ${maxIgnoreBytes} can be heeded. Make them shorter, or work in another root`;
+    const message = `${quoted(path)} and the ignore files above it have ${total} bytes; at most ${maxIgnoreBytes} can be heeded. Make them shorter, or work in another root`;
     this.#onTooMuch(new ToolError(message, { code: 'SEARCH_FAILED' }));
   }
 }

@@ -4,9 +4,9 @@
  * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line longer than `maxLineBytes`, comes
  * from files that were open when they were found inside the roots boundary, and is UTF-8 if the file says so.
  */
+import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Boundary } from '../roots/boundary.ts';
-import { shown } from '../roots/directory-check.ts';
 import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { openerOf } from '../roots/open-inside.ts';
@@ -67,7 +67,7 @@ export class SearchInput {
           if (error instanceof ToolError && error.code !== 'ROOT_UNAVAILABLE') {
             this.#onProblem(error.message);
           } else if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-          else this.#onProblem(`${shown(path)} ${fsFault(error).phrase}`);
+          else this.#onProblem(`${quoted(path)} ${fsFault(error).phrase}`);
         }
       }
     } finally {
@@ -136,7 +136,7 @@ export class SearchInput {
     if (line === undefined || path === undefined) return;
     const more = overlong.size > 1 ? ` and ${overlong.size - 1} more` : '';
     this.#onProblem(
-      `${shown(path)}: line ${line - first + 1}${more}, longer than ${maxLineBytes / 1024} KiB`,
+      `${quoted(path)}: line ${line - first + 1}${more}, longer than ${maxLineBytes / 1024} KiB`,
     );
   }
 }

@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
-import { cutText } from '../text/text-cut.ts';
+import { cutText } from '../text/line-range.ts';
 
 /** One line of what was searched: a match, or what stands around one. */
 export interface SearchLine {

@@ -1,11 +1,11 @@
 /** Gathering the lines that a search finds, within its limits. */
+import { quoted } from '../../protocol/printable.ts';
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Boundary } from '../roots/boundary.ts';
-import { shown } from '../roots/directory-check.ts';
 import type { PathMatcher } from '../globs/path-automaton.ts';
-import { comparePaths } from '../globs/path-order.ts';
+import { comparePaths } from './file-walk.ts';
 import { countedFiles, markedRecords } from './ripgrep-output.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
@@ -195,7 +195,7 @@ async function* findFiles(
   let counted = 0;
   for await (const { path: bytes, matchingLines } of files) {
     const path = withoutDot(bytes.toString());
-    if (!isUtf8(bytes)) onProblem(`${shown(path)}: its name is no UTF-8`);
+    if (!isUtf8(bytes)) onProblem(`${quoted(path)}: its name is no UTF-8`);
     if (!isUtf8(bytes) || !run.accepts(path)) continue;
     yield path;
     counted += matchingLines;

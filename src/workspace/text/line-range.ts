@@ -1,5 +1,4 @@
 /** Taking a range of lines out of text that comes in pieces, holding no more than the range. */
-import { afterPair, cutText } from './text-cut.ts';
 
 export interface LineRange {
   /** From 1. */
@@ -87,4 +86,21 @@ export class LineTaker {
     this.#length += kept.length;
     this.#endLine = this.#line;
   }
+}
+
+/** `text.slice(from, to)`, each end moved inward off the middle of a surrogate pair: half of one is not Unicode text. */
+export function cutText(text: string, from: number, to: number): string {
+  const start = afterPair(text, from);
+  const end = isLowSurrogate(text, to) ? to - 1 : to;
+  return text.slice(start, Math.max(start, end));
+}
+
+/** `index`, moved behind a surrogate pair that it would halve. */
+function afterPair(text: string, index: number): number {
+  return isLowSurrogate(text, index) ? index + 1 : index;
+}
+
+function isLowSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return index > 0 && unit >= 0xdc00 && unit <= 0xdfff;
 }

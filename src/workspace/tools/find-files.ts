@@ -1,8 +1,8 @@
 /** `find_files`: the files of a root, by glob. */
+import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import { shown } from '../roots/directory-check.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { FilePages, walkFiles } from '../search/file-walk.ts';
 import { markedRecords } from '../search/ripgrep-output.ts';
@@ -102,7 +102,7 @@ export function findFilesTool(workspace: Workspace): Tool {
 
       const [example] = unnamed;
       if (example !== undefined) {
-        const name = shown(Buffer.from(example).toString());
+        const name = quoted(Buffer.from(example).toString());
         problems.unshift(`${unnamed.length} files with names that are not UTF-8, such as ${name}`);
       }
       const nextCursor = next === undefined ? undefined : writeCursor(next, query);

@@ -1,8 +1,8 @@
 /** `read_file`: a text file, or a range of its lines. */
+import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import { shown } from '../roots/directory-check.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import type { LineRange } from '../text/line-range.ts';
 import { openInside } from '../roots/open-inside.ts';
@@ -115,17 +115,17 @@ export function readFileTool(workspace: Workspace): Tool {
         onRead: (bytes) => context.progress(bytes, { total: Math.max(stats.size, bytes) }),
       });
       if (!reading.text) {
-        const message = `${shown(given)} is no text: ${reading.kind}, ${stats.size} bytes`;
+        const message = `${quoted(given)} is no text: ${reading.kind}, ${stats.size} bytes`;
         throw new ToolError(message, { code: 'BINARY_FILE' });
       }
       const { encoding, taken, reach } = reading;
       const { startLine } = range;
       if (reach === 'short') {
-        const message = `Line ${startLine}, column ${range.startColumn} of ${shown(given)} is not in its first ${defaultBounds.soughtBytes} bytes, which have ${taken.lines} lines; it is looked for no farther`;
+        const message = `Line ${startLine}, column ${range.startColumn} of ${quoted(given)} is not in its first ${defaultBounds.soughtBytes} bytes, which have ${taken.lines} lines; it is looked for no farther`;
         throw new ToolError(message, { code: 'OUT_OF_RANGE' });
       }
       if (taken.lines < startLine && startLine > 1) {
-        const message = `${shown(given)} has ${taken.lines} lines; there is no line ${startLine}`;
+        const message = `${quoted(given)} has ${taken.lines} lines; there is no line ${startLine}`;
         throw new ToolError(message, { code: 'OUT_OF_RANGE' });
       }
       const { text, endLine, next } = taken;
@@ -192,7 +192,7 @@ async function readAndClose(
     return await readText(handle, range, options);
   } catch (error) {
     if (error instanceof ToolError || systemCode(error) === undefined) throw error;
-    const message = `${shown(given)} ${fsFault(error).phrase}`;
+    const message = `${quoted(given)} ${fsFault(error).phrase}`;
     throw new ToolError(message, { code: 'INACCESSIBLE', cause: error });
   } finally {
     await handle.close();

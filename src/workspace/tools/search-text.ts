@@ -1,8 +1,8 @@
 /** `search_text`: lines that contain a text or match a regular expression. */
+import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import { shown } from '../roots/directory-check.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { maxLineBytes } from '../search/search-input.ts';
 import { maxLineCharacters } from '../search/search-record.ts';
@@ -148,7 +148,7 @@ export function searchTextTool(workspace: Workspace): Tool {
           signal,
           deadline,
           onMatch: (count, path) =>
-            context.progress(count, { message: `${count} matching lines, now in ${shown(path)}` }),
+            context.progress(count, { message: `${count} matching lines, now in ${quoted(path)}` }),
         }),
       );
       const text = withNote(
