@@ -1,6 +1,6 @@
 /**
- * Makes values fit to be shown, in the log and in every view: without secrets, and bounded in depth,
- * breadth, length and total size.
+ * Makes values fit to be shown, in the log and in every view: without secrets, and bounded in
+ * depth, breadth, length and total size.
  */
 
 import { farthestSight, isSecretKey, secretRanges } from './secrets.ts';
@@ -25,7 +25,8 @@ export function redactText(
   limit = maxString,
   place: (secret: string) => string = () => redacted,
 ): string {
-  // We look at a bounded part, a little past the limit, to recognise a secret that the limit would cut.
+  // We look at a bounded part, a little past the limit, to recognise a secret that the limit would
+  // cut.
   const seen = text.slice(0, limit + farthestSight);
   let [clean, from] = ['', 0];
   for (const { start, end } of secretRanges(seen)) {
@@ -39,8 +40,8 @@ export function redactText(
 }
 
 /**
- * A copy that `JSON.stringify` takes: secrets replaced at any depth, errors as objects with their stack and cause,
- * cycles, actors and what JSON lacks as text. Never throws.
+ * A copy that `JSON.stringify` takes: secrets replaced at any depth, errors as objects with their
+ * stack and cause, cycles, actors and what JSON lacks as text. Never throws.
  *
  * @param values how many values are copied at most, of all depths together
  */

@@ -1,9 +1,9 @@
 /**
- * Finds secrets in a text by their form. The two tables are the whole promise: `docs/redaction.md` is
- * generated from them.
+ * Finds secrets in a text by their form. The two tables are the whole promise:
+ * `docs/redaction.md` is generated from them.
  *
- * The time is linear in the text's length, whatever the text: patterns repeat single characters only,
- * and no match starts inside what an earlier start has read.
+ * The time is linear in the text's length, whatever the text: patterns repeat single characters
+ * only, and no match starts inside what an earlier start has read.
  */
 
 /** A secret in a text: the characters from `start` up to `end`. */
@@ -187,7 +187,9 @@ const tokens = new RegExp(
 /** How many characters of a secret are needed at most to recognise it. */
 export const farthestSight = 1600;
 
-/** One of these stands before every secret that is known by its place. Most names and ids have none. */
+/**
+ * One of these stands before every secret that is known by its place. Most names and ids have none.
+ */
 const placed = /[=:\s]/;
 const shortestToken = 15;
 const none: readonly SecretRange[] = [];
@@ -224,9 +226,9 @@ function merged(ranges: readonly SecretRange[]): readonly SecretRange[] {
 }
 
 /**
- * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON inside JSON
- * a mark has one backslash before it, one level deeper three; a mark within a quoted text has those of
- * one more level.
+ * The end of a quoted text: at its quotation mark, or at that of a text around it. In JSON inside
+ * JSON a mark has one backslash before it, one level deeper three; a mark within a quoted text has
+ * those of one more level.
  */
 function endOfQuoted(text: string, from: number, quote: string, escapes: number): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {

@@ -11,8 +11,8 @@ const messages: { readonly [machineAndEvent: string]: string } = {
 };
 
 /**
- * By the event of the machine that asked: the method of the request that was answered. Behind an error
- * there may also be no answer at all.
+ * By the event of the machine that asked: the method of the request that was answered. Behind an
+ * error there may also be no answer at all.
  */
 const answers: { readonly [machineAndEvent: string]: string } = {
   'roots xstate.done.actor.ask': 'roots/list',
@@ -34,7 +34,10 @@ const ofTasks: { readonly [event: string]: string } = { 'task.cancel': 'tasks/ca
 
 const movingTasks = new Set(Object.values(ofTasks));
 
-/** How many of the last such requests are remembered. The peer chooses the ids; a task moves at once. */
+/**
+ * How many of the last such requests are remembered. The peer chooses the ids; a task moves at
+ * once.
+ */
 const maxTasks = 100;
 
 /** Remembers what may be a cause. Messages go by number; undefined stands for one not kept. */

@@ -20,8 +20,8 @@ export interface InspectedPage extends AsyncDisposable {
 }
 
 /**
- * Serves a page on 127.0.0.1 that shows the sessions it watches: their charts, actors, messages, and
- * what is pending.
+ * Serves a page on 127.0.0.1 that shows the sessions it watches: their charts, actors, messages,
+ * and what is pending.
  *
  * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available
  */

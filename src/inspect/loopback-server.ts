@@ -1,7 +1,7 @@
 /**
  * An HTTP server for one person on this machine. It refuses what another site could try from that
- * person's browser: a foreign Host (a name rebound to this address), a foreign Origin, and any request
- * without the token, which only the page's own address contains.
+ * person's browser: a foreign Host (a name rebound to this address), a foreign Origin, and any
+ * request without the token, which only the page's own address contains.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -21,8 +21,8 @@ export interface LoopbackServer {
 /** How many connections may be open, without the token and with it. */
 export interface LoopbackLimits {
   /**
-   * Connections that have not shown the token. One more closes the oldest of them, so that nobody can
-   * lock the owner out.
+   * Connections that have not shown the token. One more closes the oldest of them, so that nobody
+   * can lock the owner out.
    */
   readonly maxStrangers: number;
   /** Connections that have shown the token. One more is refused. */
@@ -36,8 +36,8 @@ const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headers
 const address = '127.0.0.1';
 
 /**
- * No other origin may use, frame or cache anything. The page loads only from here, and no text becomes
- * a script.
+ * No other origin may use, frame or cache anything. The page loads only from here, and no text
+ * becomes a script.
  */
 const headers = {
   'cache-control': 'no-store',

@@ -1,6 +1,6 @@
 /**
- * The sessions of one page, and its viewers. While there is no viewer, it listens to nothing and runs
- * no timer. Otherwise it sends all viewers what was sampled, a few times a second.
+ * The sessions of one page, and its viewers. While there is no viewer, it listens to nothing and
+ * runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
  */
 import type { WatchedSession } from '../server/session.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
@@ -26,8 +26,8 @@ const intervalMs = 200;
 /** If nothing happens, only every so many updates are sent: the shown ages grow all the same. */
 const quietUpdates = 5;
 /**
- * How many updates are left out after one of a flood, unless a machine moves: the counts say as much,
- * and the traffic needs the time.
+ * How many updates are left out after one of a flood, unless a machine moves: the counts say as
+ * much, and the traffic needs the time.
  */
 const restAfterFlood = 4;
 /** How many ended sessions are still shown. */

@@ -1,7 +1,7 @@
 /**
- * Listens to one session while a page is open and samples what passes: of a flood, it keeps the first
- * few events of each kind and counts the rest. Only events that it keeps are copied and redacted, so
- * that a page costs the same whatever the traffic.
+ * Listens to one session while a page is open and samples what passes: of a flood, it keeps the
+ * first few events of each kind and counts the rest. Only events that it keeps are copied and
+ * redacted, so that a page costs the same whatever the traffic.
  */
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
@@ -19,8 +19,8 @@ import type { Direction, PageEvent, Skipped } from './page-messages.ts';
 const maxEvents = 60;
 const maxTransitions = 40;
 /**
- * How many events of one kind are kept at once, and how many more with each update: of a burst all, of
- * a flood a trickle.
+ * How many events of one kind are kept at once, and how many more with each update: of a burst
+ * all, of a flood a trickle.
  */
 const allowance = 24;
 const refill = 2;

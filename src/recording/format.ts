@@ -2,8 +2,9 @@
  * The lines of a recording: JSON objects, each known by the members it has. `docs/recording.md`
  * describes them all.
  *
- * An input is what reached the session from outside; an output is what the session did. A transcript
- * written by hand has the same lines, but needs only what the client says and what it is answered.
+ * An input is what reached the session from outside; an output is what the session did. A
+ * transcript written by hand has the same lines, but needs only what the client says and what it is
+ * answered.
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';

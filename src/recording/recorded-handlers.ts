@@ -1,6 +1,6 @@
 /**
- * The author's handlers, recorded: when each starts, what it asks the client and says meanwhile, and
- * what it returns.
+ * The author's handlers, recorded: when each starts, what it asks the client and says meanwhile,
+ * and what it returns.
  */
 import type { Clock } from '../actors/clock.ts';
 import { isThenable } from '../actors/exchange.ts';

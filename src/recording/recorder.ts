@@ -1,6 +1,6 @@
 /**
- * Records a session: everything that reaches it and everything that it does, in order, so that it can
- * be replayed. The recorder is the session's edge; a session without one pays nothing.
+ * Records a session: everything that reaches it and everything that it does, in order, so that it
+ * can be replayed. The recorder is the session's edge; a session without one pays nothing.
  */
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
@@ -46,15 +46,17 @@ export interface RecordOptions extends RecordingOptions {
 
 /** Records one session, as the `edge` of `listen`. */
 export interface Recorder extends SessionEdge {
-  /** Writes the lines of the current turn of the event loop to the sink. So does the session's end. */
+  /**
+   * Writes the lines of the current turn of the event loop to the sink. So does the session's end.
+   */
   flush(): void;
 }
 
 /**
  * Makes a recorder, for `server.listen(transport, { edge: record(sink) })`.
  *
- * @param sink takes whole lines of JSON. The recorder calls it after the session's work of a turn. If
- * it throws, the recording ends and the session goes on
+ * @param sink takes whole lines of JSON. The recorder calls it after the session's work of a turn.
+ * If it throws, the recording ends and the session goes on
  */
 export function record(sink: RecordingSink, options: RecordOptions = {}): Recorder {
   return new SessionRecorder(sink, options);

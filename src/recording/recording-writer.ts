@@ -1,6 +1,6 @@
 /**
- * Writes the lines of a recording: redacted, bounded, in batches. If writing fails, it says so once;
- * the recording ends, the session goes on.
+ * Writes the lines of a recording: redacted, bounded, in batches. If writing fails, it says so
+ * once; the recording ends, the session goes on.
  */
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';

@@ -1,6 +1,6 @@
 /**
- * Replaces secrets in a recording so that it still replays: the same secret gets the same placeholder
- * everywhere, and only texts and numbers are replaced.
+ * Replaces secrets in a recording so that it still replays: the same secret gets the same
+ * placeholder everywhere, and only texts and numbers are replaced.
  */
 import { redactText } from '../diagnosis/redaction.ts';
 import { isSecretKey, secretRanges } from '../diagnosis/secrets.ts';

@@ -25,7 +25,9 @@ export function chunkLine(frames: readonly InboundFrame[]): ClientLine | FramesL
   return messages.includes(undefined) ? { frames } : { client: messages };
 }
 
-/** A recorded message as the reader classified it. Its length on the wire is about that of its JSON. */
+/**
+ * A recorded message as the reader classified it. Its length on the wire is about that of its JSON.
+ */
 export function recordedFrame(message: unknown): InboundFrame {
   return classify(message, JSON.stringify(message).length);
 }

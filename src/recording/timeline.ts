@@ -1,10 +1,10 @@
 /**
  * What crosses a session's edge, in its order and with its time.
  *
- * The session's time stands still between two inputs. A replay that sets the time at each input gives
- * the session exactly the times that it had. An input that arrives while the session calls outside
- * code is nested. One that arrives in the same turn as the input before it notes how many rounds of
- * microtasks lie between them. With both, a replay can put each input in the same place.
+ * The session's time stands still between two inputs. A replay that sets the time at each input
+ * gives the session exactly the times that it had. An input that arrives while the session calls
+ * outside code is nested. One that arrives in the same turn as the input before it notes how many
+ * rounds of microtasks lie between them. With both, a replay can put each input in the same place.
  */
 import type { Clock } from '../actors/clock.ts';
 import type { InputLine, RandomLine, SessionOutputLine } from './format.ts';

@@ -243,6 +243,8 @@ describe('--inspect=stately', () => {
     'wss://127.0.0.1:8080',
     'http://127.0.0.1:8080',
   ])('sends nothing to %s', async (url) => {
-    await expect(inspectStately({ url })).rejects.toThrow(`${JSON.stringify(url)} is no ws:// URL`);
+    await expect(inspectStately({ url })).rejects.toThrow(
+      `${JSON.stringify(url)} is not a ws:// URL`,
+    );
   });
 });

@@ -69,7 +69,10 @@ function descendants(node: AnyStateNode): AnyStateNode[] {
   return Object.values(node.states).flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** A state's own transitions, and the root's for those that may happen in any state and that it does not handle itself. */
+/**
+ * A state's own transitions, and the root's for those that may happen in any state and that it does
+ * not handle itself.
+ */
 function transitionsOf(node: AnyStateNode, root: AnyStateNode): DrawnTransition[] {
   const own: DrawnTransition[] = [...node.transitions.values()].flat();
   const handled = new Set(own.map(({ eventType }) => eventType));
@@ -102,8 +105,8 @@ interface Combined {
 const [isNot, isOr] = [not('a'), or(['a'])].map((guard) => (guard as unknown as Combined).check);
 
 /**
- * The name of an action or a guard: a string, or its `type`. XState's own functions have no name worth
- * drawing.
+ * The name of an action or a guard: a string, or its `type`. XState's own functions have no name
+ * worth drawing.
  */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;

@@ -135,7 +135,9 @@ function namesOf(actions: unknown): readonly string[] {
     .map(nameOf);
 }
 
-/** XState's built-in actions are functions with a type; the machine's own have names in its setup. */
+/**
+ * XState's built-in actions are functions with a type; the machine's own have names in its setup.
+ */
 function nameOf(named: unknown): string {
   if (typeof named === 'string') return named;
   const { type, name } = named as { readonly type?: string; readonly name?: string };

@@ -8,11 +8,14 @@ import { loadStatelyPackage } from './stately-package.ts';
 import { tellStately } from './stately-session.ts';
 
 export interface InspectStatelyOptions {
-  /** Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's own server does. */
+  /**
+   * Where a receiver listens on this machine, by default `ws://127.0.0.1:8080`, as the package's
+   * own server does.
+   */
   readonly url?: string;
   /**
-   * Called if a receiver is refused because it belongs to another user, or if the system cannot tell
-   * whose it is; by default `process.emitWarning`.
+   * Called if a receiver is refused because it belongs to another user, or if the system cannot
+   * tell whose it is; by default `process.emitWarning`.
    */
   readonly warn?: (message: string) => void;
 }
@@ -27,16 +30,16 @@ export interface StatelyInspection extends AsyncDisposable {
 }
 
 /**
- * Sends the sessions that it watches to a receiver of the official inspector: their machines, each
- * change of state, and what caused it. Secrets are redacted. Of the traffic, it sends only the results
- * of tasks.
+ * Sends the sessions that it watches to a receiver of the official inspector: their machines,
+ * each change of state, and what caused it. Secrets are redacted. Of the traffic, it sends only the
+ * results of tasks.
  *
- * The receiver may be absent, come later or go away. The inspection looks for it once a second, sends
- * it the present state when it appears, and listens to nothing while it is absent.
+ * The receiver may be absent, come later or go away. The inspection looks for it once a second,
+ * sends it the present state when it appears, and listens to nothing while it is absent.
  *
- * The receiver must belong to this user, because any user of the machine may listen on a port. Linux
- * tells whose it is, and another user's is sent nothing; other systems do not tell, and there is a
- * warning.
+ * The receiver must belong to this user, because any user of the machine may listen on a port.
+ * Linux tells whose it is, and another user's is sent nothing; other systems do not tell, and there
+ * is a warning.
  *
  * @throws {TypeError} the URL leads to another machine
  * @throws {Error} `code` ERR_MODULE_NOT_FOUND: the package `@statelyai/inspect` is not installed
@@ -111,6 +114,6 @@ function checkLoopback(url: string): void {
     hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
   if (protocol === 'ws:' && isLocal) return;
   throw new TypeError(
-    `Sessions are sent to the inspector on this machine alone: ${JSON.stringify(url)} is no ws:// URL of 127.0.0.1, [::1] or localhost`,
+    `Sessions are sent to the inspector on this machine alone: ${JSON.stringify(url)} is not a ws:// URL of 127.0.0.1, [::1] or localhost`,
   );
 }

@@ -19,8 +19,8 @@ const unknown: PeerOwner = { kind: 'unknown' };
 const timeWait = '06';
 
 /**
- * Looks for the other end's socket in the kernel's tables. Call it once the other end has answered: a
- * socket that is not accepted yet has no owner. Never rejects.
+ * Looks for the other end's socket in the kernel's tables. Call it once the other end has
+ * answered: a socket that is not accepted yet has no owner. Never rejects.
  */
 export async function ownerOfPeer(ports: Ports): Promise<PeerOwner> {
   const { geteuid } = process;
@@ -49,8 +49,8 @@ export function ownerIn(tables: string, { localPort, remotePort }: Ports, uid: n
     const isPeer = local.endsWith(here) && remote.endsWith(there) && state !== timeWait;
     return isPeer ? [Number(owner)] : [];
   });
-  // A second row with the same ports has other addresses. We do not look up which one is ours: all of
-  // them must be this user's.
+  // A second row with the same ports has other addresses. We do not look up which one is ours: all
+  // of them must be this user's.
   const other = owners.find((owner) => owner !== uid);
   if (other !== undefined) return { kind: 'other-user', uid: other };
   return owners.length === 0 ? unknown : { kind: 'same-user' };

@@ -1,7 +1,7 @@
 /**
- * The connection to a receiver that may be absent, come later and go away. It is tried again and again.
- * Nothing is queued meanwhile, because a receiver is sent the present state first. Another user's
- * receiver is sent nothing.
+ * The connection to a receiver that may be absent, come later and go away. It is tried again and
+ * again. Nothing is queued meanwhile, because a receiver is sent the present state first. Another
+ * user's receiver is sent nothing.
  */
 import { emit, fromCallback, sendTo, setup } from 'xstate';
 import type { CallbackActorLogic } from 'xstate';

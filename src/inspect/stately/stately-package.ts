@@ -11,7 +11,9 @@ export interface StatelyPackage {
   readonly WebSocket: WebSocketClass;
 }
 
-/** @throws {Error} `code` ERR_MODULE_NOT_FOUND: not installed; the message says how to install it */
+/**
+ * @throws {Error} `code` ERR_MODULE_NOT_FOUND: not installed; the message says how to install it
+ */
 export async function loadStatelyPackage(): Promise<StatelyPackage> {
   const require = createRequire(import.meta.url);
   try {

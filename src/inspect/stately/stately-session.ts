@@ -1,6 +1,6 @@
 /**
- * One session as the official inspector gets it: its machines as they are now, then every transition,
- * also those of tasks.
+ * One session as the official inspector gets it: its machines as they are now, then every
+ * transition, also those of tasks.
  */
 import type { AnyActorRef, StateValue } from 'xstate';
 import type { WatchedSession } from '../../server/session.ts';
@@ -40,8 +40,8 @@ export function tellStately(
   const inspected = (actor: AnyActorRef): Inspected => {
     // The session's own actor makes its machine for each session: only the snapshot knows which.
     const { machine: logic } = actor.getSnapshot() as { readonly machine?: object };
-    // What the package reads of an actor, with an id that is unique among all processes that send to
-    // one receiver.
+    // What the package reads of an actor, with an id that is unique among all processes that send
+    // to one receiver.
     const parent = actor === root ? undefined : { sessionId: rootId };
     return { sessionId: idIn(session, actor), logic, _parent: parent } as never;
   };

@@ -7,7 +7,9 @@ import type { NumberedLine, Recording } from '../recording.ts';
 export interface Difference {
   /** What is wrong, as a sentence. */
   readonly problem: string;
-  /** The line of the recording that differs; the last one if the replay did more than was recorded. */
+  /**
+   * The line of the recording that differs; the last one if the replay did more than was recorded.
+   */
   readonly number: number;
   /** What the recording has; absent if it has nothing there. */
   readonly recorded?: object;
@@ -84,8 +86,8 @@ export function includesJson(found: unknown, expected: unknown): boolean {
 }
 
 /**
- * The first place at which two values differ. It keeps its own list of what is left, because a result
- * may nest too deep for recursion.
+ * The first place at which two values differ. It keeps its own list of what is left, because a
+ * result may nest too deep for recursion.
  */
 function firstPair(
   one: unknown,

@@ -1,6 +1,6 @@
 /**
- * What a session with live handlers does, compared with its recording: it takes real time, and the ids
- * of its own requests are not the recorded ones.
+ * What a session with live handlers does, compared with its recording: it takes real time, and
+ * the ids of its own requests are not the recorded ones.
  */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -52,8 +52,8 @@ export class UnclaimedOutputs<T> {
 }
 
 /**
- * The ids of the session's own requests. A transcript names them `$first`, a recording has those of the
- * recorded session. A name is bound to the id of the first request that it matches.
+ * The ids of the session's own requests. A transcript names them `$first`, a recording has those
+ * of the recorded session. A name is bound to the id of the first request that it matches.
  */
 export class RequestNames {
   readonly #ids = new Map<unknown, unknown>();
@@ -65,8 +65,8 @@ export class RequestNames {
   }
 
   /**
-   * What is expected, with ids in place of the names. If it is a request with a name that is not bound
-   * yet, the name is bound to the id that `found` has.
+   * What is expected, with ids in place of the names. If it is a request with a name that is not
+   * bound yet, the name is bound to the id that `found` has.
    */
   bind(expected: unknown, found: unknown): unknown {
     if (isJsonObject(expected) && isJsonObject(found)) {

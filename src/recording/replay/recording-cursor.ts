@@ -1,6 +1,6 @@
 /**
- * Where a replay stands in its recording: which input comes next, and which output is due. It compares
- * what the session does as it does it, and keeps the first difference.
+ * Where a replay stands in its recording: which input comes next, and which output is due. It
+ * compares what the session does as it does it, and keeps the first difference.
  */
 import { isInput, isOutput } from '../format.ts';
 import type { InputLine, SessionOutputLine } from '../format.ts';
@@ -84,7 +84,9 @@ export class RecordingCursor {
         };
   }
 
-  /** Notes a difference unless the session has done everything that it did before the next input. */
+  /**
+   * Notes a difference unless the session has done everything that it did before the next input.
+   */
   expectCaughtUp(): void {
     const due = this.#due;
     if (this.#difference || !due || this.isCaughtUp) return;

@@ -1,7 +1,7 @@
 /**
- * Replays what a client sent in a session whose handlers run. They take real time, so outputs may come
- * in another order than the recorded one: frames match in any order, the events of each machine in
- * their own.
+ * Replays what a client sent in a session whose handlers run. They take real time, so outputs may
+ * come in another order than the recorded one: frames match in any order, the events of each
+ * machine in their own.
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../actors/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Replays a session whose whole outside is taken from the recording, what the handlers did included.
- * Nothing waits for real time and nothing is left to chance: the same code gives the same outputs in
- * the same order.
+ * Replays a session whose whole outside is taken from the recording, what the handlers did
+ * included. Nothing waits for real time and nothing is left to chance: the same code gives the same
+ * outputs in the same order.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Root } from '../../machines/roots-report.ts';

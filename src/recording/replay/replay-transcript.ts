@@ -1,6 +1,6 @@
 /**
- * Plays a transcript written by hand: what a client sends, and what it must be answered, in this order
- * and nothing else. Of a frame, only the given members are compared.
+ * Plays a transcript written by hand: what a client sends, and what it must be answered, in this
+ * order and nothing else. Of a frame, only the given members are compared.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { McpServer } from '../../server/create-server.ts';

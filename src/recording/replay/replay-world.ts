@@ -1,7 +1,7 @@
 /**
- * The world of a replayed session, as the recording has it: its time and its random ids at the edge,
- * and the two actors at its ends. The reader gives what the client sent, the writer takes what the
- * session says.
+ * The world of a replayed session, as the recording has it: its time and its random ids at the
+ * edge, and the two actors at its ends. The reader gives what the client sent, the writer takes
+ * what the session says.
  */
 import type { Clock } from '../../actors/clock.ts';
 import { plainActor } from '../../machines/port.ts';
@@ -66,7 +66,9 @@ export class ReplayClock implements Clock {
   }
 }
 
-/** The edge that every replay has: it gives the recorded time and ids, and observes the machines. */
+/**
+ * The edge that every replay has: it gives the recorded time and ids, and observes the machines.
+ */
 export function replayEdge(options: {
   readonly header: RecordingHeader;
   readonly clock: Clock;
