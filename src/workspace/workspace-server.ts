@@ -18,7 +18,10 @@ export interface WorkspaceOptions extends WorkspaceSources {
 
 export interface WorkspaceServer {
   readonly definition: ServerDefinition;
-  /** To be called with every roots update of the session: running searches in roots that are gone end with a `ToolError`. */
+  /**
+   * To be called with every roots update of the session: running searches in roots that are gone
+   * end with a `ToolError`.
+   */
   rootsUpdated(report: RootsReport): void;
 }
 
@@ -27,7 +30,7 @@ export const workspaceRootsUri = 'workspace://roots';
 
 const instructions = `Read-only access to the user's project. Call workspace_info to learn which project is open and which scripts it has. \
 Use find_files to list files, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
-where there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
+if there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
 
 /** Makes the workspace server of one session: two sessions never share one. */
 export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {

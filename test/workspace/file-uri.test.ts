@@ -47,7 +47,7 @@ describe('on POSIX', () => {
     ['file:///100%', /percent-encoding/],
     ['file:///C#', /%23/],
     ['file:///a?b', /%3F/],
-    ['file://:80/x', /no valid URI/],
+    ['file://:80/x', /not a valid URI/],
   ])('%j is refused with a reason', (uri, reason) => {
     const reading = readFileUri(uri, { windows: false });
     expect(reading).toMatchObject({ ok: false, code: 'UNPARSABLE' });

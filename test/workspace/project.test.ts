@@ -200,7 +200,7 @@ describe('reasons', () => {
     for (const path of ['/', '/home/me']) {
       const choice = choose({ env: good(path), cwd: good(path) });
       expect(choice.source).toBeUndefined();
-      expect(reasonOf(choice, 'cwd')).toContain('only where it is given');
+      expect(reasonOf(choice, 'cwd')).toContain('only if it is given');
       expect(choice.warnings[0]).toContain('MCP_PROJECT_PATH');
     }
   });

@@ -1,10 +1,11 @@
 /**
  * Operations on the file system, so that one that hangs costs its own thread and no other.
  *
- * Node has four threads for files, and nothing can be done about an operation that waits for a network mount whose server is gone. So a
- * volume that has answered has two of them at most, another one has one, all together have three, and the last one goes only to a volume
- * that answers. An operation that takes too long is given up; it keeps its place until it returns. Whatever would only wait behind such
- * operations is refused at once.
+ * Node has four threads for files, and nothing can be done about an operation that waits for a
+ * network mount whose server is gone. So a volume that has answered has two of them at most,
+ * another one has one, all together have three, and the last one goes only to a volume that
+ * answers. An operation that takes too long is given up; it keeps its place until it returns. An
+ * operation that would only wait behind such operations is refused at once.
  */
 
 export interface DiskLanesOptions {
@@ -38,7 +39,10 @@ interface Volume {
   readonly waiting: Set<Operation>;
   /** Those that have a thread. */
   readonly started: Set<Operation>;
-  /** `hanging` has answered before: what hangs may be a link out of it, so that it gets a second chance. */
+  /**
+   * `hanging` has answered before: what hangs may be a link out of it, so that it gets a second
+   * chance.
+   */
   standing: 'untried' | 'answering' | 'hanging';
 }
 
@@ -54,7 +58,8 @@ export class DiskLanes {
    * Runs an operation on a path.
    *
    * @param discard takes the result of an operation that returns after it was given up
-   * @throws {Error} with the code `ETIMEDOUT`: given up, or refused because the volume hangs; else what the operation throws
+   * @throws {Error} with the code `ETIMEDOUT`: given up, or refused because the volume hangs; else
+   *   what the operation throws
    */
   async run<T>(
     path: string,

@@ -1,6 +1,7 @@
 /**
- * The file system as the workspace uses it: the functions of `node:fs/promises`, with a time that each may take. What hangs fails with
- * `ETIMEDOUT`, and takes no more threads than {@link DiskLanes} gives it.
+ * The file system as the workspace uses it: the functions of `node:fs/promises`, with a time that
+ * each may take. What hangs fails with `ETIMEDOUT`, and takes no more threads than
+ * {@link DiskLanes} gives it.
  */
 import type { BigIntStats, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
@@ -32,7 +33,8 @@ export interface OpenFile {
 /**
  * Opens a file.
  *
- * @param via a path to the same file that the system takes instead, if `path` alone tells its volume
+ * @param via a path to the same file that the system takes instead, if `path` alone tells its
+ *   volume
  */
 export async function open(path: string, flags: number, via = path): Promise<OpenFile> {
   const handle = await lanes.run(
@@ -64,8 +66,9 @@ export async function lstat(path: string): Promise<Stats> {
 }
 
 /**
- * The system follows links on its own, also onto a volume that hangs, for which the volume of the path would then answer. While something
- * is slow, each step is therefore taken by itself and counts for the volume that it is on. Only Linux tells volumes apart so finely.
+ * The system follows links on its own, also onto a volume that hangs, for which the volume of the
+ * path would then answer. While something is slow, each step is therefore taken by itself and
+ * counts for the volume that it is on. Only Linux tells volumes apart so finely.
  */
 export async function realpath(path: string): Promise<string> {
   if (process.platform === 'linux' && lanes.isSlow) return await followed(path);
@@ -109,7 +112,10 @@ export async function access(path: string, mode: number): Promise<void> {
   await lanes.run(path, () => fs.access(path, mode));
 }
 
-/** Not in a lane: a file has to be closed also if its volume is refused. Node waits with it for what still runs on the file. */
+/**
+ * Not in a lane: a file has to be closed also if its volume is refused. Node waits with it for what
+ * still runs on the file.
+ */
 async function closed(handle: fs.FileHandle): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const expiry = new Promise<void>((resolve) => {

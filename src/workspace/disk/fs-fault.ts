@@ -15,14 +15,20 @@ export interface FsFault {
   readonly phrase: string;
 }
 
-/** The code of an error of Node's or the system's (`ENOENT`, `ERR_INVALID_URL`), or undefined where the error is none of theirs. */
+/**
+ * The code of an error of Node's or the system's (`ENOENT`, `ERR_INVALID_URL`), or undefined for an
+ * error that is not theirs.
+ */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' && /^E[A-Z0-9_]+$/.test(code) ? code : undefined;
 }
 
-/** Translates an error of `node:fs`. Total: what is not known is `INACCESSIBLE`, with the system's code. */
+/**
+ * Translates an error of `node:fs`. Total: what is not known is `INACCESSIBLE`, with the system's
+ * code.
+ */
 export function fsFault(error: unknown): FsFault {
   const code = systemCode(error);
   switch (code) {

@@ -8,8 +8,9 @@ const tableMs = 10_000;
 let mounts: { readonly readAt: number; readonly points: readonly string[] } | undefined;
 
 /**
- * Names the volume of an absolute path as it is written: on Linux its mount point, elsewhere its first two directories, by which network
- * volumes are told apart (`/Volumes/name`, `\\host\share\`, `/net/host`). A link on the way is not followed.
+ * Names the volume of an absolute path as it is written: on Linux its mount point, elsewhere its
+ * first two directories, by which network volumes are told apart (`/Volumes/name`, `\\host\share\`,
+ * `/net/host`). A link on the way is not followed.
  */
 export function volumeOf(path: string): string {
   if (process.platform !== 'linux') return firstDirectories(path);
@@ -32,7 +33,7 @@ function character(octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }
 
-/** The kernel answers this from its memory, whatever the volumes do. */
+/** The kernel answers this from its memory, even if a volume hangs. */
 function readMountPoints(): readonly string[] {
   try {
     return mountPointsOf(readFileSync('/proc/self/mountinfo', 'utf8'));

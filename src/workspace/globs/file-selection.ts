@@ -1,4 +1,7 @@
-/** Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter behind it. */
+/**
+ * Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter
+ * behind it.
+ */
 import { compileGlobs, readGlobs } from './glob.ts';
 import type { PathMatcher } from './path-automaton.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
@@ -12,8 +15,9 @@ export interface FileSelection {
 /**
  * Translates globs. Those that begin with `!` exclude.
  *
- * Excluding is left to ripgrep, which then does not even enter a directory. Including is not: `--glob` would override `.gitignore`.
- * Where the last segment is simple it goes to ripgrep as a file type, which respects the ignore files and saves reading the rest.
+ * Excluding is left to ripgrep, which then does not even enter a directory. Including is not:
+ * `--glob` would override `.gitignore`. If the last segment is simple, it goes to ripgrep as a file
+ * type, which respects the ignore files and saves reading the rest.
  *
  * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
@@ -46,12 +50,15 @@ export async function selectFiles(
   };
 }
 
-/** Our own language allows a little more than ripgrep's; what only we understand is filtered behind it. */
+/**
+ * Our own language allows a little more than ripgrep's; what only we understand is filtered behind
+ * it.
+ */
 function isSafeForRipgrep(glob: string): boolean {
   return /^[\w./*?-]+$/.test(glob) && !glob.includes('***');
 }
 
-/** The file names that can match, as globs on names; none where any of them cannot be told by its name alone. */
+/** The file names that can match, as globs on names; none if any glob needs more than a name. */
 function includedTypes(globs: readonly string[]): string[] {
   const names = globs.map((glob) => glob.split('/').at(-1) ?? '');
   return names.every((name) => /^[\w.*?-]*[*?][\w.*?-]*$/.test(name) && !name.includes('**'))

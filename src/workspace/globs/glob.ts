@@ -1,8 +1,10 @@
 /**
- * Globs over paths relative to a root, in the language of `.gitignore`: `*` and `?` within a segment, `**` over segments, `[a-z]`,
- * `[!a]`, `{a,b}`, `\` escapes. A glob without a slash matches at any depth; a name without wildcards also matches what is below it.
+ * Globs over paths relative to a root, in the language of `.gitignore`: `*` and `?` within a
+ * segment, `**` over segments, `[a-z]`, `[!a]`, `{a,b}`, `\` escapes. A glob without a slash
+ * matches at any depth; a name without wildcards also matches what is below it.
  *
- * Matching a path costs its length times the length of the globs, whatever they are (docs/decisions/0021).
+ * Matching a path costs its length times the length of the globs, and never more
+ * (docs/decisions/0021).
  */
 import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
@@ -13,7 +15,10 @@ const maxGlobs = 64;
 const maxGlobCharacters = 1000;
 /** How many globs without braces a glob may stand for. */
 const maxAlternatives = 256;
-/** How long the globs of one call may be together, written out without braces and one per line, characters: matching costs so much. */
+/**
+ * How long the globs of one call may be together, written out without braces and one per line,
+ * characters: matching costs so much.
+ */
 const maxWrittenOut = 8192;
 
 /** Text and groups of alternatives, one after the other. */
@@ -69,7 +74,7 @@ export function compileGlobs(globs: readonly Glob[]): PathMatcher {
 }
 
 function invalid(glob: string, why: string): ToolError {
-  return new ToolError(`${quoted(glob)} is no glob: ${why}`, { code: 'INVALID_GLOB' });
+  return new ToolError(`${quoted(glob)} is not a glob: ${why}`, { code: 'INVALID_GLOB' });
 }
 
 function readGlob(text: string): Glob {

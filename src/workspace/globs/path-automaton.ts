@@ -1,13 +1,17 @@
 /**
- * Matching a path against many patterns at once: all of them are one nondeterministic automaton, and the set of its active states is
- * a bit set (the Shift-And algorithm). Each character of a path costs a few operations per 32 states, whatever the path and the
- * patterns are; nothing is ever tried again.
+ * Matching a path against many patterns at once: all of them are one nondeterministic automaton,
+ * and the set of its active states is a bit set (the Shift-And algorithm). Each character of a path
+ * costs a few operations per 32 states, for any path and any patterns; nothing is ever
+ * tried again.
  */
 
 /** Tells whether a path (relative, with `/`) matches. */
 export type PathMatcher = (path: string) => boolean;
 
-/** What one place of a name takes: any number of characters, any one, this one (a code point), or one of these. None takes a slash. */
+/**
+ * What one place of a name takes: any number of characters, any one, this one (a code point), or
+ * one of these. None takes a slash.
+ */
 export type NameToken =
   | { readonly kind: 'star' }
   | { readonly kind: 'any' }
@@ -32,7 +36,10 @@ const maxKeptMasks = 512;
 type Entry =
   /** The character that leads here from the state before. */
   | Exclude<NameToken, { kind: 'star' }>
-  /** `path`: the beginning of the path. `segment`: that of any of its segments. `globstar`: that of a segment in the globstar before. */
+  /**
+   * `path`: the beginning of the path. `segment`: that of any of its segments. `globstar`: that of
+   * a segment in the globstar before.
+   */
   | { readonly kind: 'path' | 'segment' | 'globstar' };
 
 interface State {

@@ -1,6 +1,7 @@
 /**
- * Long work in slices of time, so that the event loop turns in between: messages are read, answers written, cancellations heard.
- * All such work of the process shares one slice per turn of the loop: however many calls filter files, a turn takes no longer.
+ * Long work in slices of time, so that the event loop turns in between: messages are read, answers
+ * written, cancellations heard. All such work of the process shares one slice per turn of the loop:
+ * however many calls filter files, a turn takes no longer.
  */
 
 /** A fraction of what somebody who waits for an answer to a ping notices. */

@@ -1,6 +1,7 @@
 /**
- * Reading the scripts that a project's files declare. Pure, and linear in the text: a hostile project's files come here too. A file that
- * cannot be read throws a `SyntaxError` with the reason, and nothing else is thrown.
+ * Reading the scripts that a project's files declare. Pure, and linear in the text: a hostile
+ * project's files come here too. A file that cannot be read throws a `SyntaxError` with the reason,
+ * and nothing else is thrown.
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { cutText } from '../text/line-range.ts';
@@ -56,15 +57,17 @@ function fromMember(value: unknown, member: string): DeclaredScript[] {
   }
   return Object.entries(scripts).map(([name, command]) => {
     if (isJsonObject(command)) return script(name, command['command']);
-    // Only texts are joined: making a text of anything else would run what the file says (`toString`), as deep as it says.
+    // Only texts are joined: making a text of anything else would run what the file says
+    // (`toString`), as deep as it says.
     const isSequence = Array.isArray(command) && command.every((part) => typeof part === 'string');
     return script(name, isSequence ? command.join(' && ') : command);
   });
 }
 
 /**
- * JSON with comments and trailing commas. Strings are matched first, so that nothing in them is taken for a comment. What is not
- * closed runs to the end, whatever its last character: a pattern that fails there would be tried again from every quote.
+ * JSON with comments and trailing commas. Strings are matched first, so that nothing in them is
+ * taken for a comment. What is not closed runs to the end, also if its last character is a
+ * backslash: a pattern that fails there would be tried again from every quote.
  */
 function parseJsonc(text: string): unknown {
   const string = String.raw`("(?:[^"\\]|\\[^]?)*"?)`;
@@ -87,7 +90,8 @@ function fromPyproject(text: string): DeclaredScript[] {
 }
 
 function fromMakefile(text: string): DeclaredScript[] {
-  // A rule begins in the first column; "%" is a pattern, ".PHONY" and its like are make's own, ":=" assigns.
+  // A rule begins in the first column; "%" is a pattern, ".PHONY" and its like are make's own, ":="
+  // assigns.
   const names = text.split('\n').flatMap((line) => {
     const colon = line.indexOf(':');
     // The class takes all that may stand before the colon, so that nothing is ever tried twice.

@@ -18,12 +18,14 @@ const maxFileBytes = 4096;
 const maxConfigBytes = 64 * 1024;
 
 /**
- * The head of the repository that the boundary's base lies in, or undefined if there is none. As git does, it looks in the directories
- * above too, as far as they are inside the boundary; `repository` is the one that has `.git`.
+ * The head of the repository that the boundary's base lies in, or undefined if there is none. As
+ * git does, it looks in the directories above too, as far as they are inside the boundary;
+ * `repository` is the one that has `.git`.
  *
- * What is read lies inside the boundary, with one exception: `.git` of a worktree or a submodule is a file that says where the rest is,
- * and a place outside is read if it says in its turn that it belongs to this worktree. Nothing of a file's content is given out unless it
- * has the form of a branch or a commit. Never rejects because of what is on the disk.
+ * What is read lies inside the boundary, with one exception: `.git` of a worktree or a submodule is
+ * a file that says where the rest is, and a place outside is read if it says in its turn that it
+ * belongs to this worktree. Nothing of a file's content is given out unless it has the form of a
+ * branch or a commit. Never rejects because of what is on the disk.
  */
 export async function readGitHead(boundary: Boundary): Promise<GitHead | undefined> {
   let repository = boundary.base.path;
@@ -49,7 +51,9 @@ async function headOf(repository: string, boundary: Boundary): Promise<GitHead |
   }
 }
 
-/** What the errors of `openInside` mean here; their own words are for a path that a tool was given. */
+/**
+ * What the errors of `openInside` mean here; their own words are for a path that a tool was given.
+ */
 const phrases: { readonly [code: string]: string } = {
   OUTSIDE_ROOTS: '.git leads out of the roots',
   NOT_A_FILE: '.git holds no HEAD that is a regular file',
@@ -74,7 +78,7 @@ async function readSmall(
   }
 }
 
-/** `HEAD` where the file `.git` says; undefined if there is no such file. */
+/** `HEAD` in the directory that the file `.git` names; undefined if there is no such file. */
 async function readLinked(boundary: Boundary, dotGit: string): Promise<string | undefined> {
   const link = await readSmall(boundary, dotGit);
   if (link === undefined) return undefined;
@@ -92,8 +96,9 @@ async function readLinked(boundary: Boundary, dotGit: string): Promise<string | 
 }
 
 /**
- * `HEAD` of a git directory outside the boundary: a project can write any path into `.git`, but not into the place to which the path
- * leads. Whatever is wrong there, the answer is the same: it does not tell what exists.
+ * `HEAD` of a git directory outside the boundary: a project can write any path into `.git`, but not
+ * into the place to which the path leads. The answer to any fault there is the same, so that it
+ * does not tell what exists.
  */
 async function readOutside(gitDirectory: string, repository: string): Promise<string> {
   const check = await checkDirectory(gitDirectory);

@@ -11,7 +11,7 @@ import { readWhole } from '../text/read-text.ts';
 
 export interface ScriptSource {
   readonly file: string;
-  /** What runs one of them: `npm run`; empty where they are commands of their own. */
+  /** What runs one of them: `npm run`; empty if they are commands of their own. */
   readonly runner: string;
   /** At most a hundred, with names as they stand in the file. */
   readonly scripts: readonly DeclaredScript[];
@@ -27,7 +27,7 @@ export interface ProjectFacts {
 
 /** Larger files are reported, not read. */
 const maxFileBytes = 1024 * 1024;
-/** What is listed of one file. A longer name is nobody's to type; cut, it would be the name of something else. */
+/** What is listed of one file. Nobody types a longer name; cut, it would name something else. */
 const maxScripts = 100;
 const maxNameCharacters = 200;
 /** What is listed of all files, characters of names and commands. */
@@ -35,7 +35,10 @@ const maxListedCharacters = 40_000;
 /** A directory called `makefile` declares nothing. */
 const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
-/** Reads a project's facts. A broken file is reported in its place; nothing about a file's content makes it reject. */
+/**
+ * Reads a project's facts. A broken file is reported in its place; nothing about a file's content
+ * makes it reject.
+ */
 export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts> {
   const [git, read] = await Promise.all([
     readGitHead(boundary),

@@ -1,4 +1,7 @@
-/** The choice of the project in sentences: for results that rest on a fallback, for the error where there is none. */
+/**
+ * The choice of the project in sentences: for results that rest on a fallback, and for the error if
+ * there is no project.
+ */
 import { projectSources } from './project.ts';
 import type { ProjectChoice, ProjectSource } from './project.ts';
 
@@ -10,15 +13,17 @@ const sourceWords: Record<ProjectSource, string> = {
 };
 
 /**
- * A sentence for a result that does not rest on the client's roots though the client could have given some, or undefined where none
- * is needed: the user asked for this directory, or the roots chose it.
+ * A sentence for a result that does not rest on the client's roots though the client could have
+ * given some, or undefined if none is needed: the user asked for this directory, or the roots chose
+ * it.
  */
 export function fallbackNote(choice: ProjectChoice): string | undefined {
   const { source, usable, skipped } = choice;
   const [project] = usable;
   if (source === undefined || source === 'roots' || project === undefined) return undefined;
   const passed = skipped.find((skip) => skip.source === 'roots');
-  // With directories on the command line, a client without roots is no surprise worth a line in every result.
+  // With directories on the command line, a client without roots does not deserve a line in every
+  // result.
   if (source === 'argument' && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
   return `Fallback: ${passed?.reason ?? 'no roots'}; so ${sourceWords[source]} is used: ${project.path}`;
 }

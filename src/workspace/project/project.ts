@@ -1,6 +1,6 @@
 /**
- * Which project a session works in, and why. Pure: what the file system and the client said comes in as readings, so that every
- * combination can be tested.
+ * Which project a session works in, and why. Pure: what the file system and the client said comes
+ * in as readings, so that every combination can be tested.
  */
 import { quoted } from '../../protocol/printable.ts';
 import { basename, parse } from 'node:path';
@@ -13,7 +13,9 @@ import type { RootDirectory } from '../roots/root-directory.ts';
 /** Where a project may come from; see {@link projectSources} for the order. */
 export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
 
-/** The order of precedence. The query parameter of an HTTP endpoint joins between `roots` and `env`. */
+/**
+ * The order of precedence. The query parameter of an HTTP endpoint joins between `roots` and `env`.
+ */
 export const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'env', 'cwd'];
 
 /** A directory as it was asked for, and what the file system says of it. */
@@ -29,7 +31,7 @@ export interface SourceReadings {
   /** With true the client's usable roots replace the directories of the command line. */
   readonly followRoots: boolean;
   readonly report: RootsReport;
-  /** `MCP_PROJECT_PATH`, where it is set and not empty. */
+  /** `MCP_PROJECT_PATH`, if it is set and not empty. */
   readonly env?: DirectoryReading;
   readonly cwd: DirectoryReading;
   /** The home directory's real path. */
@@ -50,17 +52,23 @@ export interface SkippedSource {
 }
 
 export interface ProjectChoice {
-  /** What tools may work in; the first is the project and the default. Empty where there is none. */
+  /** What tools may work in; the first is the project and the default. Empty if there is none. */
   readonly usable: readonly UsableRoot[];
-  /** The source of all of `usable`; undefined where there is none. */
+  /** The source of all of `usable`; undefined if there is none. */
   readonly source: ProjectSource | undefined;
   /** Every other source, in order of precedence, and why it did not choose. */
   readonly skipped: readonly SkippedSource[];
-  /** The client's list, in its order. A directory that the choice turned down has the problem `OUTSIDE_DIRECTORIES`. */
+  /**
+   * The client's list, in its order. A directory that the choice turned down has the problem
+   * `OUTSIDE_DIRECTORIES`.
+   */
   readonly roots: readonly Root[];
-  /** True where the client was asked for its roots and the answer failed or is still awaited. */
+  /** True if the client was asked for its roots, and its answer failed or is still awaited. */
   readonly rootsMissed: boolean;
-  /** What a person should know: explicit settings that could not be followed, old roots still in use. */
+  /**
+   * What a person should know: explicit settings that could not be followed, old roots still in
+   * use.
+   */
   readonly warnings: readonly string[];
 }
 
@@ -77,7 +85,8 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
     env: offerFallback('env', readings.env, readings),
     cwd: offerFallback('cwd', readings.cwd, readings),
   };
-  // A command line that names directories is followed or nothing is: the sources below it would widen what was asked for.
+  // A command line that names directories is followed or nothing is: the sources below it would
+  // widen what was asked for.
   const eligible: readonly ProjectSource[] =
     directories.length === 0 ? projectSources : ['roots', 'argument'];
   const source = eligible.find((candidate) => offers[candidate].usable.length > 0);
@@ -171,7 +180,7 @@ function offerFallback(
         ? 'the home directory'
         : undefined;
   if (tooWide === undefined) return { usable: [toUsable(check, source)] };
-  const reason = `${unused}: ${quoted(check.path)} is ${tooWide}, which is used only where it is given on the command line or as a root`;
+  const reason = `${unused}: ${quoted(check.path)} is ${tooWide}, which is used only if it is given on the command line or as a root`;
   return { usable: [], reason };
 }
 
@@ -199,7 +208,7 @@ function warningsOf(
   source: ProjectSource | undefined,
 ): string[] {
   const warnings = directories.flatMap(({ check }) => (check.ok ? [] : [check.message]));
-  // It was set on purpose: whoever set it learns that it has no effect, whatever was chosen instead.
+  // Somebody set it on purpose, and has to learn that it has no effect.
   if (env !== undefined && envOffer.reason !== undefined) warnings.push(envOffer.reason);
   if (source === 'roots' && report.status === 'failed') {
     const problem = report.problem ?? 'the last query failed';
@@ -208,7 +217,7 @@ function warningsOf(
   return warnings;
 }
 
-/** The reason why there is no usable root; for a person. */
+/** Why no root can be used; for a person. */
 function whyNoRoots(
   roots: readonly { readonly problem?: { readonly message: string } }[],
   report: RootsReport,

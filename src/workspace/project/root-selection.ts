@@ -34,7 +34,7 @@ export async function selectRoot(
 async function pathOf(asked: string): Promise<string | undefined> {
   const reading = readFileUri(asked);
   const path = reading.ok ? reading.path : asked;
-  // Only an absolute path can be a root's, and one with a NUL is nobody's.
+  // A root has an absolute path, without a NUL.
   if (path !== resolve(path) && `${resolve(path)}/` !== path) return undefined;
   const check = await checkDirectory(path);
   return check.ok ? check.path : undefined;

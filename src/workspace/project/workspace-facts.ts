@@ -1,4 +1,7 @@
-/** What a session's workspace is, in full: for `workspace_info` and the `workspace://roots` resource. */
+/**
+ * What a session's workspace is, in full: for `workspace_info` and the `workspace://roots`
+ * resource.
+ */
 import type { Root, RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { HandlerContext } from '../../context/handler-context.ts';
@@ -32,7 +35,7 @@ export const workspaceFactsSchema = object(
     project: object(
       { path: text, name: text, uri: text, source },
       ['path', 'name', 'uri', 'source'],
-      'The default root of every tool; absent where there is none.',
+      'The default root of every tool; absent if there is none.',
     ),
     why: { type: 'string', description: 'Why this project, or why none.' },
     skipped: {
@@ -47,7 +50,7 @@ export const workspaceFactsSchema = object(
           enum: ['known', 'undeclared', 'unsupported', 'failed'],
           description: 'What came of asking the client.',
         },
-        settled: { type: 'boolean', description: 'False where a newer list is being asked for.' },
+        settled: { type: 'boolean', description: 'False while a newer list is being asked for.' },
         problem: text,
         declared: { type: 'integer', description: 'Entries in the list.' },
         usable: { type: 'integer', description: 'Entries that tools may work in.' },
@@ -76,7 +79,7 @@ export const workspaceFactsSchema = object(
     git: object(
       { repository: text, branch: text, commit: text, problem: text },
       ['repository'],
-      'branch, or commit where the head is detached.',
+      'branch, or commit if the head is detached.',
     ),
     scripts: {
       type: 'array',
@@ -86,7 +89,7 @@ export const workspaceFactsSchema = object(
           file: text,
           runner: {
             type: 'string',
-            description: 'What runs one of them; empty where they are commands of their own.',
+            description: 'What runs one of them; empty if they are commands of their own.',
           },
           scripts: { type: 'array', items: object({ name: text, command: text }, ['name']) },
           problem: text,
@@ -99,7 +102,10 @@ export const workspaceFactsSchema = object(
   ['why', 'skipped', 'roots', 'directories', 'scripts', 'warnings'],
 );
 
-/** Gathers the facts. Fails only as `context.roots()` does: a project that has disappeared is a warning. */
+/**
+ * Gathers the facts. Fails only as `context.roots()` does: a project that has disappeared is a
+ * warning.
+ */
 export async function gatherFacts(workspace: Workspace, context: HandlerContext) {
   const { choice, report } = await workspace.choose(context);
   const [project] = choice.usable;

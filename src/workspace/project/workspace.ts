@@ -24,7 +24,10 @@ export interface WorkspaceSources {
   readonly cwd: string;
   /** The user's home directory: never used unless it is named explicitly. */
   readonly home: string;
-  /** How long a search may take, milliseconds, with its wait for others; then it answers with what it has. 20 s by default. */
+  /**
+   * How long a search may take, milliseconds, with its wait for others; then it answers with what
+   * it has. 20 s by default.
+   */
   readonly searchTimeoutMs?: number;
   /** Called with the chosen project after each roots update. */
   readonly chdir?: (directory: string) => void;
@@ -35,14 +38,17 @@ export interface Entered {
   readonly root: UsableRoot;
   /** All usable roots; relative paths are relative to `root`. */
   readonly boundary: Boundary;
-  /** Where the root rests on a fallback: a sentence that says so. */
+  /** A sentence that says so, if the root rests on a fallback. */
   readonly note: string | undefined;
   /** The roots report that the choice rests on. */
   readonly generation: number;
 }
 
 export interface Workspace {
-  /** The choice as it stands, and the report that it rests on. Waits for the roots as `context.roots()` does. */
+  /**
+   * The choice as it stands, and the report that it rests on. Waits for the roots as
+   * `context.roots()` does.
+   */
   choose(context: HandlerContext): Promise<{ choice: ProjectChoice; report: RootsReport }>;
   /**
    * The root that a call means; the first usable one without `asked`.
@@ -51,17 +57,21 @@ export interface Workspace {
    */
   enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
   /**
-   * Runs a search, of which few run at once. Its signal fires when the client cancels it or when its root is not usable any more;
-   * its deadline when it shall answer with what it has.
+   * Runs a search, of which few run at once. Its signal fires when the client cancels it or when
+   * its root is not usable any more; its deadline when it shall answer with what it has.
    *
-   * @throws {ToolError} ROOT_REMOVED if its root has gone, SEARCH_TIMED_OUT if it has waited for others until its deadline
+   * @throws {ToolError} ROOT_REMOVED if its root has gone, SEARCH_TIMED_OUT if it has waited for
+   *   others until its deadline
    */
   search<T>(
     entered: Entered,
     context: HandlerContext,
     run: (signal: AbortSignal, deadline: AbortSignal) => Promise<T>,
   ): Promise<T>;
-  /** Takes a roots update: ends the searches in roots that are gone, follows the project with `chdir`. */
+  /**
+   * Takes a roots update: ends the searches in roots that are gone, follows the project with
+   * `chdir`.
+   */
   rootsUpdated(report: RootsReport): void;
 }
 
@@ -74,7 +84,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   let newest: RootsReport | undefined;
   let chdirProblem: string | undefined;
   const readDirectory = directoryReader();
-  // What the paths of the command line, the environment and the process mean is settled now, not at the first call.
+  // What the paths of the command line, the environment and the process mean is settled now, not at
+  // the first call.
   void readSources(sources, readDirectory);
 
   const choiceFor = async (report: RootsReport): Promise<ProjectChoice> => {
@@ -169,8 +180,8 @@ async function readSources(sources: WorkspaceSources, readDirectory: DirectoryRe
 type DirectoryReader = (given: string, what: string) => Promise<DirectoryReading>;
 
 /**
- * Reads directories that the user has named. One that could be used once stays what it was then: a path that leads elsewhere later
- * does not move the boundary.
+ * Reads directories that the user has named. One that could be used once stays what it was then: a
+ * path that leads elsewhere later does not move the boundary.
  */
 function directoryReader(): DirectoryReader {
   const settled = new Map<string, DirectoryReading>();

@@ -1,6 +1,7 @@
 /**
- * The roots boundary: which paths a tool may touch. Roots are guidance that a client gives, not access control; what the
- * boundary promises is that a tool does not leave them by mistake, by a symbolic link, or by a hostile argument.
+ * The roots boundary: which paths a tool may touch. Roots are guidance that a client gives, not
+ * access control; what the boundary promises is that a tool does not leave them by mistake, by a
+ * symbolic link, or by a hostile argument.
  *
  * @see MCP 2025-11-25, client/roots, "Security Considerations"; protocol notes 33
  */
@@ -34,11 +35,12 @@ const maxLinks = 40;
 const maxPathBytes = process.platform === 'win32' ? 32_767 : 4096;
 
 /**
- * Resolves what a tool was given (a relative path, an absolute one, or a `file:` URI) to a real path inside the boundary.
+ * Resolves what a tool was given (a relative path, an absolute one, or a `file:` URI) to a real
+ * path inside the boundary.
  *
- * @throws {ToolError} OUTSIDE_ROOTS, naming the path and the roots; INVALID_PATH; ROOT_UNAVAILABLE where the base or the root of the path
- *   is not what it was;
- *   INACCESSIBLE for a loop of links or a directory that may not be read. Nothing else, whatever the input.
+ * @throws {ToolError} OUTSIDE_ROOTS, naming the path and the roots; INVALID_PATH; ROOT_UNAVAILABLE
+ *   if the base or the root of the path is not what it was; INACCESSIBLE for a loop of links or a
+ *   directory that may not be read. Nothing else, for any input.
  */
 export async function resolveInside(boundary: Boundary, given: string): Promise<InsidePath> {
   await assertRootAvailable(boundary.base);
@@ -54,7 +56,8 @@ export async function resolveInside(boundary: Boundary, given: string): Promise<
 }
 
 /**
- * Checks that a real path lies in one of the boundary's directories, and that this one is still what it was.
+ * Checks that a real path lies in one of the boundary's directories, and that this one is still
+ * what it was.
  *
  * @throws {ToolError} OUTSIDE_ROOTS, ROOT_UNAVAILABLE
  */
@@ -105,15 +108,15 @@ function invalid(message: string): ToolError {
 }
 
 interface Followed extends InsidePath {
-  /** Why the path cannot be followed further, where that is not its absence. */
+  /** Why the path cannot be followed further, if something is there. */
   readonly fault?: FsFault;
 }
 
 const loop: FsFault = { code: 'LOOP', phrase: 'leads through a loop of symbolic links' };
 
 /**
- * The real path; for what does not exist, its nearest existing ancestor and the rest. A dangling link counts as the place that it
- * points to: whoever creates a file through it creates the file there.
+ * The real path; for what does not exist, its nearest existing ancestor and the rest. A dangling
+ * link counts as the place that it points to: a file that is created through it is created there.
  */
 async function follow(path: string, linksLeft: number): Promise<Followed> {
   const { real, rest, fault } = await nearestExisting(path);
@@ -126,7 +129,7 @@ async function follow(path: string, linksLeft: number): Promise<Followed> {
 }
 
 interface Nearest {
-  /** The real path of the nearest ancestor that exists; the path itself where nothing does. */
+  /** The real path of the nearest ancestor that exists; the path itself if none does. */
   readonly real: string;
   /** The names below it. */
   readonly rest: readonly string[];
@@ -160,14 +163,14 @@ async function linkTarget(path: string): Promise<string | undefined> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
   } catch (error) {
-    // Absent or unreadable: then it is no link that could lead anywhere.
+    // Absent or unreadable: it cannot lead anywhere.
     if (systemCode(error) === undefined) throw error;
     return undefined;
   }
 }
 
 /**
- * True where `path` is `directory` or lies below it. `/a/b` does not contain `/a/bc`.
+ * True if `path` is `directory` or lies below it. `/a/b` does not contain `/a/bc`.
  * Both are absolute real paths; on Windows case does not count.
  */
 export function contains(directory: string, path: string, style: PathStyle = {}): boolean {
@@ -175,7 +178,7 @@ export function contains(directory: string, path: string, style: PathStyle = {})
   const outer = segments(directory, windows);
   const inner = segments(path, windows);
   if (outer.length === 0) return false;
-  // A segment that climbs is no part of a real path: what has one is not judged but refused.
+  // A real path has no segment that climbs: a path that has one is refused.
   if (inner.includes('..') || outer.includes('..')) return false;
   return outer.length <= inner.length && outer.every((segment, index) => segment === inner[index]);
 }

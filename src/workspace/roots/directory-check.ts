@@ -6,7 +6,10 @@ import { access, realpath, stat } from '../disk/disk.ts';
 import { fsFault } from '../disk/fs-fault.ts';
 
 export type DirectoryCheck =
-  /** `path` is the directory's real path; `identity` is its device and inode, which stay the same while it exists. */
+  /**
+   * `path` is the directory's real path; `identity` is its device and inode, which stay the same
+   * while it exists.
+   */
   | { readonly ok: true; readonly path: string; readonly identity: string }
   | {
       readonly ok: false;
@@ -15,7 +18,10 @@ export type DirectoryCheck =
       readonly message: string;
     };
 
-/** What a check asks of the world: gives the real path of a directory and what it is, throws the system's error. */
+/**
+ * What a check asks of the world: gives the real path of a directory and what it is, throws the
+ * system's error.
+ */
 export type DirectoryProbe = (
   path: string,
 ) => Promise<

@@ -22,7 +22,9 @@ export type FileUriReading =
       readonly message: string;
     };
 
-/** `X:`, `X%3A` or `X|` behind `file:` and any number of slashes, at the end or before a separator. */
+/**
+ * `X:`, `X%3A` or `X|` behind `file:` and any number of slashes, at the end or before a separator.
+ */
 const driveForm = /^file:[\\/]*(?:localhost[\\/])?([a-z])(?::|%3a|\|)(?:[\\/]|%2f|%5c|$)/i;
 /** `\\server\share` behind `file:` or `file://`, with either kind of slash. */
 const uncForm = /^file:[\\/]{4,}(?=[^\\/])/i;
@@ -30,9 +32,10 @@ const uncForm = /^file:[\\/]{4,}(?=[^\\/])/i;
 /**
  * Reads a `file:` URI into an absolute path without trailing separators. Never throws.
  *
- * Accepted besides the correct forms: `file:///c%3A/…`, `file://H:\…`, `file://localhost/…`, `file:////server/share`.
- * Refused, because a guess could name another directory: an empty path, a relative one, a query or a fragment (a name that was
- * not encoded), an encoded separator or NUL, a host on POSIX.
+ * Accepted beyond the correct forms: `file:///c%3A/…`, `file://H:\…`, `file://localhost/…`,
+ * `file:////server/share`. Refused, because a guess could name another directory: an empty path, a
+ * relative one, a query or a fragment (a name that was not encoded), an encoded separator or NUL, a
+ * host on POSIX.
  */
 export function readFileUri(uri: string, style: PathStyle = {}): FileUriReading {
   const windows = style.windows ?? process.platform === 'win32';
@@ -52,7 +55,11 @@ export function readFileUri(uri: string, style: PathStyle = {}): FileUriReading 
 }
 
 function unparsable(uri: string, fault: string): FileUriReading {
-  return { ok: false, code: 'UNPARSABLE', message: `${describe(uri)} is no usable path: ${fault}` };
+  return {
+    ok: false,
+    code: 'UNPARSABLE',
+    message: `${describe(uri)} is not a usable path: ${fault}`,
+  };
 }
 
 function parserFault(error: unknown): string {
@@ -63,7 +70,7 @@ function parserFault(error: unknown): string {
     case 'ERR_INVALID_FILE_URL_PATH':
       return 'it has no drive letter, or an encoded separator';
     default:
-      return 'it is no valid URI';
+      return 'it is not a valid URI';
   }
 }
 

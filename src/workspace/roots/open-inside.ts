@@ -11,7 +11,7 @@ import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { openRoot, placeOfDescriptor } from './root-directory.ts';
 
-/** An open regular file; whoever opened it closes `handle`. */
+/** An open regular file. The caller closes `handle`. */
 export interface InsideFile {
   readonly handle: OpenFile;
   /** The real path. */
@@ -21,15 +21,16 @@ export interface InsideFile {
 
 export interface OpenOptions {
   /**
-   * How an open file's place is found: `descriptor` asks the system where the descriptor leads (Linux), `identity` compares inode and
-   * device with those of the path as it is now. By default `descriptor` where there is one.
+   * How an open file's place is found: `descriptor` asks the system where the descriptor leads
+   * (Linux), `identity` compares inode and device with those of the path as it is now. `descriptor`
+   * by default, if the system has it.
    */
   readonly placedBy?: 'descriptor' | 'identity';
 }
 
 /**
- * Opens a regular file for reading. Between the check of the path and the opening, a directory on the way may have become a link
- * out; so the place of the opened file is checked too.
+ * Opens a regular file for reading. Between the check of the path and the opening, a directory on
+ * the way may have become a link out; so the place of the opened file is checked too.
  *
  * @throws {ToolError} OUTSIDE_ROOTS, NOT_FOUND, NOT_A_FILE, and what `resolveInside` throws
  */
@@ -42,7 +43,10 @@ export async function openInside(
   return await openChecked(boundary, path, { ...options, given });
 }
 
-/** The second half of {@link openInside}: opens a path that was inside a moment ago, and believes only what it has opened. */
+/**
+ * The second half of {@link openInside}: opens a path that was inside a moment ago, and believes
+ * only what it has opened.
+ */
 export async function openChecked(
   boundary: Boundary,
   path: string,
@@ -56,7 +60,8 @@ export async function openChecked(
     await assertInside(boundary, place, given);
     if (stats.isDirectory())
       throw notAFile(given, 'is a directory; list its files with find_files');
-    if (!stats.isFile()) throw notAFile(given, 'is no regular file (a device, a pipe or a socket)');
+    if (!stats.isFile())
+      throw notAFile(given, 'is not a regular file: it is a device, a pipe or a socket');
     return { handle, path, stats };
   } catch (error) {
     await handle.close();
@@ -75,9 +80,9 @@ export interface FileOpener {
 }
 
 /**
- * Makes an opener. On Linux it opens files below the root's descriptor, so that the root is what it was
- * when it was checked; the system then says whether a file lies at its path in the root. If it does
- * not, or on another system, a file is opened as {@link openInside} does it.
+ * Makes an opener. On Linux it opens files below the root's descriptor, so that the root is what it
+ * was when it was checked; the system then says whether a file lies at its path in the root. If it
+ * does not, or on another system, a file is opened as {@link openInside} does it.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE
  */
@@ -114,8 +119,8 @@ async function openBelow(
 const defaultPlacing = process.platform === 'linux' ? 'descriptor' : 'identity';
 
 async function openRegular(path: string, given: string, via = path): Promise<OpenFile> {
-  // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads for ever.
-  // Windows lacks the last two; what is undefined counts as 0 here.
+  // Not blocking: opening a pipe that nobody writes to would occupy one of Node's few file threads
+  // for ever. Windows lacks the last two; what is undefined counts as 0 here.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, via);
@@ -145,7 +150,7 @@ function translated(error: unknown, given: string): unknown {
   if (systemCode(error) === undefined || error instanceof ToolError) return error;
   // A device without a driver and a socket answer with these when they are opened.
   if (['ENXIO', 'ENODEV', 'EOPNOTSUPP'].includes(systemCode(error) ?? '')) {
-    return notAFile(given, 'is no regular file (a device, a pipe or a socket)');
+    return notAFile(given, 'is not a regular file: it is a device, a pipe or a socket');
   }
   const { code, phrase } = fsFault(error);
   return new ToolError(`${quoted(given)} ${phrase}`, {

@@ -1,6 +1,6 @@
 /**
- * Turns the client's roots into directories: one entry at a time, with a deadline each, so that neither a dead mount nor
- * ten thousand entries stop the rest.
+ * Turns the client's roots into directories: one entry at a time, with a deadline each, so that
+ * neither a dead mount nor ten thousand entries stop the rest.
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
@@ -17,15 +17,17 @@ export interface ResolveRootsOptions extends DirectoryCheckOptions, PathStyle {
   /** How many entries are checked at once; 32 by default. */
   readonly concurrency?: number;
   /**
-   * How long a whole list may take, milliseconds; 10 s by default. What has not been checked by then is `TIMED_OUT`: a long list on
-   * a dead mount must not hold up the others for its length times the deadline of one.
+   * How long a whole list may take, milliseconds; 10 s by default. What has not been checked by
+   * then is `TIMED_OUT`: a long list on a dead mount must not hold up the others for its length
+   * times the deadline of one.
    */
   readonly totalTimeoutMs?: number;
 }
 
 /**
- * Makes a resolver that sets `path` (the real path of a directory) or `problem` on each entry, in the client's order. An entry
- * that came with a problem keeps it; of several entries for one directory the first is used and the others are `DUPLICATE`.
+ * Makes a resolver that sets `path` (the real path of a directory) or `problem` on each entry, in
+ * the client's order. An entry that came with a problem keeps it; of several entries for one
+ * directory the first is used and the others are `DUPLICATE`.
  *
  * The resolver rejects only with the reason of its aborted signal.
  */
@@ -60,7 +62,7 @@ function unchecked({ uri, name, problem }: Root): Root {
   };
 }
 
-/** Why an entry of the list is no directory to work in; beside what the list itself shows. */
+/** Why an entry of the list cannot be worked in; beyond what the list itself shows. */
 type DirectoryProblemCode =
   | RootProblemCode
   | 'UNPARSABLE'
@@ -95,7 +97,10 @@ function withoutDuplicates(roots: readonly Root[]): Root[] {
   });
 }
 
-/** Waits for `work`, at most until the signal fires: what hangs in the file system cannot be stopped, only left behind. */
+/**
+ * Waits for `work`, at most until the signal fires: what hangs in the file system cannot be
+ * stopped, only left behind.
+ */
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -1,4 +1,7 @@
-/** A directory as it was when it was resolved: its path can come to name another one, which is then not used. */
+/**
+ * A directory as it was when it was resolved: its path can come to name another one, which is then
+ * not used.
+ */
 import { quoted } from '../../protocol/printable.ts';
 import { constants } from 'node:fs';
 import { readlink } from 'node:fs/promises';
@@ -18,7 +21,8 @@ export interface RootDirectory {
 }
 
 /**
- * Notices a root that has disappeared, was replaced by a symbolic link or by another directory, or has moved, when it is used.
+ * Notices a root that has disappeared, was replaced by a symbolic link or by another directory, or
+ * has moved, when it is used.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE
  */
@@ -35,7 +39,10 @@ export async function assertRootAvailable(root: RootDirectory): Promise<void> {
 
 /** A root that a process can be started in. */
 export interface OpenRoot {
-  /** `descriptor` if `cwd` names the directory that was checked, whatever becomes of its path. */
+  /**
+   * `descriptor` if `cwd` names the directory that was checked, even if its path comes to name
+   * another.
+   */
   readonly openedBy: 'descriptor' | 'name';
   /** What a child process takes as its working directory. */
   readonly cwd: string;
@@ -49,8 +56,9 @@ export interface OpenRoot {
 }
 
 /**
- * Opens a root, so that a process starts in the directory that was checked even if its path leads elsewhere a moment later. Linux
- * can do that. On other systems the process starts by name, and `confirm` checks the name again.
+ * Opens a root, so that a process starts in the directory that was checked even if its path leads
+ * elsewhere a moment later. Linux can do that. On other systems the process starts by name, and
+ * `confirm` checks the name again.
  *
  * @throws {ToolError} ROOT_UNAVAILABLE; INACCESSIBLE if the system cannot open it now
  */

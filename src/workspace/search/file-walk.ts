@@ -1,10 +1,11 @@
 /**
  * Walks through the files of a root, and the pages that they give.
  *
- * ripgrep begins at the beginning every time. If each page were a walk to its cursor and a little further, all pages of a listing
- * would cost the square of its length. So a walk that has filled its page goes on for as many files as it has seen until then, and the
- * pages behind are taken from these. Each walk goes twice as far as the one before: all of them together see few times as many files
- * as the last one.
+ * ripgrep begins at the beginning every time. If each page were a walk to its cursor and a little
+ * further, all pages of a listing would cost the square of its length. So a walk that has filled
+ * its page goes on for as many files as it has seen until then, and the pages behind are taken from
+ * these. Each walk goes twice as far as the one before: all of them together see few times as many
+ * files as the last one.
  */
 import { isUtf8 } from 'node:buffer';
 import type { PathMatcher } from '../globs/path-automaton.ts';
@@ -46,7 +47,9 @@ export interface FilePage {
 
 /** How much a walk keeps, bytes of paths: the files of a page, and some hundred thousand ahead. */
 const maxKeptBytes = 8 * 1024 * 1024;
-/** How long the paths of a page are together, UTF-16 code units; bytes of names that are not UTF-8. */
+/**
+ * How long the paths of a page are together, UTF-16 code units; bytes of names that are not UTF-8.
+ */
 const maxPageCharacters = 200_000;
 /** How old a page may be that was seen ahead. */
 const keptMs = 60_000;
@@ -79,7 +82,10 @@ export async function walkFiles(run: FileWalkRun): Promise<FileWalk> {
   return { after, paths, leftAt: deadline.aborted ? reached : undefined };
 }
 
-/** Pages of a session's listings: from a walk, or from what the last walk has seen ahead, if that is not too old. */
+/**
+ * Pages of a session's listings: from a walk, or from what the last walk has seen ahead, if that is
+ * not too old.
+ */
 export class FilePages {
   #kept: { readonly query: string; readonly walk: FileWalk } | undefined;
   #expiry: ReturnType<typeof setTimeout> | undefined;
@@ -157,8 +163,8 @@ function bytesOf(path: FilePath): Uint8Array {
 }
 
 /**
- * The order of a walk (`--sort=path`), so that a listing can go on behind a path: negative if `left`
- * comes before `right`, segment by segment, by bytes.
+ * The order of a walk (`--sort=path`), so that a listing can go on behind a path: negative if
+ * `left` comes before `right`, segment by segment, by bytes.
  */
 export function comparePaths(left: string, right: string): number {
   return comparePathBytes(Buffer.from(left), Buffer.from(right));

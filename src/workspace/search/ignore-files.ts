@@ -1,4 +1,7 @@
-/** How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred times their size. */
+/**
+ * How much of `.gitignore` and the like a search takes: ripgrep compiles them, to several hundred
+ * times their size.
+ */
 import { quoted } from '../../protocol/printable.ts';
 import { dirname, resolve } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';

@@ -13,7 +13,8 @@ import { fsFault } from '../disk/fs-fault.ts';
 export async function findBinary(): Promise<string> {
   const target = `@vscode/ripgrep-${process.platform}-${process.arch}`;
   const binary = `bin/${process.platform === 'win32' ? 'rg.exe' : 'rg'}`;
-  // By hand: Node remembers a module that it has not found, also if it could not look because no file descriptor was left.
+  // By hand: Node remembers a module that it has not found, also if it could not look because no
+  // file descriptor was left.
   const library = await findAbove(dirname(fileURLToPath(import.meta.url)), '@vscode/ripgrep');
   const found = library && (await findAbove(library, `${target}/${binary}`));
   if (found !== undefined) return found;

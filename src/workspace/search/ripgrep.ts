@@ -17,7 +17,9 @@ export interface RipgrepRun<T> {
   readonly deadline?: AbortSignal;
   /** Cuts what it prints into records. */
   readonly records: RecordReader<T>;
-  /** What the process reads from its stdin; nothing by default. An error of it ends the iteration. */
+  /**
+   * What the process reads from its stdin; nothing by default. An error of it ends the iteration.
+   */
   readonly input?: AsyncIterable<Buffer>;
   /** Told, with `--max-filesize`, which files are larger and were left out. */
   readonly onTooLarge?: (path: string) => void;
@@ -32,7 +34,8 @@ export interface RipgrepEnd {
 
 /**
  * Options of every run: nobody's configuration file, no links followed, the same paths on every
- * system. The sizes bound what a pattern costs; by default ripgrep allows it a hundred times as much.
+ * system. The sizes bound what a pattern costs; by default ripgrep allows it a hundred times as
+ * much.
  */
 export const ripgrepArguments: readonly string[] = [
   '--no-config',
@@ -86,7 +89,7 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     const code = await child.ended;
     signal.throwIfAborted();
     if (deadline?.aborted === true) {
-      // What a killed process has left of a record is no record, and files that hang are not asked.
+      // The last record may be a part, and nobody asks files that hang.
       const { message } = deadline.reason as Error;
       run.onEnd?.({ problems: [message, ...linesOf(child.problems())] });
       return;
@@ -94,7 +97,8 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     yield* records.end();
     await ignoreFiles.checked();
     signal.throwIfAborted();
-    // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written anything.
+    // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written
+    // anything.
     const usable = code === 0 || code === 1 || (code === 2 && bytes > 0);
     if (!usable) throw failed(child.problems(), code);
     run.onEnd?.({ problems: code === 2 ? linesOf(child.problems()) : [] });

@@ -1,8 +1,9 @@
 /**
  * The files that a search reads, as one stream of bounded lines.
  *
- * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line longer than `maxLineBytes`, comes
- * from files that were open when they were found inside the roots boundary, and is UTF-8 if the file says so.
+ * ripgrep holds a whole line in memory, and each of its matches. What it gets from us has no line
+ * longer than `maxLineBytes`, comes from files that were open when they were found inside the roots
+ * boundary, and is UTF-8 if the file says so.
  */
 import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
@@ -43,7 +44,8 @@ export class SearchInput {
   #lines = 0;
 
   /**
-   * @param gapLines empty lines between two files, so that the context of a match does not reach into the next file
+   * @param gapLines empty lines between two files, so that the context of a match does not reach
+   *   into the next file
    * @param onProblem told what was not searched
    */
   constructor(boundary: Boundary, gapLines: number, onProblem: (problem: string) => void) {
@@ -75,7 +77,10 @@ export class SearchInput {
     }
   }
 
-  /** Where a line of the stream comes from; undefined for what stands between files or for a longer line. Lines are asked for in order. */
+  /**
+   * Where a line of the stream comes from; undefined for what stands between files and for lines
+   * that were left out. Lines are asked for in order.
+   */
   place(line: number): Place | undefined {
     let [section, next] = this.#sections;
     while (next !== undefined && next.first <= line) {
@@ -93,7 +98,8 @@ export class SearchInput {
       let held: Buffer[] = [];
       let heldBytes = 0;
       for await (const piece of readPieces(handle, stats.size)) {
-        // Lines within a piece are short enough: only one that began in a piece before can be too long.
+        // Lines within a piece are short enough: only one that began in a piece before can be too
+        // long.
         const end = piece.indexOf(newline);
         const last = piece.lastIndexOf(newline);
         const head = end === -1 ? piece : piece.subarray(0, end + 1);
@@ -171,7 +177,8 @@ async function* readPieces(
     const nul = piece.indexOf(0);
     if (nul === -1) yield piece;
     else {
-      // As ripgrep does: a NUL at the beginning makes the file binary, a later one ends what is searched.
+      // As ripgrep does: a NUL at the beginning makes the file binary, a later one ends what is
+      // searched.
       if (position > bytesRead) yield piece.subarray(0, nul);
       return;
     }

@@ -25,9 +25,13 @@ export const maxLineCharacters = 500;
 const submatchesKey = '"submatches":[';
 const startKey = '"start":';
 
-/** Reads one record; undefined for one that is no line: the beginning or end of a file, the summary. */
+/**
+ * Reads one record; undefined if it is not a line but the beginning or end of a file, or the
+ * summary.
+ */
 export function readSearchRecord({ bytes }: RipgrepRecord): SearchLine | undefined {
-  // A quote in a text is escaped, so these can only be the keys. A line may have a hundred thousand matches: only the first is read.
+  // A quote in a text is escaped, so these can only be the keys. A line may have a hundred thousand
+  // matches: only the first is read.
   const submatches = bytes.indexOf(submatchesKey);
   if (submatches === -1) return undefined;
   const record: unknown = JSON.parse(`${bytes.toString('utf8', 0, submatches)}${submatchesKey}]}}`);
@@ -38,7 +42,7 @@ export function readSearchRecord({ bytes }: RipgrepRecord): SearchLine | undefin
   return { line, ...cutAround(bytesOf(lines), start) };
 }
 
-/** Text that is no UTF-8 comes as base64. */
+/** Text that is not UTF-8 comes as base64. */
 function bytesOf(value: unknown): Buffer {
   if (!isJsonObject(value)) return Buffer.alloc(0);
   if (typeof value['text'] === 'string') return Buffer.from(value['text']);

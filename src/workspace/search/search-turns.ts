@@ -1,4 +1,4 @@
-/** When a search may run, and how long: each costs memory and threads of its own, whatever session it belongs to. */
+/** When a search may run, and how long: each costs the process memory and threads of its own. */
 import { ToolError } from '../../protocol/errors.ts';
 
 /** How long a search may take, milliseconds. */
@@ -50,7 +50,10 @@ export function turns(most: number): Turns {
   };
 }
 
-/** A signal that fires after `ms`, with the reason for whoever asked; `clear` ends the wait for it. */
+/**
+ * A signal that fires after `ms` with a reason for the caller of the tool; `clear` ends the wait
+ * for it.
+ */
 export function deadlineIn(ms: number): { readonly deadline: AbortSignal; clear(): void } {
   const controller = new AbortController();
   const message = `The search took more than ${ms} ms: what it has not reached is missing. Narrow the globs, or try again`;

@@ -56,15 +56,17 @@ export interface TextSearchRun {
 /** What a result may hold, characters of text. */
 const maxCharacters = 200_000;
 const maxProblems = 20;
-/** Larger files are not for ripgrep's threads: each of them holds a whole file if it is one line. */
+/**
+ * Larger files are not for ripgrep's threads: each of them holds a whole file if it is one line.
+ */
 const maxFileBytes = 4 * 1024 * 1024;
 const maxLargeFiles = 10_000;
 
 /**
- * Searches in two steps, so that memory is bounded whatever a file holds. One ripgrep, on several
- * threads, finds the files that have a match, and names those that are too large for it. Once there is
- * one, another ripgrep finds the lines, in a stream of these files with bounded lines. Files come in
- * any order, and are sorted in the end.
+ * Searches in two steps, so that memory is bounded for any file. One ripgrep, on several
+ * threads, finds the files that have a match, and names those that are too large for it. Once there
+ * is one, another ripgrep finds the lines, in a stream of these files with bounded lines. Files
+ * come in any order, and are sorted in the end.
  *
  * @throws what `ripgrep` throws
  */
@@ -171,7 +173,8 @@ async function* findFiles(
   const files = ripgrep({
     args: [
       ...ripgrepArguments,
-      // Files without a match are printed too: if this process is killed, ripgrep ends at the next file instead of the last.
+      // Files without a match are printed too: if this process is killed, ripgrep ends at the next
+      // file instead of the last.
       '--count',
       '--include-zero',
       '--null',
@@ -195,7 +198,7 @@ async function* findFiles(
   let counted = 0;
   for await (const { path: bytes, matchingLines } of files) {
     const path = withoutDot(bytes.toString());
-    if (!isUtf8(bytes)) onProblem(`${quoted(path)}: its name is no UTF-8`);
+    if (!isUtf8(bytes)) onProblem(`${quoted(path)}: its name is not UTF-8`);
     if (!isUtf8(bytes) || !run.accepts(path)) continue;
     yield path;
     counted += matchingLines;

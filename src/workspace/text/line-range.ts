@@ -14,15 +14,17 @@ export interface LineRange {
 export interface TakenLines {
   /** The file's own text, line ends included. */
   readonly text: string;
-  /** The last line of which something was taken; `startLine - 1` where nothing was. */
+  /** The last line of which something was taken; `startLine - 1` if nothing was. */
   readonly endLine: number;
   /** Lines in all pieces. */
   readonly lines: number;
-  /** Where to go on, where `maxCharacters` ended it before the range did. */
+  /** Where to go on, if `maxCharacters` ended it before the range did. */
   readonly next?: { readonly startLine: number; readonly startColumn: number };
 }
 
-/** Takes pieces of text and gives the lines of a range. Lines end with `\n`; the last may lack it. */
+/**
+ * Takes pieces of text and gives the lines of a range. Lines end with `\n`; the last may lack it.
+ */
 export class LineTaker {
   readonly #range: LineRange;
   readonly #taken: string[] = [];
@@ -88,7 +90,10 @@ export class LineTaker {
   }
 }
 
-/** `text.slice(from, to)`, each end moved inward off the middle of a surrogate pair: half of one is not Unicode text. */
+/**
+ * `text.slice(from, to)`, each end moved inward off the middle of a surrogate pair: half of one is
+ * not Unicode text.
+ */
 export function cutText(text: string, from: number, to: number): string {
   const start = afterPair(text, from);
   const end = isLowSurrogate(text, to) ? to - 1 : to;

@@ -10,7 +10,10 @@ export type TextReading =
       readonly text: true;
       readonly encoding: TextEncoding;
       readonly taken: TakenLines;
-      /** How far the file was read: to its end, only past the range, or so far without finding the range. */
+      /**
+       * How far the file was read: to its end, only past the range, or so far without finding the
+       * range.
+       */
       readonly reach: 'end' | 'range' | 'short';
     }
   | { readonly text: false; readonly kind: string };
@@ -35,9 +38,10 @@ export interface TextReadOptions extends ReadBounds {
 }
 
 /**
- * Reads the range, and of the rest what the bounds allow, only to count its lines. Memory is bounded by the range.
+ * Reads the range, and of the rest what the bounds allow, only to count its lines. Memory is
+ * bounded by the range.
  *
- * @throws the signal's reason; the system's error where reading fails
+ * @throws the signal's reason; the system's error if reading fails
  */
 export async function readText(
   handle: OpenFile,
@@ -75,7 +79,8 @@ export async function readText(
 /**
  * Reads a small file to its end.
  *
- * @returns undefined if it has more than `maxBytes`, also if it has grown since somebody looked at its size
+ * @returns undefined if it has more than `maxBytes`, also if it has grown since somebody looked at
+ *   its size
  * @throws the system's error
  */
 export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {

@@ -1,12 +1,12 @@
 /** Whether a file is text, and in which encoding, told from its beginning. */
 import { isUtf8 } from 'node:buffer';
 
-/** `unknown-8bit` is text that is no UTF-8: bytes that do not decode are shown as U+FFFD. */
+/** `unknown-8bit` is text that is not UTF-8: bytes that do not decode are shown as U+FFFD. */
 export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'unknown-8bit';
 
 export type ContentKind =
   | { readonly text: true; readonly encoding: TextEncoding }
-  /** `kind` names the format where its beginning gives it away. */
+  /** `kind` names the format if its beginning gives it away. */
   | { readonly text: false; readonly kind: string };
 
 /** How much of a file is looked at, bytes. */

@@ -58,7 +58,7 @@ export function findFilesTool(workspace: Workspace): Tool {
           items: { type: 'string' },
           description: 'Paths relative to the root, with "/".',
         },
-        nextCursor: { type: 'string', description: 'Present where there are more.' },
+        nextCursor: { type: 'string', description: 'Present if there are more.' },
         problems: {
           type: 'array',
           items: { type: 'string' },

@@ -20,7 +20,7 @@ export function readFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'read_file',
     title: 'Read a file',
-    description: `Reads a text file of the project, or a range of its lines. The text is the file's own, line ends included. Where "truncated" is true, call again with the values of "next". Binary files are refused; their size and kind are told.`,
+    description: `Reads a text file of the project, or a range of its lines. The text is the file's own, line ends included. If "truncated" is true, call again with the values of "next". Binary files are refused; their size and kind are told.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
@@ -74,7 +74,7 @@ export function readFileTool(workspace: Workspace): Tool {
         endLine: {
           type: 'integer',
           description:
-            'The last line of which something is in the text; startLine - 1 where nothing is.',
+            'The last line of which something is in the text; startLine - 1 if nothing is.',
         },
         totalLines: {
           type: 'integer',
@@ -82,11 +82,11 @@ export function readFileTool(workspace: Workspace): Tool {
         },
         truncated: {
           type: 'boolean',
-          description: 'True where maxCharacters ended the text before the range did.',
+          description: 'True if maxCharacters ended the text before the range did.',
         },
         next: {
           type: 'object',
-          description: 'Present where truncated: the arguments that give the rest.',
+          description: 'Present if truncated: the arguments that give the rest.',
           properties: { startLine: { type: 'integer' }, startColumn: { type: 'integer' } },
           required: ['startLine', 'startColumn'],
           additionalProperties: false,
@@ -115,7 +115,7 @@ export function readFileTool(workspace: Workspace): Tool {
         onRead: (bytes) => context.progress(bytes, { total: Math.max(stats.size, bytes) }),
       });
       if (!reading.text) {
-        const message = `${quoted(given)} is no text: ${reading.kind}, ${stats.size} bytes`;
+        const message = `${quoted(given)} is not text: ${reading.kind}, ${stats.size} bytes`;
         throw new ToolError(message, { code: 'BINARY_FILE' });
       }
       const { encoding, taken, reach } = reading;
@@ -177,7 +177,8 @@ function toRange({
     throw new ToolError(message, { code: 'OUT_OF_RANGE' });
   }
   const most = Math.min(maxCharacters ?? defaultMaxCharacters, maxMaxCharacters);
-  // Two, so that a character outside the basic plane fits: a step that takes nothing would be repeated for ever.
+  // Two, so that a character outside the basic plane fits: a step that takes nothing would be
+  // repeated for ever.
   const range = { startLine, startColumn, maxCharacters: Math.max(2, most) };
   return endLine === undefined ? range : { ...range, endLine };
 }

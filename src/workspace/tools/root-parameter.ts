@@ -6,7 +6,7 @@ import type { Entered } from '../project/workspace.ts';
 export const rootParameter = {
   type: 'string',
   description:
-    'Which root to work in, by name, URI or path, where there are several (workspace_info lists them). The first usable root by default.',
+    'Which root to work in, by name, URI or path, if there are several (workspace_info lists them). The first usable root by default.',
 } as const;
 
 /** The `root` of a tool's output. */
@@ -24,7 +24,7 @@ export const rootResult = {
     },
     note: {
       type: 'string',
-      description: "Present where this is a fallback: why the client's roots were not used.",
+      description: "Present if this is a fallback: why the client's roots were not used.",
     },
   },
   required: ['path', 'name', 'source'],
@@ -37,7 +37,10 @@ export function rootUsed({ root, note }: Entered) {
   return note === undefined ? { path, name, source } : { path, name, source, note };
 }
 
-/** A tool's text: its lines, each {@link printableLines printable}, and the fallback's note at the end if there is one. */
+/**
+ * A tool's text: its lines, each {@link printableLines printable}, and the fallback's note at the
+ * end if there is one.
+ */
 export function withNote(lines: readonly string[], { note }: Entered): string {
   return printableLines([...lines, ...(note === undefined ? [] : ['', note])]);
 }

@@ -26,7 +26,7 @@ export function searchTextTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'search_text',
     title: 'Search text',
-    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references). Ignored, hidden and binary files and symbolic links are left out. At most "limit" matching lines a call: narrow the pattern or the globs where "truncated" is set. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named.`,
+    description: `Searches the project's text files line by line for a literal text or a regular expression (Rust syntax: no look-around, no back-references). Ignored, hidden and binary files and symbolic links are left out. At most "limit" matching lines a call: narrow the pattern or the globs if "truncated" is set. Lines over ${maxLineCharacters} characters are cut around the match; lines over ${maxLineBytes / 1024} KiB are not searched but named.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
