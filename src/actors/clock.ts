@@ -9,7 +9,10 @@ export interface Clock {
 /** The longest delay that a timer of the platform takes; a longer one would fire at once. */
 const longestDelayMs = 2 ** 31 - 1;
 
-/** Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules, 2 ms of a server's start. */
+/**
+ * Node's own monotonic clock is there at once; for its first `performance.now()` it loads modules,
+ * 2 ms of a server's start.
+ */
 const { process } = globalThis as { readonly process?: { hrtime?(): readonly [number, number] } };
 
 function monotonicMs(): number {
@@ -17,7 +20,9 @@ function monotonicMs(): number {
   return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
-/** The real clock. Its timers keep no process alive, unless they are told to by {@link holdProcess}. */
+/**
+ * The real clock. Its timers keep no process alive, unless they are told to by {@link holdProcess}.
+ */
 export const systemClock: Clock = {
   now: monotonicMs,
   setTimeout: (callback, delayMs) => {
@@ -28,7 +33,10 @@ export const systemClock: Clock = {
   clearTimeout: (handle) => clearTimeout(handle as Parameters<typeof clearTimeout>[0]),
 };
 
-/** Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the real one has no such timers. */
+/**
+ * Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the
+ * real one has no such timers.
+ */
 export function holdProcess(timer: unknown): void {
   if (isNodeTimer(timer)) timer.ref();
 }

@@ -1,6 +1,7 @@
 /**
- * What stands between a handler and the wire: one request of the client's, and everything that may be done on its behalf. Contexts, middleware
- * and features know this alone. Over a legacy session it is a `Call`; an era that asks its client in another way is another implementation.
+ * What stands between a handler and the wire: one request of the client's, and everything that may
+ * be done on its behalf. Contexts, middleware and features know this alone. Over a legacy session
+ * it is a `Call`; an era that asks its client in another way is another implementation.
  */
 import type { ClientDescription } from '../protocol/initialize.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
@@ -12,7 +13,10 @@ import type { Clock } from './clock.ts';
 export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
-  /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
+  /**
+   * Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
+   * the time anew.
+   */
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */
   readonly maxTotalMs: number;
@@ -34,7 +38,10 @@ export interface DetachedWork {
   readonly taskId: string;
   /** Takes what the request would have been answered with. */
   answered(response: OutboundResponse): void;
-  /** The request that waits for what comes of it, if there is one: what the work has to ask goes on that one's stream. */
+  /**
+   * The request that waits for what comes of it, if there is one: what the work has to ask goes on
+   * that one's stream.
+   */
   waiting(): RequestId | undefined;
   /** The handler says how far it is. */
   described(message: string): void;
@@ -58,10 +65,14 @@ export interface Exchange {
   readonly task: TaskHandle | undefined;
   /** True once it is answered or cancelled: nothing is asked or said on its behalf any more. */
   readonly hasEnded: boolean;
-  /** The handler's context, kept here by what makes it: one for everything that stands around a handler. */
+  /**
+   * The handler's context, kept here by what makes it: one for everything that stands around a
+   * handler.
+   */
   context: object | undefined;
   /**
-   * Asks the client. What is asked in one turn goes to the client together; what has no answer when the request ends is cancelled.
+   * Asks the client. What is asked in one turn goes to the client together; what has no answer when
+   * the request ends is cancelled.
    *
    * @throws {RuntimeError} CANCELLED if the request has ended already
    */
@@ -81,10 +92,14 @@ export interface Exchange {
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport>;
   /** Calls back when it ends, whichever way: for what must not outlive it, such as a timer. */
   whenEnded(callback: () => void): void;
-  /** Frees its place among those that may run at once: from now on its handler only waits for others. */
+  /**
+   * Frees its place among those that may run at once: from now on its handler only waits for
+   * others.
+   */
   park(): void;
   /**
-   * Runs a handler that outlives this request, outside the caps and once the answers of this turn are sent.
+   * Runs a handler that outlives this request, outside the caps and once the answers of this turn
+   * are sent.
    * @returns what cancels it
    */
   detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void;
@@ -107,12 +122,17 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** The promise of a question that is not asked. A caller that forgets it does not end the process. */
+/**
+ * The promise of a question that is not asked. A caller that forgets it does not end the process.
+ */
 export function refused(error: Error): Promise<never> {
   return forgettable(Promise.reject(error));
 }
 
-/** A promise that may fail without anybody listening: a caller that asks and does not wait has not failed. */
+/**
+ * A promise that may fail without anybody listening: a caller that asks and does not wait has not
+ * failed.
+ */
 export function forgettable<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

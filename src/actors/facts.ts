@@ -1,6 +1,7 @@
 /**
- * What happened that no message tells: the things a log shows and a test waits for. Nothing that a peer sends is dropped without one of
- * these, but for progress with a token that is none of ours: it is normal after an end, and a flood of it would only become a flood of facts.
+ * What happened that no message tells: the things a log shows and a test waits for. Nothing that a
+ * peer sends is dropped without one of these, but for progress with a token that is none of ours:
+ * it is normal after an end, and a flood of it would only become a flood of facts.
  *
  * Each layer declares the names of what it reports.
  */
@@ -29,9 +30,11 @@ export type ActorFactName =
   | 'notification.ignored'
   /** A cancellation of nothing in flight. */
   | 'cancellation.ignored'
-  /** A handler threw something that is no error for the wire: a bug of the handler's. */
+  /** A handler threw something that is not an error for the wire: a bug in the handler. */
   | 'handler.failed'
-  /** Code of the host's that listens to a session threw: a bug of the host's, which ends nothing. */
+  /**
+   * Code of the host's that listens to a session threw: a bug of the host's, which ends nothing.
+   */
   | 'listener.failed'
   /** A handler's result could not be written as JSON. */
   | 'response.unserializable'
@@ -51,7 +54,10 @@ export type ActorFactName =
   | 'output.blocked'
   | 'output.flowing'
   | 'output.broken'
-  /** The client takes nothing and goes on sending, over a transport that cannot be paused: the session ends. */
+  /**
+   * The client takes nothing and goes on sending, over a transport that cannot be paused: the
+   * session ends.
+   */
   | 'output.overrun'
   /** At the session's end the client takes nothing: the session ends without sending the rest. */
   | 'output.stalled'

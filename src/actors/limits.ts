@@ -12,7 +12,10 @@ export interface TransportLimits {
   readonly maxLineBytes: number;
   /** Deepest nesting of an inbound message. */
   readonly maxDepth: number;
-  /** What may wait for a client that does not read, bytes; past it no request is started until the client has read all. */
+  /**
+   * What may wait for a client that does not read, bytes; past it no request is started until the
+   * client has read all.
+   */
   readonly maxOutboundBytes: number;
   /** How much is still read while the output is blocked, bytes; then stdin is paused. */
   readonly readAheadBytes: number;
@@ -20,11 +23,17 @@ export interface TransportLimits {
 
 /** Bounds of the router. */
 export interface RouterLimits {
-  /** Client requests whose handlers run at once. One that awaits an answer of the client's does not count meanwhile. */
+  /**
+   * Client requests whose handlers run at once. One that awaits an answer of the client's does not
+   * count meanwhile.
+   */
   readonly maxRunning: number;
   /** Client requests that wait for their turn; more are refused with a retryable error. */
   readonly maxWaiting: number;
-  /** What their messages may come to, bytes; a request that would be more than that is refused in the same way. */
+  /**
+   * What their messages may come to, bytes; a request that would be more than that is refused in
+   * the same way.
+   */
   readonly maxWaitingBytes: number;
 }
 
@@ -56,11 +65,17 @@ export interface TaskLimits {
   readonly maxTasks: number;
   /** Tasks that are kept at once, ended ones until their time to live is over. */
   readonly maxKeptTasks: number;
-  /** How long a task is kept from its creation where the client asks for no time, milliseconds. A handler that still runs is cancelled. */
+  /**
+   * How long a task is kept from its creation if the client asks for no time, milliseconds. A
+   * handler that still runs is cancelled.
+   */
   readonly taskTtlMs: number;
   /** The longest time to live that a client gets, milliseconds. */
   readonly maxTaskTtlMs: number;
-  /** How long a client should wait between two looks at a task, milliseconds; also the shortest time to live. */
+  /**
+   * How long a client should wait between two looks at a task, milliseconds; also the shortest time
+   * to live.
+   */
   readonly taskPollIntervalMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Code of the host's that listens to a session. If a listener throws, the error is reported; it ends
- * neither the session nor the process, and the other listeners are called all the same.
+ * Code of the host's that listens to a session. If a listener throws, the error is reported; it
+ * ends neither the session nor the process, and the other listeners are called all the same.
  */
 import { textOfError } from '../protocol/errors.ts';
 import type { ActorFactName, Report } from './facts.ts';
@@ -24,7 +24,9 @@ export class Listeners<T> {
     };
   }
 
-  /** Calls each listener, in the order in which they were added; one that is added meanwhile, too. */
+  /**
+   * Calls each listener, in the order in which they were added; one that is added meanwhile, too.
+   */
   tell(call: (listener: T) => void): void {
     for (const listener of this.#listeners) {
       callListener(this.#whose, this.#report, () => call(listener));

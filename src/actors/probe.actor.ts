@@ -14,7 +14,7 @@ import { requestClient } from './correlation/client-request.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Sends a ping. Any answer will do, an error too: whoever answers is there.
+ * Sends a ping. Any answer will do, an error too: a client that answers is there.
  *
  * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
  */
@@ -38,7 +38,10 @@ export async function pingClient(
 }
 
 export interface ProbeOptions {
-  /** When the client was last heard, the clock's milliseconds. Read anew: the router notes it for each chunk of input. */
+  /**
+   * When the client was last heard, the clock's milliseconds. Read anew: the router notes it for
+   * each chunk of input.
+   */
   readonly lastHeardAt: number;
   readonly clock: Clock;
 }

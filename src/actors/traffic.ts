@@ -1,17 +1,24 @@
 /**
- * What passes between a session and its client, for whoever looks: the observables of an embedder, the live page, a recorder.
- * While nobody looks it keeps the last frame, and reads a clock per turn in which something is said.
+ * What passes between a session and its client, for those who listen: an embedder's observables,
+ * the live page, a recorder. While nobody looks it keeps the last frame, and reads a clock per turn
+ * in which something is said.
  */
 import type { ActorFactName, Report } from './facts.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import type { Clock } from './clock.ts';
 import { Listeners } from './listeners.ts';
 
-/** Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's own. */
+/**
+ * Hears of frames as they pass. Keep nothing of them and change nothing: they are the session's
+ * own.
+ */
 export interface TrafficListener {
   /** Everything that one chunk of input held, in order, before anything is done about it. */
   received?(frames: readonly InboundFrame[]): void;
-  /** What is said together, in order, before it is encoded. A result that JSON cannot hold is replaced after this. */
+  /**
+   * What is said together, in order, before it is encoded. A result that JSON cannot hold is
+   * replaced after this.
+   */
   sent?(frames: readonly OutboundFrame[]): void;
 }
 
@@ -56,7 +63,8 @@ export class Traffic {
     return this.#listeners.add(listener);
   }
 
-  // A listener that is added while these frames are told is told of them, too: they have not passed yet.
+  // A listener that is added while these frames are told is told of them, too: they have not passed
+  // yet.
 
   /** Frames have come in; nothing has been done about them yet. */
   received(frames: readonly InboundFrame[]): void {

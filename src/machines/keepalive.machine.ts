@@ -1,8 +1,9 @@
 /**
- * Whether the client is still there: it is asked when nothing was heard of it for a while, and after so many silences in a row the session ends.
+ * Whether the client is still there: it is asked when nothing was heard of it for a while, and
+ * after so many silences in a row the session ends.
  *
- * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard, and asks only where that is too long ago.
- * A session that wants no such care has none of it.
+ * Ordinary messages never come here. `probe` is provided: it knows when the client was last heard,
+ * and asks only if that is too long ago. A session that wants no such care has none of it.
  *
  * @see MCP 2025-11-25, basic/utilities/ping
  */
@@ -13,7 +14,10 @@ import type { ClientUnresponsive, CorrelationEvent, SessionInputScope } from './
 
 /** Times and bounds of the keepalive. */
 export interface KeepaliveLimits {
-  /** How long the client may be quiet before it is asked whether it is there, milliseconds; 0 = it is never asked. */
+  /**
+   * How long the client may be quiet before it is asked whether it is there, milliseconds; 0 = it
+   * is never asked.
+   */
   readonly keepaliveIntervalMs: number;
   /** How long its answer may take, milliseconds. */
   readonly keepaliveTimeoutMs: number;
@@ -33,7 +37,7 @@ export interface KeepaliveInput extends ProbeInput {
 
 /** What came of a look at the client. */
 export type ProbeOutcome =
-  /** It was heard so long ago, milliseconds: 0 where it has just answered. */
+  /** It was heard so long ago, milliseconds: 0 if it has just answered. */
   { readonly kind: 'heard'; readonly agoMs: number } | { readonly kind: 'silent' };
 
 export interface KeepaliveContext extends KeepaliveInput {

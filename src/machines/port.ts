@@ -1,8 +1,10 @@
 /**
- * A port: the seam at which an actor is provided to a machine, and the smallest actor logic that fits it.
+ * A port: the seam at which an actor is provided to a machine, and the smallest actor logic that
+ * fits it.
  *
- * A plain actor keeps its state to itself and shows a `view` of it in its snapshot, for whoever looks (an inspector, a test).
- * It costs less per event than `fromCallback`, and the machines can be typed by what a port takes without knowing who stands there.
+ * A plain actor keeps its state to itself and shows a `view` of it in its snapshot, for an
+ * inspector or a test. It costs less per event than `fromCallback`, and the machines can be typed
+ * by what a port takes without knowing who stands there.
  */
 import type { ActorLogic, ActorRef, AnyActorRef, EventObject, Snapshot } from 'xstate';
 import { actorStopped } from './xstate-events.ts';
@@ -34,7 +36,10 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
   AnyActorRef['system']
 >;
 
-/** Everything of a plain actor's logic but how it starts: a session makes logic of its own for its transport, and has no copies of this. */
+/**
+ * Everything of a plain actor's logic but how it starts: a session makes logic of its own for its
+ * transport, and has no copies of this.
+ */
 const plainLogic: Pick<
   Port<EventObject, unknown>,
   'getInitialSnapshot' | 'transition' | 'getPersistedSnapshot'

@@ -1,12 +1,13 @@
 /**
  * When the client is asked for its roots.
  *
- * `querying.stale` is the answer to re-entrancy: any number of changes during a query cost one more query, and the last
- * answer wins, because an answer that was overtaken is discarded. If answers are overtaken again and again, every
- * `maxOvertaken`-th is published as not settled, so that nobody starves.
+ * `querying.stale` is the answer to re-entrancy: any number of changes during a query cost one more
+ * query, and the last answer wins, because an answer that was overtaken is discarded. If answers
+ * are overtaken again and again, every `maxOvertaken`-th is published as not settled, so that
+ * nobody starves.
  *
- * The machine does not know how roots are asked for: `ask` is provided. Over a legacy session it sends `roots/list`;
- * another source of roots (a host, a multi round-trip result) is another `ask`.
+ * The machine does not know how roots are asked for: `ask` is provided. Over a legacy session it
+ * sends `roots/list`; another source of roots (a host, a multi round-trip result) is another `ask`.
  *
  * @see MCP 2025-11-25, client/roots
  */
@@ -17,7 +18,10 @@ import type { Root, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
 
-/** What `ask` resolves with. It rejects where the client did not answer, or not with roots; the error's message says why. */
+/**
+ * What `ask` resolves with. It rejects if the client did not answer, or not with roots; the error's
+ * message says why.
+ */
 export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
   | { readonly kind: 'unsupported'; readonly problem: string };
@@ -32,7 +36,10 @@ export interface AskInput extends SessionInputScope {
 export interface RootsInput extends AskInput {
   /** Gets `roots.updated`. */
   readonly session: Ref<RootsUpdated>;
-  /** Delay before asking again after a failure, milliseconds; doubled with each failure, up to ten times. */
+  /**
+   * Delay before asking again after a failure, milliseconds; doubled with each failure, up to ten
+   * times.
+   */
   readonly retryMs: number;
   /** How many overtaken answers are discarded before one is published as not settled. */
   readonly maxOvertaken: number;

@@ -8,11 +8,17 @@ export interface SessionShutdown {
   readonly type: 'session.shutdown';
   /** For the log and for the output. */
   readonly reason: string;
-  /** A shorter drain time than the session's own, milliseconds. If the session drains already, what still runs is cancelled at once. */
+  /**
+   * A shorter drain time than the session's own, milliseconds. If the session drains already, what
+   * still runs is cancelled at once.
+   */
   readonly drainTimeoutMs?: number | undefined;
 }
 
-/** What a session hears. A host may send {@link SessionShutdown}; the rest comes from the session's own actors, and from XState if one of them fails. */
+/**
+ * What a session hears. A host may send {@link SessionShutdown}; the rest comes from the session's
+ * own actors, and from XState if one of them fails.
+ */
 export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated | ErrorActorEvent;
 
 /** What ended the session, from the event that did. */

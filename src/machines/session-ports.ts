@@ -1,6 +1,6 @@
 /**
- * What the actors of one session say to each other. Everything that happens in a session between stdin and stdout is one
- * of these events.
+ * What the actors of one session say to each other. Everything that happens in a session between
+ * stdin and stdout is one of these events.
  */
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RuntimeError } from '../protocol/errors.ts';
@@ -15,7 +15,10 @@ import type {
 import type { ClientDescription, InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
 
-/** Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once it is empty. */
+/**
+ * Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once
+ * it is empty.
+ */
 export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
 
 /** What the reader takes. */
@@ -27,7 +30,7 @@ export type RouterEvent =
   | {
       readonly type: 'frames.received';
       readonly frames: readonly InboundFrame[];
-      /** Where to begin: what stands before has been dealt with. */
+      /** The index to begin at: what comes before it has been dealt with. */
       readonly from?: number;
     }
   /** Requests of this client are served from now on. */
@@ -44,9 +47,15 @@ export interface FramesToSend {
   readonly type: 'frames.send';
   /** The writer's from then on: it lets go of what it has encoded. */
   readonly frames: OutboundFrame[];
-  /** The client's request that requests and notifications among them belong to: where each has its own stream, they go there. */
+  /**
+   * The client's request that requests and notifications among them belong to: if each request has
+   * its own stream, they go there.
+   */
   readonly relatedTo?: RequestId | undefined;
-  /** Hears of each request or notification that is not sent: JSON cannot hold it, or the transport did not take it. */
+  /**
+   * Hears of each request or notification that is not sent: JSON cannot hold it, or the transport
+   * did not take it.
+   */
   readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
 }
 
@@ -54,8 +63,8 @@ export interface FramesToSend {
 export type WriterEvent =
   | FramesToSend
   /**
-   * Answer `output.flushed` once everything is with the operating system. Asked again before that, answer `output.stalled` if nothing was
-   * taken since.
+   * Answer `output.flushed` once everything is with the operating system. Asked again before that,
+   * answer `output.stalled` if nothing was taken since.
    */
   | { readonly type: 'output.flush' };
 
@@ -75,7 +84,7 @@ export type CorrelationEvent =
   /** Settle everything that is pending with this error, refuse what comes. */
   | { readonly type: 'gate.closed'; readonly error: RuntimeError };
 
-/** A request of ours to the client. Whoever asks makes it; the correlation actor gives it its id. */
+/** A request of ours to the client. The asker makes it; the correlation actor gives it its id. */
 export interface ClientRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
@@ -83,7 +92,10 @@ export interface ClientRequest {
   readonly relatedTo?: RequestId | undefined;
   /** More for the `_meta` of its params, and of its cancellation. */
   readonly meta?: JsonObject | undefined;
-  /** Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts the time anew. */
+  /**
+   * Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
+   * the time anew.
+   */
   readonly timeoutMs: number;
   /** The hard maximum, milliseconds, whatever progress comes. */
   readonly maxTotalMs: number;
@@ -138,9 +150,12 @@ export type CloseCause =
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
-/** How what belongs to one session reaches its actors, which are made once for all sessions. Each hands it on as it is; none here looks into it. */
+/**
+ * How what belongs to one session reaches its actors, which are made once for all sessions. Each
+ * hands it on as it is; none here looks into it.
+ */
 export interface SessionInputScope {
-  /** Missing where the actors that are provided need nothing of the kind. */
+  /** Missing if the provided actors need nothing of the kind. */
   readonly scope?: object | undefined;
 }
 

@@ -16,5 +16,5 @@ export function stateOf({ value }: Pick<SessionSnapshot, 'value'>) {
   return typeof open === 'string' ? open : open.legacy;
 }
 
-/** Where a session is in its life; a state of the session machine. A handler runs in one of those from `negotiated` on. */
+/** A state of the session machine. Handlers run in the states from `negotiated` on. */
 export type SessionState = ReturnType<typeof stateOf>;

@@ -1,7 +1,8 @@
 /**
  * The lifecycle of one session, legacy era: what may happen when.
  *
- * Ordinary messages never come here. The machine tells its actors which gate is open; they do the traffic.
+ * Ordinary messages never come here. The machine tells its actors which gate is open; they do the
+ * traffic.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  */
@@ -41,13 +42,19 @@ import { anyActorFailed } from './xstate-events.ts';
 export interface SessionLimits extends KeepaliveLimits {
   /** How long handlers and the output may take to finish once the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
-  /** How long the client may take nothing of what is left to say at the end, milliseconds; then the session ends without it. */
+  /**
+   * How long the client may take nothing of what is left to say at the end, milliseconds; then the
+   * session ends without it.
+   */
   readonly stallTimeoutMs: number;
   /** How long the client may take to answer `roots/list`, milliseconds. */
   readonly rootsTimeoutMs: number;
   /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
   readonly rootsRetryMs: number;
-  /** How many overtaken answers to `roots/list` are discarded before one is published as not settled. */
+  /**
+   * How many overtaken answers to `roots/list` are discarded before one is published as not
+   * settled.
+   */
   readonly maxOvertakenRoots: number;
 }
 
@@ -111,8 +118,9 @@ export const sessionTags = [
 export type SessionTag = (typeof sessionTags)[number];
 
 /**
- * A session's actor logic, with typed `input`, `output` and emitted events. `server/session-logic.ts` provides its actors;
- * a host that provides others invokes or spawns it in the same way.
+ * A session's actor logic, with typed `input`, `output` and emitted events.
+ * `server/session-logic.ts` provides its actors; a host that provides others invokes or spawns it
+ * in the same way.
  */
 export const sessionMachine = setup({
   types: {
@@ -134,7 +142,10 @@ export const sessionMachine = setup({
   },
   delays: {
     drainTimeout: ({ context }) => context.drainTimeoutMs,
-    /** The rest of the drain time is for handlers that were cancelled: to clean up, to end their children. */
+    /**
+     * The rest of the drain time is for handlers that were cancelled: to clean up, to end their
+     * children.
+     */
     settleTimeout: ({ context }) => context.drainTimeoutMs * 0.875,
     stallTimeout: ({ context }) => context.limits.stallTimeoutMs,
   },
@@ -147,7 +158,9 @@ export const sessionMachine = setup({
     hasNoRootsMachine: ({ context }) => !context.roots,
     wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
     hasNoKeepalive: ({ context }) => !context.keepalive,
-    /** A client whose request was slow may send it again; anything else is a fault of the client's. */
+    /**
+     * A client whose request was slow may send it again; anything else is a fault of the client's.
+     */
     isSame: ({ context }, { reading }: InitializeReceived) =>
       reading.ok && reading.client.fingerprint === context.client?.fingerprint,
   },

@@ -3,7 +3,9 @@ import type { AnyMachineSnapshot, AnyStateNode, StateValue } from 'xstate';
 
 /** Of a state of a machine. */
 export interface StateMeta {
-  /** The state only holds others together: they are called by their own names, wherever they stand. */
+  /**
+   * The state only holds others together: they are called by their own names, wherever they stand.
+   */
   readonly isNameless?: true;
 }
 

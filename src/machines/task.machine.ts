@@ -1,10 +1,13 @@
 /**
- * The life of one task: a request whose handler runs on after its answer, until somebody fetches the result or the time is up.
+ * The life of one task: a request whose handler runs on after its answer, until somebody fetches
+ * the result or the time is up.
  *
- * It is `kept` for its time to live, counted from its creation and whatever its status. The ends of the work are final: nothing leads
- * from one to another, so a handler that succeeds after its task was cancelled changes nothing. `expired` is the end of the record.
+ * It is `kept` for its time to live, counted from its creation and whatever its status. The ends of
+ * the work are final: nothing leads from one to another, so a handler that succeeds after its task
+ * was cancelled changes nothing. `expired` is the end of the record.
  *
- * The machine does not run the handler. It is told what becomes of it, and tells by `task.changed` what the client is told.
+ * The machine does not run the handler. It is told what becomes of it, and tells by `task.changed`
+ * what the client is told.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Task Status Lifecycle"
  */
@@ -30,16 +33,19 @@ export type TaskEvent =
   | { readonly type: 'input.requested'; readonly method: string }
   /** One of the things that it asked has its outcome. */
   | { readonly type: 'input.received' }
-  /** The handler says how far it is. No change of the status, so nobody is told: a handler may say so often. */
+  /**
+   * The handler says how far it is. No change of the status, so nobody is told: a handler may say
+   * so often.
+   */
   | { readonly type: 'task.describe'; readonly message: string }
   /** The handler has ended: this is what its request is answered with. */
   | { readonly type: 'run.answered'; readonly response: OutboundResponse }
   | { readonly type: 'task.cancel'; readonly reason: string };
 
-/** What whoever keeps the task hears of. */
+/** What the keeper of the task hears of. */
 export type TaskEmitted =
   | { readonly type: 'task.changed'; readonly task: Task }
-  /** Its time to live is over: whoever keeps it forgets it. */
+  /** Its time to live is over: its keeper forgets it. */
   | { readonly type: 'task.expired'; readonly taskId: string };
 
 export interface TaskContext extends TaskInput {
@@ -51,7 +57,7 @@ export interface TaskContext extends TaskInput {
   readonly question: string | undefined;
   /** What it asked the client and has no outcome of. */
   readonly openInputs: number;
-  /** What the request was answered with; nothing where the task was cancelled. */
+  /** What the request was answered with; nothing if the task was cancelled. */
   readonly response: OutboundResponse | undefined;
 }
 
@@ -60,7 +66,7 @@ type Answered = Extract<TaskEvent, { readonly type: 'run.answered' }>;
 /** Longest status message, characters. */
 const longestMessage = 500;
 
-/** True where the request did not succeed; a tool's result may say so itself. */
+/** True if the request did not succeed; a tool's result may say so itself. */
 function isFailure(response: OutboundResponse): boolean {
   return 'error' in response || (response.result as { isError?: unknown }).isError === true;
 }

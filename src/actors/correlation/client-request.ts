@@ -34,7 +34,7 @@ export class AskedRequest implements ClientRequest {
   readonly maxTotalMs: number;
   readonly inBackground: boolean | undefined;
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
-  /** Where it stands among those of its asker that have no outcome; the asker's to write. */
+  /** Its index among its asker's requests without an outcome. Only the asker writes it. */
   place = 0;
   ticket: { readonly id: RequestId } | undefined = undefined;
   state: 'unsent' | 'sent' | 'settled' = 'unsent';
@@ -143,7 +143,7 @@ export function requestClient(
   return request.result;
 }
 
-/** The promise of a request whose signal has fired already; undefined where it has not. */
+/** The promise of a request whose signal has already fired; undefined if it has not. */
 export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
   return refused(unsent('CANCELLED', method, describeReason(signal.reason)));

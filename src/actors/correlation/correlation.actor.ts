@@ -1,7 +1,9 @@
 /**
- * The pending requests of ours: who asked, since when, until when, and which answer belongs to whom.
+ * The pending requests of ours: who asked, since when, until when, and which answer belongs to
+ * whom.
  *
- * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly what they gave.
+ * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly
+ * what they gave.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -90,14 +92,20 @@ type Unanswered = 'timedOut' | 'cancelled';
 /** How many of them are remembered, to tell a late response from a second one. */
 const rememberedUnanswered = 1024;
 
-/** The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by number, in the order of asking. */
+/**
+ * The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by
+ * number, in the order of asking.
+ */
 export function correlationActor(
   optionsOf: (input: CorrelationInput) => CorrelationOptions,
 ): Port<CorrelationEvent, CorrelationInput> {
   return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
 }
 
-/** New requests are held until the client may be asked, then sent; once the session ends they are refused. */
+/**
+ * New requests are held until the client may be asked, then sent; once the session ends they are
+ * refused.
+ */
 type Gate =
   | { readonly state: 'unopened' | 'open' }
   | { readonly state: 'closed'; readonly error: RuntimeError };
@@ -109,7 +117,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #pending = new Map<number, Pending>();
   /** How many the map has taken. */
   #added = 0;
-  /** The latest that ended without an answer. All others that were given an id, and are not pending, were answered. */
+  /**
+   * The latest that ended without an answer. All others that were given an id, and are not pending,
+   * were answered.
+   */
   #unanswered: BoundedMap<number, Unanswered> | undefined = undefined;
   /** Hears of requests that cannot be written. */
   #rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined = undefined;
@@ -191,7 +202,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
     if (gate.state === 'open') this.#send(taken);
   }
 
-  /** Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see `CallsInFlight`. */
+  /**
+   * Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see
+   * `CallsInFlight`.
+   */
   #renewMap(): void {
     this.#pending = new Map(this.#pending);
     this.#added = 0;
@@ -309,7 +323,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const { progressToken, progress, total, message } = params ?? {};
     const pending = this.#find(progressToken);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
-      // No report: an untimely flood would only become a flood of log lines, and progress after an end is normal.
+      // No report: an untimely flood would only become a flood of log lines, and progress after an
+      // end is normal.
       return;
     }
     const { timeoutMs, maxTotalMs } = pending.request;

@@ -1,20 +1,24 @@
 /**
  * Deadlines of many things with one timer.
  *
- * Things with the same duration expire in the order in which they were added, so each duration is a lane whose first is next,
- * and adding or removing costs the same at ten things and at a hundred thousand. A heap would need a removal per answer; a timer per
- * request costs more than the request.
+ * Things with the same duration expire in the order in which they were added, so each duration is a
+ * lane whose first is next, and adding or removing costs the same at ten things and at a hundred
+ * thousand. A heap would need a removal per answer; a timer per request costs more than the
+ * request.
  */
 import { holdProcess, releaseProcess } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 
-/** What can be queued; the queue keeps its place on it, because a set of places would cost more than what it holds. */
+/**
+ * What can be queued; the queue keeps its place on it, because a set of places would cost more than
+ * what it holds.
+ */
 export class Expiring {
   /** When it is due, in the clock's milliseconds. */
   dueAt = 0;
   /** Nobody's code waits for it: it need not keep the process alive. */
   readonly inBackground: boolean = false;
-  /** Where it stands; undefined while it is not queued. */
+  /** Its index in the queue; undefined while it is not queued. */
   lane: Lane | undefined = undefined;
   previous: Expiring | undefined = undefined;
   next: Expiring | undefined = undefined;
@@ -48,7 +52,9 @@ class Lane {
   }
 }
 
-/** So many lanes may stay though they are empty: nearly always the same few durations come again. */
+/**
+ * So many lanes may stay though they are empty: nearly always the same few durations come again.
+ */
 const keptLanes = 8;
 
 export class DeadlineQueue<T extends Expiring> {
@@ -67,8 +73,8 @@ export class DeadlineQueue<T extends Expiring> {
   }
 
   /**
-   * Adds an item that is due in `durationMs`, or moves it where it is queued already.
-   * @param now what the clock says, where it has just been asked
+   * Adds an item that is due in `durationMs`, or moves it if it is already queued.
+   * @param now what the clock says, if it has just been asked
    */
   add(item: T, durationMs: number, now = this.#clock.now()): void {
     if (item.lane) this.#leave(item.lane, item);
@@ -112,7 +118,8 @@ export class DeadlineQueue<T extends Expiring> {
   #wake(at: number): void {
     this.#clock.clearTimeout(this.#timer);
     this.#wakeAt = at;
-    // A timer may fire a fraction of a millisecond early; asking for whole ones saves a second round.
+    // A timer may fire a fraction of a millisecond early; asking for whole ones saves a second
+    // round.
     const delayMs = Math.max(0, Math.ceil(at - this.#clock.now()));
     this.#timer = this.#clock.setTimeout(() => this.#expire(), delayMs);
     if (this.#awaited > 0) holdProcess(this.#timer);

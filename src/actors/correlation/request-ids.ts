@@ -1,7 +1,9 @@
 /**
- * The ids of a session's requests to the client: `s-<n>-<uuid>`, counted, with a random end that is the session's.
+ * The ids of a session's requests to the client: `s-<n>-<uuid>`, counted, with a random end that is
+ * the session's.
  *
- * An id is read back to its number, so that nothing needs to be kept by its text (docs/decisions/0018-ids-of-requests.md).
+ * An id is read back to its number, so that nothing needs to be kept by its text
+ * (docs/decisions/0018-ids-of-requests.md).
  */
 export class RequestIds {
   readonly #randomId: () => string;
@@ -25,7 +27,10 @@ export class RequestIds {
     return `s-${number}${this.#end}`;
   }
 
-  /** The number of a request of ours, pending or not; undefined for anything that is not exactly the id of one. */
+  /**
+   * The number of a request of ours, pending or not; undefined for anything that is not exactly the
+   * id of one.
+   */
   read(id: unknown): number | undefined {
     const end = this.#end;
     if (typeof id !== 'string' || end === undefined || !id.endsWith(end)) return undefined;

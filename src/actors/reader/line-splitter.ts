@@ -1,6 +1,7 @@
 /**
- * Bytes to lines. Splits on 0x0A alone and decodes whole lines, so a character that is cut between two chunks is never seen
- * cut, and U+2028 is no line end. Linear in the input: the pieces of a long line are joined once, when its end is there.
+ * Bytes to lines. Splits on 0x0A alone and decodes whole lines, so a character that is cut between
+ * two chunks is never seen cut, and U+2028 does not end a line. Linear in the input: the pieces of
+ * a long line are joined once, when its end is there.
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
@@ -26,14 +27,20 @@ export class LineSplitter {
   /** The beginning of a line whose end has not come. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
-  /** What becomes of the bytes before the next line feed: they are skipped once the line is too long. */
+  /**
+   * What becomes of the bytes before the next line feed: they are skipped once the line is too
+   * long.
+   */
   #state: 'keeping' | 'skipping' = 'keeping';
 
   constructor(maxLineBytes: number) {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** The lines that end in this chunk; empty ones are left out. Keeps a reference to the chunk's unfinished rest. */
+  /**
+   * The lines that end in this chunk; empty ones are left out. Keeps a reference to the chunk's
+   * unfinished rest.
+   */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
     const last = chunk.lastIndexOf(lineFeed);
@@ -72,7 +79,9 @@ export class LineSplitter {
     addLine(start === 0 ? text : text.slice(start), lines);
   }
 
-  /** The slow way: one of these lines is too long or no UTF-8, and only that one is to be refused. */
+  /**
+   * The slow way: one of these lines is too long or no UTF-8, and only that one is to be refused.
+   */
   #takeEach(block: Uint8Array, lines: Line[]): void {
     for (let start = 0; start <= block.length;) {
       const found = block.indexOf(lineFeed, start);
@@ -115,17 +124,26 @@ export class LineSplitter {
   }
 }
 
-/** Adds a line without its byte order mark; blank ones are no lines. A carriage return at the end is white space to JSON. */
+/**
+ * Adds a line without its byte order mark; it leaves blank ones out. A carriage return at the end
+ * is white space to JSON.
+ */
 function addLine(line: string, lines: Line[]): void {
   const text = line.charCodeAt(0) === byteOrderMark ? line.slice(1) : line;
   // Nearly every line begins with a brace; only one that does not can be blank.
   if (text.charCodeAt(0) > 0x20 || !/^[ \t\r]*$/.test(text)) lines.push(text);
 }
 
-/** Pieces smaller than this are put together: a line that comes byte by byte would cost an object per byte. */
+/**
+ * Pieces smaller than this are put together: a line that comes byte by byte would cost an object
+ * per byte.
+ */
 const smallPiece = 16 * 1024;
 
-/** Adds a piece. Small ones are merged with those of their own size, so that each byte is copied a few times at most. */
+/**
+ * Adds a piece. Small ones are merged with those of their own size, so that each byte is copied a
+ * few times at most.
+ */
 function addPiece(piece: Uint8Array, pieces: Uint8Array[]): void {
   let last = piece;
   for (let before = pieces.at(-1); before; before = pieces.at(-1)) {

@@ -1,4 +1,6 @@
-/** The input of a session over a transport that gives messages, not bytes: one event per message. */
+/**
+ * The input of a session over a transport that gives messages, not bytes: one event per message.
+ */
 import { plainActor } from '../../machines/port.ts';
 import type { Port } from '../../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../../machines/session-ports.ts';
@@ -6,7 +8,7 @@ import { decodeValue } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { Report } from '../facts.ts';
 
-/** Where messages come from. */
+/** The source of messages. */
 export interface MessageSource {
   /** Starts it; gives what ends it. */
   start(events: { message(value: unknown): void; ended(): void }): () => void;
@@ -20,8 +22,9 @@ export interface MessageReaderOptions {
 }
 
 /**
- * The logic of a reader of messages. Nobody can be asked to pause: while the output is blocked it reads ahead up to a limit, and past that it ends
- * the session, because what waits, and what would be answered to it, would grow without bound.
+ * The logic of a reader of messages. Nobody can be asked to pause: while the output is blocked it
+ * reads ahead up to a limit, and past that it ends the session, because what waits, and what would
+ * be answered to it, would grow without bound.
  */
 export function messageReaderActor(
   source: MessageSource,

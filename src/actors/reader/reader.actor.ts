@@ -1,7 +1,9 @@
 /**
- * The input of a session: from an observable of chunks to batches of classified frames, one event per chunk.
+ * The input of a session: from an observable of chunks to batches of classified frames, one event
+ * per chunk.
  *
- * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its own end.
+ * While the output is blocked it reads ahead, up to a limit, because a paused input would hide its
+ * own end.
  */
 import type { Observable, Observer, Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
@@ -14,7 +16,7 @@ import type { InboundFrame } from '../../protocol/frames.ts';
 import { LineSplitter } from './line-splitter.ts';
 import type { Line } from './line-splitter.ts';
 
-/** Where bytes come from. */
+/** The source of bytes. */
 export interface ByteSource {
   /** Completes at the end of the input; an error ends it as well. Subscribed once. */
   readonly chunks$: Observable<Uint8Array>;

@@ -1,5 +1,6 @@
 /**
- * Asks the client for its roots and resolves them, as one step: the list and its resolution are published together.
+ * Asks the client for its roots and resolves them, as one step: the list and its resolution are
+ * published together.
  *
  * @see MCP 2025-11-25, client/roots, "Listing Roots"
  */

@@ -15,9 +15,11 @@ export interface RootsWait {
 }
 
 /**
- * The roots as they stand once nothing newer is being asked for, or once a report came that says that it is not settled, or after `timeoutMs`.
+ * The roots as they stand once nothing newer is being asked for, or once a report came that says
+ * that it is not settled, or after `timeoutMs`.
  *
- * @throws {RuntimeError} CANCELLED where the signal fires first, TRANSPORT_CLOSED where the session ends first
+ * @throws {RuntimeError} CANCELLED if the signal fires first, TRANSPORT_CLOSED if the session ends
+ *   first
  */
 export function settledRoots(
   roots: RootsRef | undefined,
@@ -63,7 +65,7 @@ function isSettled(snapshot: RootsSnapshot): boolean {
   return snapshot.status === 'active' && snapshot.hasTag('settled');
 }
 
-/** What is known now; where nothing is, why not. */
+/** What is known now; if nothing is, why not. */
 function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
   const { report } = snapshot.context;
   if (report) return snapshot.hasTag('settled') ? report : { ...report, settled: false };

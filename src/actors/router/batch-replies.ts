@@ -21,7 +21,7 @@ export class BatchReplies implements Replies {
     this.drop();
   }
 
-  /** A response that will not come: the request was cancelled. With none left to come, nothing is sent where there is nothing. */
+  /** A response will not come: its request was cancelled. If all were, nothing is sent. */
   drop(): void {
     this.#outstanding--;
     if (this.#outstanding === 0 && this.#responses.length > 0) this.#send(this.#responses);

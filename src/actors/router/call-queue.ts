@@ -23,7 +23,10 @@ export class CallQueue {
   readonly #run: (call: Call) => void;
   /** In order of arrival; those that ended while they waited are passed over. */
   #line: Call[] = [];
-  /** Where the line begins: taking from the front of an array or a Set costs more the longer it is. */
+  /**
+   * The index of the line's first call: taking from the front of an array or a Set costs more the
+   * longer it is.
+   */
   #head = 0;
   #waiting = 0;
   #waitingBytes = 0;
@@ -52,12 +55,12 @@ export class CallQueue {
     return this.#waiting;
   }
 
-  /** Why no call is started at present; nothing where some may be. */
+  /** Why no call is started at present; empty if calls may start. */
   get holds(): readonly HoldReason[] {
     return [...this.#holds];
   }
 
-  /** Runs the call or lets it wait. False, and nothing done, where too many wait. */
+  /** Runs the call or lets it wait. Returns false, and does nothing, if too many wait. */
   add(call: Call): boolean {
     if (this.#waiting === 0 && this.#hasRoom()) {
       this.#start(call);
@@ -72,8 +75,8 @@ export class CallQueue {
   }
 
   /**
-   * Takes out a call that was added, before its state says that it has ended. The next one starts with {@link startWaiting}, not here:
-   * handlers that end at once would nest.
+   * Takes out a call that was added, before its state says that it has ended. The next one starts
+   * with {@link startWaiting}, not here: handlers that end at once would nest.
    */
   remove(call: Call): void {
     if (call.state === 'parked') return;
@@ -83,21 +86,28 @@ export class CallQueue {
     }
     this.#waiting--;
     this.#waitingBytes -= call.size;
-    // While nothing is started nobody passes over those that left: they are taken out once they are the greater part.
+    // While nothing is started nobody passes over those that left: they are taken out once they are
+    // the greater part.
     if (this.#line.length > 2 * this.#waiting + slack) {
       this.#line = this.#line.filter((other) => other.state === 'waiting' && other !== call);
       this.#head = 0;
     }
   }
 
-  /** Frees the place of a call that runs on, but only waits for others. The next one starts with {@link startWaiting}. */
+  /**
+   * Frees the place of a call that runs on, but only waits for others. The next one starts with
+   * {@link startWaiting}.
+   */
   park(call: Call): void {
     if (call.state !== 'running') return;
     call.state = 'parked';
     this.#running--;
   }
 
-  /** Counts a parked call again, though there may be no room: it runs on whether it is counted or not. */
+  /**
+   * Counts a parked call again, though there may be no room: it runs on whether it is counted or
+   * not.
+   */
   resume(call: Call): void {
     if (call.state !== 'parked') return;
     call.state = 'running';

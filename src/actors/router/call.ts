@@ -1,6 +1,7 @@
 /**
- * A client request whose handler runs: a record of the router's, with its own cancellation.
- * It is no XState actor, because a promise and a record cost a third of one (docs/decisions/0001-control-plane-and-data-plane.md).
+ * A client request whose handler runs: a record of the router's, with its own cancellation. It is
+ * not an XState actor, because a promise and a record cost a third of one
+ * (docs/decisions/0001-control-plane-and-data-plane.md).
  */
 import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
@@ -33,19 +34,28 @@ export interface CallScope {
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */
   readonly roots: () => RootsRef | undefined;
-  /** Runs work that outlives the call. The end of the session waits for it as for any other. See {@link Exchange.detach}. */
+  /**
+   * Runs work that outlives the call. The end of the session waits for it as for any other. See
+   * {@link Exchange.detach}.
+   */
   readonly detach: (
     call: Call,
     handler: RequestHandler,
     work: DetachedWork,
   ) => (reason: Error) => void;
-  /** Frees the place of a call that from now on only waits for others: it takes none of those that may run at once. */
+  /**
+   * Frees the place of a call that from now on only waits for others: it takes none of those that
+   * may run at once.
+   */
   readonly park: (call: Call) => void;
-  /** Takes a place again for a call that has what it waited for: at once, be it one too many, because it runs on anyhow. */
+  /**
+   * Takes a place again for a call that has what it waited for: at once, be it one too many,
+   * because it runs on anyhow.
+   */
   readonly resume: (call: Call) => void;
 }
 
-/** Where the responses to a batch are gathered. */
+/** Gathers the responses to a batch. */
 export interface Replies {
   add(response: OutboundResponse): void;
   /** One of the expected responses will not come. */
@@ -135,8 +145,8 @@ export class Call implements Asker, Exchange {
   }
 
   /**
-   * While it has questions open it takes no place of those that may run at once: a person may take minutes to answer, and others need not wait
-   * for that.
+   * While it has questions open it takes no place of those that may run at once: a person may take
+   * minutes to answer, and others need not wait for that.
    */
   ask(spec: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended') {
@@ -167,7 +177,8 @@ export class Call implements Asker, Exchange {
   settled(request: AskedRequest): void {
     const last = this.#asked?.pop();
     if (this.#asked && last && last !== request) {
-      // The last one takes its place: cheaper than a set, whose outgrown tables the garbage collector keeps for long.
+      // The last one takes its place: cheaper than a set, whose outgrown tables the garbage
+      // collector keeps for long.
       this.#asked[request.place] = last;
       last.place = request.place;
     }

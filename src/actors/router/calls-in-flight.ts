@@ -1,4 +1,7 @@
-/** The client's requests whose answers are due: each runs a handler, waits for its turn, or is cancelled. And the calls that outlive theirs. */
+/**
+ * The client's requests whose answers are due: each runs a handler, waits for its turn, or is
+ * cancelled. And the calls that outlive theirs.
+ */
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { InboundRequest, OutboundResponse, RequestId } from '../../protocol/frames.ts';
@@ -29,12 +32,15 @@ export class CallsInFlight {
   readonly #queue: CallQueue;
   readonly #runs: HandlerRuns;
   readonly #prepared = new Set<RequestHandler>();
-  /** Calls that are no request in flight: they outlive theirs. */
+  /** Calls whose request has been answered: they outlive it. */
   readonly #detached = new Set<Call>();
   /** Those of them that begin once this turn's answers are with the writer. */
   readonly #starting: Call[] = [];
 
-  /** @param onLate called after something has happened outside of a turn: a promise has settled, a place is free */
+  /**
+   * @param onLate called after something has happened outside of a turn: a promise has settled, a
+   *   place is free
+   */
   constructor(options: CallOptions, onLate: () => void) {
     this.#options = options;
     this.#onLate = onLate;
@@ -51,19 +57,19 @@ export class CallsInFlight {
     return this.#calls;
   }
 
-  /** For whoever looks. */
+  /** What the router shows in its snapshot. */
   get view() {
     const { running, waiting, holds } = this.#queue;
     return { calls: [...this.#calls.values(), ...this.#detached], running, waiting, holds };
   }
 
-  /** True where nothing is in flight and no handler runs any more. */
+  /** True if nothing is in flight and no handler still runs. */
   get isIdle(): boolean {
     return this.#calls.size === 0 && this.#runs.unsettled === 0;
   }
 
   /**
-   * Runs a request, or lets it wait; where too many wait it is answered with a retryable error.
+   * Runs a request, or lets it wait. If too many wait, it is answered with a retryable error.
    * @param receivedAt the clock's milliseconds
    */
   start(
@@ -119,9 +125,10 @@ export class CallsInFlight {
   }
 
   /**
-   * Goes on with a new map, once so many calls have come that copying costs nothing. As a map grows and shrinks V8 leaves its tables
-   * linked, each to the next one: once the first of them is old, no minor collection frees the others, nor the ended calls that stand in
-   * them; to move and to mark all that took a quarter of a call's time.
+   * Goes on with a new map, once so many calls have come that copying costs nothing. As a map grows
+   * and shrinks V8 leaves its tables linked, each to the next one: once the first of them is old,
+   * no minor collection frees the others, nor the ended calls that stand in them; to move and to
+   * mark all that took a quarter of a call's time.
    */
   renewMap(): void {
     if (this.#added < leastAdded + 4 * this.#calls.size) return;
@@ -146,7 +153,8 @@ export class CallsInFlight {
   park(call: Call): void {
     if (this.#detached.has(call)) return;
     this.#queue.park(call);
-    // A handler that has awaited something is in no turn of the router's. Who comes later starts in a turn of its own.
+    // A handler that has awaited something is in no turn of the router's. Who comes later starts in
+    // a turn of its own.
     if (this.#queue.waiting > 0) afterThis(this.#onLate);
   }
 
@@ -154,7 +162,10 @@ export class CallsInFlight {
     if (!this.#detached.has(call)) this.#queue.resume(call);
   }
 
-  /** Before a handler's first call. Calls wait meanwhile, without counting as too many: a client that sends a thousand at once is served. */
+  /**
+   * Before a handler's first call. Calls wait meanwhile, without counting as too many: a client
+   * that sends a thousand at once is served.
+   */
   #prepare(handler: RequestHandler): void {
     if (!handler.prepare || this.#prepared.has(handler)) return;
     this.#prepared.add(handler);

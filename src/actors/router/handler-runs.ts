@@ -22,7 +22,10 @@ export class HandlerRuns {
     this.#options = options;
   }
 
-  /** Handlers whose promise is open, those of cancelled calls included: they may still be cleaning up. */
+  /**
+   * Handlers whose promise is open, those of cancelled calls included: they may still be cleaning
+   * up.
+   */
   get unsettled(): number {
     return this.#unsettled;
   }

@@ -1,4 +1,7 @@
-/** The errors that the router answers with by itself. Each says what was wrong, with what value, and what to do. */
+/**
+ * The errors that the router answers with by itself. Each says what was wrong, with what value, and
+ * what to do.
+ */
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { RequestId, WireError } from '../../protocol/frames.ts';

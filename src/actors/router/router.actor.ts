@@ -1,8 +1,10 @@
 /**
- * Where every inbound message goes: lifecycle messages to the session, answers to the correlation actor, requests to their handlers.
+ * Where every inbound message goes: lifecycle messages to the session, answers to the correlation
+ * actor, requests to their handlers.
  *
- * The router owns the requests in flight. What it does with a request is its current gate, switched by the session's events:
- * before the handshake everything but ping is refused, then requests are served, at the end they are refused again.
+ * The router owns the requests in flight. Its gate, which the session's events switch, decides
+ * about each: before the handshake it refuses everything but ping, then it serves requests, and at
+ * the end it refuses them again.
  *
  * @see MCP 2025-11-25, basic/lifecycle
  * @see MCP 2025-11-25, basic/utilities/cancellation
@@ -42,7 +44,7 @@ import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } fr
 import type { RequestIds } from '../correlation/request-ids.ts';
 
 export interface RouterOptions extends CallOptions {
-  /** The handler of a method, or undefined where the server does not offer it. */
+  /** The handler of a method, or undefined if the server does not offer it. */
   handlerOf(method: string): RequestHandler | undefined;
   /** The machine of the client's roots, if it has any. */
   roots(): RootsRef | undefined;
@@ -75,7 +77,10 @@ export function routerActor(
 
 const emptyResult = Object.freeze({});
 
-/** What becomes of requests that run user code: refused before the handshake, served, refused at the end, which comes when nothing runs any more. */
+/**
+ * What becomes of requests that run user code: refused before the handshake, served, refused at the
+ * end, which comes when nothing runs any more.
+ */
 type Gate =
   | { readonly state: 'unopened' | 'closed' | 'stopped' }
   | { readonly state: 'open'; readonly client: ClientDescription };
@@ -99,7 +104,10 @@ class Router implements Behaviour<RouterEvent>, Replies {
   #scope: CallScope | undefined = undefined;
   /** When the client was last heard, the clock's milliseconds. */
   #lastHeardAt = -Infinity;
-  /** `due`: a handler has settled outside of a turn. The turn that this began ends when all that are due have settled. */
+  /**
+   * `due`: a handler has settled outside of a turn. The turn that this began ends when all that are
+   * due have settled.
+   */
   #lateTurn: 'none' | 'due' = 'none';
   /** Until the client has said which it speaks, the latest. */
   #dialect: Dialect = latestDialect;
@@ -118,19 +126,25 @@ class Router implements Behaviour<RouterEvent>, Replies {
     };
   }
 
-  /** Made for the first request: most sessions of a server that many share have none for most of the time. */
+  /**
+   * Made for the first request: most sessions of a server that many share have none for most of the
+   * time.
+   */
   get #calls(): CallsInFlight {
     return (this.#made ??= new CallsInFlight(this.#options, () => this.#late()));
   }
 
-  /** Handlers may settle after the session: nobody waits for them any more. Where it did not drain, they still run, and their signals fire. */
+  /**
+   * Nobody waits any more for handlers that settle after the session. If it did not drain, they
+   * still run, and their signals fire.
+   */
   stop(): void {
     this.#gate = stopped;
     this.#made?.abandon();
     this.#outbox = [];
   }
 
-  // Where the responses to requests go that came in no batch.
+  // Responses to requests that came outside a batch.
 
   add(response: OutboundResponse): void {
     this.#outbox.push(response);
@@ -177,7 +191,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
         this.#routeOne(frame);
         continue;
       }
-      // The session's reaction to it is an event to this actor. The rest of the chunk goes into the mailbox behind it.
+      // The session's reaction to it is an event to this actor. The rest of the chunk goes into the
+      // mailbox behind it.
       this.#sendLifecycle(frame);
       // It is not copied: a chunk may hold nothing but lifecycle messages.
       const next = at + 1;
@@ -186,7 +201,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     }
   }
 
-  /** Hands on answers that stand one behind the other, as one event; gives where the last of them stands. */
+  /** Hands on consecutive answers as one event. @returns the index of the last of them */
   #answers(frames: readonly InboundFrame[], first: number): number {
     let at = first;
     while (frames[at]?.kind === 'response') at++;
@@ -293,7 +308,9 @@ class Router implements Behaviour<RouterEvent>, Replies {
     }
   }
 
-  /** The client's own request first; one of ours only where it has no such request in flight. */
+  /**
+   * The client's own request first; one of ours only if the client has no such request in flight.
+   */
   #cancelled(params: JsonObject | undefined): void {
     const { requestId: id, reason } = params ?? {};
     if (!isRequestId(id)) {
@@ -310,7 +327,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
   }
 
-  // What is no message of its own.
+  // Input that is not a message by itself.
 
   #strayError({ code, message }: WireError): void {
     this.#options.report({
@@ -361,9 +378,13 @@ class Router implements Behaviour<RouterEvent>, Replies {
     });
   }
 
-  /** The end of a turn: calls that waited for room start, and what there is to say goes to the writer. */
+  /**
+   * The end of a turn: calls that waited for room start, and what there is to say goes to the
+   * writer.
+   */
   #endTurn(): void {
-    // What there is to say goes first: with it the output may be blocked, and then none of those that wait must start.
+    // What there is to say goes first: with it the output may be blocked, and then none of those
+    // that wait must start.
     this.#sendOutbox();
     const calls = this.#made;
     if (calls) {

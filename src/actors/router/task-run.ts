@@ -1,6 +1,7 @@
 /**
- * Work that has outlived its request: a call whose answer goes to a task. The router runs it as it runs any call, so what it is answered with is
- * exactly what the request would have been answered with. Everything that its handler sends says whose work it is.
+ * Work that has outlived its request: a call whose answer goes to a task. The router runs it as it
+ * runs any call, so what it is answered with is exactly what the request would have been answered
+ * with. Everything that its handler sends says whose work it is.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
  */
@@ -36,7 +37,7 @@ export class TaskRun extends Call {
     return this.#handle;
   }
 
-  /** The request itself is answered: where each has its own stream, that one is closed. */
+  /** The request itself is answered: if each request has its own stream, that one is closed. */
   override get relatedTo(): RequestId | undefined {
     return this.#work.waiting();
   }

@@ -1,6 +1,7 @@
 /**
- * The output of a session over a transport that takes messages, not bytes. One send is under way at a time, so that the order is
- * the session's whatever the transport does; what comes meanwhile waits, under the same limit as in the writer of bytes.
+ * The output of a session over a transport that takes messages, not bytes. One send is under way at
+ * a time, so that the order is the session's whatever the transport does; what comes meanwhile
+ * waits, under the same limit as in the writer of bytes.
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
@@ -17,7 +18,7 @@ import type { OutboundFrame, RequestId } from '../../protocol/frames.ts';
 import { OutboundFlow } from './outbound-flow.ts';
 import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts';
 
-/** Where messages go. */
+/** The sink of messages. */
 export interface MessageSink {
   /**
    * Takes a copy of a frame, made of JSON values only. Resolves when it has room for the next.
@@ -71,7 +72,8 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
       const text = encodeFrame(frame, (message, error) =>
         this.#flow.unserializable(message, error, rejected),
       );
-      // The text is what makes it a copy, and safe to send: a transport may hand the object itself to the other side.
+      // The text is what makes it a copy, and safe to send: a transport may hand the object itself
+      // to the other side.
       if (text === '') continue;
       const copy = JSON.parse(text) as OutboundFrame;
       this.#flow.deliver({ frame: copy, length: text.length, relatedTo, rejected });
@@ -83,7 +85,7 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
     this.#stopListening();
   }
 
-  /** There is no room until it is sent. */
+  /** Nothing else fits until it is sent. */
   take(item: Item): boolean {
     // A transport that throws is one that rejects.
     new Promise<void>((resolve) => {

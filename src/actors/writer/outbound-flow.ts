@@ -1,6 +1,7 @@
 /**
- * What a session says, on its way to whoever takes it, and the one state that this is in. What has to wait is kept and counted here; the session
- * and whoever reads the log hear when it becomes too much, when all of it is gone, and when nobody takes anything any more.
+ * A session's output on its way to the client, and the one state that it is in. What has to wait is
+ * kept and counted here. The session and the log hear when too much waits, when all of it is gone,
+ * and when nobody takes anything any more.
  */
 import type { Ref } from '../../machines/port.ts';
 import type { FramesToSend, SessionFact } from '../../machines/session-ports.ts';
@@ -11,7 +12,10 @@ import type { OutboundMessage } from '../../protocol/frames.ts';
 type Rejected = NonNullable<FramesToSend['rejected']>;
 
 export interface OutboundFlowOptions {
-  /** How much may wait before the session hears `output.blocked`, counted in UTF-16 units, which are bytes for ASCII. */
+  /**
+   * How much may wait before the session hears `output.blocked`, counted in UTF-16 units, which are
+   * bytes for ASCII.
+   */
   readonly maxOutboundBytes: number;
   readonly report: Report<ActorFactName>;
 }
@@ -23,9 +27,12 @@ export interface WriterView {
   readonly queuedBytes: number;
 }
 
-/** Where output goes, as its writer knows it. */
+/** The sink of output, as its writer knows it. */
 export interface Outlet<T> {
-  /** Takes it in any case; false: what comes next has to wait until there is {@link OutboundFlow.room}. */
+  /**
+   * Takes it in any case; false: what comes next has to wait until there is {@link
+   * OutboundFlow.room}.
+   */
   take(item: T): boolean;
   /** Puts it at the end of what waits; gives how much more that is. */
   enqueue(queue: (T | undefined)[], item: T): number;
@@ -36,8 +43,8 @@ export interface Outlet<T> {
 }
 
 /**
- * `flowing`: what comes is taken. `waiting`: it is kept until there is room. `blocked`: too much is kept, the session knows. `ended`:
- * nobody takes anything any more.
+ * `flowing`: what comes is taken. `waiting`: it is kept until there is room. `blocked`: too much is
+ * kept, the session knows. `ended`: nobody takes anything any more.
  */
 export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 
@@ -110,7 +117,10 @@ export class OutboundFlow<T extends { readonly length: number }> {
     if (this.#state !== 'ended' && this.#queue.length === 0) this.#emptied(hasRoom);
   }
 
-  /** The session wants to know when everything has gone: `output.flushed`. Asked again, it hears if nothing has gone since: `output.stalled`. */
+  /**
+   * The session wants to know when everything has gone: `output.flushed`. Asked again, it hears if
+   * nothing has gone since: `output.stalled`.
+   */
   flush(): void {
     if (this.#state === 'ended') return this.#flushed();
     this.#flush = 'asked';
@@ -203,7 +213,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#session.send({ type: 'output.stalled' });
   }
 
-  /** A message that JSON cannot hold: whoever sent it hears of it if it wants to, the log otherwise. */
+  /** A message that JSON cannot hold: its sender hears of it if it asked to, the log otherwise. */
   unserializable(message: OutboundMessage, error: unknown, rejected: Rejected | undefined): void {
     if ('method' in message && rejected) return rejected(error, message);
     const what = 'method' in message ? message.method : `The response to ${message.id}`;

@@ -1,8 +1,10 @@
 /**
- * The output of a session. Everything that is said in one turn of the event loop leaves in one write.
+ * The output of a session. Everything that is said in one turn of the event loop leaves in one
+ * write.
  *
- * What the sink does not take waits here. Past `maxOutboundBytes` the session hears of it, and nothing new is started
- * until the queue is empty again; nothing is ever dropped while there is somebody to read it.
+ * What the sink does not take waits here. Past `maxOutboundBytes` the session hears of it, and
+ * nothing new is started until the queue is empty again; nothing is ever dropped while there is
+ * somebody to read it.
  */
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
@@ -22,7 +24,7 @@ import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts
 /** What is written: text, or the bytes of it. */
 export type Chunk = string | Uint8Array;
 
-/** Where text goes. */
+/** The sink of text. */
 export interface Sink {
   /** Takes the chunk in any case; false means that it had to be kept, wait for `drained`. */
   write(chunk: Chunk): boolean;
@@ -34,21 +36,25 @@ export interface Sink {
   listen(events: { drained(): void; broken(error: unknown): void }): () => void;
 }
 
-/** How much one turn may gather before it is written: a bound on memory, far above an ordinary turn. */
+/**
+ * How much one turn may gather before it is written: a bound on memory, far above an ordinary turn.
+ */
 const turnLimit = 256 * 1024;
 
 /**
- * Text from this length on waits as bytes. `JSON.stringify` gives a long text in many pieces, which the garbage collector would copy about
- * while they wait.
+ * Text from this length on waits as bytes. `JSON.stringify` gives a long text in many pieces, which
+ * the garbage collector would copy about while they wait.
  */
 const longText = 64 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Stands where a frame was that has been encoded. */
+/** Replaces a frame that has been encoded. */
 const nothing: OutboundFrame = [];
 
-/** The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size. */
+/**
+ * The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size.
+ */
 export function writerActor(
   sink: Sink,
   options: OutboundFlowOptions,
@@ -121,7 +127,8 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
       this.#flow.unserializable(message, error, rejected);
     for (let at = 0; at < frames.length; at++) {
       const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
-      // The text is enough: long answers of one turn would take twice as much with what they were made from.
+      // The text is enough: long answers of one turn would take twice as much with what they were
+      // made from.
       if (text.length >= longText) frames[at] = nothing;
       this.#append(text);
     }
