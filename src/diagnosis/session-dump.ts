@@ -1,7 +1,7 @@
 /** Everything that one can know of a session at a moment: what is pending, since when, which state, how full the queues are. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { Call, CallState } from '../actors/router/call.ts';
-import type { PendingRequest } from '../actors/correlation/correlation.actor.ts';
+import type { PendingRequest } from '../actors/correlation/pending-request.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
 import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';

@@ -6,8 +6,7 @@ const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id, result: 
 
 function startBatch(expected: number) {
   const sent: (readonly OutboundResponse[])[] = [];
-  const replies = new BatchReplies((responses) => sent.push([...responses]));
-  for (let i = 0; i < expected; i++) replies.expect();
+  const replies = new BatchReplies(expected, (responses) => sent.push([...responses]));
   return { replies, sent };
 }
 

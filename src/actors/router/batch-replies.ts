@@ -5,15 +5,12 @@ import type { Replies } from './call.ts';
 export class BatchReplies implements Replies {
   readonly #send: (responses: readonly OutboundResponse[]) => void;
   readonly #responses: OutboundResponse[] = [];
-  #outstanding = 0;
+  #outstanding: number;
 
-  constructor(send: (responses: readonly OutboundResponse[]) => void) {
+  /** @param expected how many responses will come */
+  constructor(expected: number, send: (responses: readonly OutboundResponse[]) => void) {
+    this.#outstanding = expected;
     this.#send = send;
-  }
-
-  /** One more response will come. */
-  expect(): void {
-    this.#outstanding++;
   }
 
   add(response: OutboundResponse): void {

@@ -126,10 +126,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     };
   }
 
-  /**
-   * Made for the first request: most sessions of a server that many share have none for most of the
-   * time.
-   */
+  /** Made for the first request: most sessions are idle most of the time. */
   get #calls(): CallsInFlight {
     return (this.#made ??= new CallsInFlight(this.#options, () => this.#late()));
   }
@@ -308,9 +305,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     }
   }
 
-  /**
-   * The client's own request first; one of ours only if the client has no such request in flight.
-   */
+  /** Means the client's own request; one of ours only if no such request is in flight. */
   #cancelled(params: JsonObject | undefined): void {
     const { requestId: id, reason } = params ?? {};
     if (!isRequestId(id)) {
@@ -355,12 +350,10 @@ class Router implements Behaviour<RouterEvent>, Replies {
     if (error) return this.#invalid({ kind: 'invalid', error }, this);
     const sizeOfEach = (size ?? 0) / messages.length;
     const frames = messages.map((message) => classifyMessage(message, sizeOfEach));
-    const replies = new BatchReplies((responses) => {
+    const answered = frames.filter(({ kind }) => kind === 'request' || kind === 'invalid');
+    const replies = new BatchReplies(answered.length, (responses) => {
       this.#outbox.push(responses);
     });
-    for (const frame of frames) {
-      if (frame.kind === 'request' || frame.kind === 'invalid') replies.expect();
-    }
     for (const frame of frames) {
       if (frame.kind === 'invalid') this.#invalid(frame, replies);
       else if (frame.kind !== 'request') this.#routeOne(frame);
@@ -378,10 +371,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     });
   }
 
-  /**
-   * The end of a turn: calls that waited for room start, and what there is to say goes to the
-   * writer.
-   */
+  /** The end of a turn: calls that waited for room start, and the outbox goes to the writer. */
   #endTurn(): void {
     // What there is to say goes first: with it the output may be blocked, and then none of those
     // that wait must start.
