@@ -1,5 +1,5 @@
 /**
- * completion/complete, for the arguments of prompts and the variables of resource templates.
+ * completion/complete: completes the arguments of prompts and the variables of resource templates.
  *
  * @see MCP 2025-11-25, server/utilities/completion
  */
@@ -46,7 +46,11 @@ export function completionFeature(catalog: Catalog, contextOf: ContextOf): Featu
   };
 }
 
-/** What completes this argument, if anything does. @throws {ProtocolError} -32602 for what is referred to and is not there */
+/**
+ * The author's completer of this argument, if there is one.
+ *
+ * @throws {ProtocolError} -32602 the prompt, the template or the argument does not exist
+ */
 function completerOf(catalog: Catalog, ref: JsonObject, name: string): Complete | undefined {
   const { type } = ref;
   switch (type) {
@@ -87,28 +91,22 @@ function objectParam(params: JsonObject | undefined, name: string): JsonObject {
   throw invalidParams(`"${name}" must be an object, this is ${describe(value)}`);
 }
 
-/** What has been filled in already. */
+/** The values that the user has already filled in. */
 function readFilled(context: unknown): Filled {
   if (context === undefined) return {};
   const given = isJsonObject(context) ? (context['arguments'] ?? {}) : undefined;
   if (!isJsonObject(given)) {
     throw invalidParams(`"context" must be an object with "arguments", an object of strings`);
   }
-  for (const name of Object.keys(given)) stringParam(given, name, `context.arguments.${name}`);
-  return given as Filled;
+  const filled = Object.keys(given).map((name): [string, string] => [
+    name,
+    stringParam(given, name, `context.arguments.${name}`),
+  ]);
+  return Object.fromEntries(filled);
 }
 
 function resultOf(name: string, given: unknown): JsonObject {
-  const fault = Array.isArray(given)
-    ? given.findIndex((value) => typeof value !== 'string')
-    : undefined;
-  if (fault === undefined || fault >= 0) {
-    const what = fault === undefined ? describe(given) : `a list with something else at ${fault}`;
-    throw new TypeError(
-      `completing ${describe(name)} must give a list of strings, this is ${what}`,
-    );
-  }
-  const values = given as readonly string[];
+  const values = readValues(name, given);
   return {
     completion: {
       values: values.slice(0, maxValues),
@@ -116,4 +114,13 @@ function resultOf(name: string, given: unknown): JsonObject {
       hasMore: values.length > maxValues,
     },
   };
+}
+
+/** Checks what an author's completer gave. */
+function readValues(name: string, given: unknown): readonly string[] {
+  const list: readonly unknown[] | undefined = Array.isArray(given) ? given : undefined;
+  if (list?.every((value) => typeof value === 'string')) return list;
+  const fault = list?.findIndex((value) => typeof value !== 'string');
+  const what = fault === undefined ? describe(given) : `a list with something else at ${fault}`;
+  throw new TypeError(`completing ${describe(name)} must give a list of strings, this is ${what}`);
 }

@@ -1,4 +1,7 @@
-/** A feature of a server: the methods that it answers and the capabilities that it declares. Made once; all sessions of the server have the same. */
+/**
+ * A feature of a server: the methods that it answers and the capabilities that it declares. All
+ * sessions of a server share its features. Features also read their requests' params here.
+ */
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
@@ -8,26 +11,29 @@ import type { Changing } from './list-changed.observable.ts';
 
 /** Answers one method. */
 export interface FeatureHandler extends RequestHandler {
-  /** Makes a result of what code around it has thrown, or throws it again. What it throws itself it has seen already. */
+  /**
+   * Turns an error that middleware has thrown into a result, or throws it again. The handler deals
+   * with its own errors itself.
+   */
   readonly recover?: (error: unknown, call: Exchange) => JsonObject;
 }
 
 export interface Feature {
   readonly capabilities: JsonObject;
   readonly handlers: { readonly [method: string]: FeatureHandler };
-  /** The list whose changes its clients are told of. */
+  /** The list whose changes clients are notified of. */
   readonly list?: {
     readonly sources: readonly Changing[];
-    /** The notification that tells. */
+    /** The method of the notification. */
     readonly changed: string;
   };
 }
 
-/** The context that the handler of a call gets: one for each call. */
+/** Gives the context of a call's handler: always the same one for one call. */
 export type ContextOf = (call: Exchange) => HandlerContext;
 
 /**
- * A member of a request's params that must be a string.
+ * Reads a member of a request's params that must be a string.
  *
  * @throws {ProtocolError} -32602
  */
@@ -41,7 +47,7 @@ export function stringParam(
   throw invalidParams(`"${path}" must be a string, this is ${describe(value)}`);
 }
 
-/** Some of what there is, for a person who has asked for something else. */
+/** The first of the names that exist, for the message to someone who asked for another one. */
 export function someOf(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   const shown = names.slice(0, 20).join(', ');

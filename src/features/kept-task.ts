@@ -1,37 +1,39 @@
-/** One task of a session's: its machine's actor, the run of its handler, and the requests that wait for its result. */
+/**
+ * One task of a session: its machine, its handler's run, and the requests that wait for its result.
+ */
 import type { ActorRefFrom } from 'xstate';
 import type { Exchange } from '../actors/exchange.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
-import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { relatedTask } from '../protocol/tasks.ts';
 import type { Task } from '../protocol/tasks.ts';
 
-/** What a request for a result is answered with. */
-type Outcome = JsonObject | ProtocolError;
+/** The answer to a request for a task's result. */
+type TaskAnswer = JsonObject | ProtocolError;
 
 type TaskRef = ActorRefFrom<typeof taskMachine>;
 
-/** A request for a result that is not there yet. */
-interface Waiter {
+/** A request for a result that does not exist yet. */
+interface ResultWaiter {
   readonly requestId: RequestId;
-  settle(outcome: Outcome): void;
+  settle(answer: TaskAnswer): void;
 }
 
-/** True where nothing more becomes of a task. */
+/** True if the task's status will not change any more. */
 export function hasEnded({ status }: Task): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 
 export class KeptTask {
   readonly taskId: string;
-  /** Counts a session's tasks; see `RegistryEntry`. */
+  /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
-  readonly #waiters = new Set<Waiter>();
-  /** Ends the handler's run; nothing until there is one. */
+  readonly #waiters = new Set<ResultWaiter>();
+  /** Ends the handler's run, once it has started. */
   #cancelRun: (reason: Error) => void = () => {};
 
   constructor(taskId: string, place: number, actor: TaskRef) {
@@ -40,7 +42,7 @@ export class KeptTask {
     this.#actor = actor;
   }
 
-  /** As its client sees it. @throws {ProtocolError} -32602 once its time to live is over */
+  /** The task as its client sees it. @throws {ProtocolError} -32602 if its time to live is over */
   get item(): Task {
     const task = taskIn(this.#actor.getSnapshot());
     if (task) return task;
@@ -64,8 +66,8 @@ export class KeptTask {
   }
 
   /**
-   * Stops the work, and says so.
-   * @throws {ProtocolError} -32602 where the task has ended already
+   * Stops the work, and gives the cancelled task.
+   * @throws {ProtocolError} -32602 if the task has already ended
    */
   cancel(): Task {
     const { status } = this.item;
@@ -78,12 +80,12 @@ export class KeptTask {
     return this.item;
   }
 
-  /** The result, as soon as there is one; what it throws is the request's own error. */
+  /** The result, as soon as it exists. Throws the error that the tool's call failed with. */
   result(call: Exchange): JsonObject | Promise<JsonObject> {
     if (!this.hasEnded) return this.#wait(call);
-    const outcome = this.#outcome();
-    if (outcome instanceof ProtocolError) throw outcome;
-    return outcome;
+    const answer = this.#answer();
+    if (answer instanceof ProtocolError) throw answer;
+    return answer;
   }
 
   /** How many requests wait for the result. */
@@ -91,14 +93,14 @@ export class KeptTask {
     return this.#waiters.size;
   }
 
-  /** Answers those that wait for the result. */
+  /** Answers the requests that wait for the result. */
   settleWaiters(): void {
-    for (const waiter of [...this.#waiters]) waiter.settle(this.#outcome());
+    for (const waiter of [...this.#waiters]) waiter.settle(this.#answer());
   }
 
   /**
-   * Ends what is left of it: its time is over, or its session.
-   * @param answer what those get that wait for the result
+   * Ends whatever still runs, because the task has expired or its session has ended.
+   * @param answer for the requests that wait for the result
    */
   dispose(reason: RuntimeError, answer: ProtocolError): void {
     this.#cancelRun(reason);
@@ -110,13 +112,13 @@ export class KeptTask {
     call.park();
     const { signal } = call;
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
+      const waiter: ResultWaiter = {
         requestId: call.id,
-        settle: (outcome) => {
+        settle: (answer) => {
           this.#waiters.delete(waiter);
           signal.removeEventListener('abort', giveUp);
-          if (outcome instanceof ProtocolError) reject(outcome);
-          else resolve(outcome);
+          if (answer instanceof ProtocolError) reject(answer);
+          else resolve(answer);
         },
       };
       const giveUp = () => {
@@ -128,7 +130,7 @@ export class KeptTask {
     });
   }
 
-  #outcome(): Outcome {
+  #answer(): TaskAnswer {
     const { response } = this.#actor.getSnapshot().context;
     if (!response) {
       const data = { reason: 'cancelled', retryable: false };
@@ -138,12 +140,11 @@ export class KeptTask {
     if ('result' in response) {
       return withMeta(response.result as JsonObject, relatedTask(this.taskId));
     }
-    const { code, message, data } = response.error;
-    return new ProtocolError(code, message, data);
+    return fromWireError(response.error);
   }
 }
 
-/** What is said of a task whose time to live is over. */
+/** The error of a request for a task whose time to live is over. */
 export function expired(taskId: string): ProtocolError {
   return new ProtocolError(ErrorCode.invalidParams, `The task ${taskId} has expired`);
 }

@@ -1,5 +1,5 @@
 /**
- * Tells a client that a list has changed: many changes in a row are told once.
+ * Notifies clients that a list has changed. Many changes in a row make one notification.
  *
  * @see MCP 2025-11-25, server/tools, "List Changed Notification"
  */
@@ -8,26 +8,27 @@ import type { Clock } from '../actors/clock.ts';
 import { PerSession } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 
-/** Anything that calls back when it changes, such as a registry. */
+/** Something that calls back when it changes, such as a registry. */
 export interface Changing {
   onChange(listener: () => void): () => void;
 }
 
-/** A list that never stops changing is told of nevertheless, each so many quiet times. */
+/** If a list never stops changing, its clients are notified after this many quiet times. */
 const longestQuietTimes = 20;
 
 /**
- * Tells the clients of all sessions that a list has changed, once it has not changed for a while and not before the session is in operation.
+ * Notifies the clients of all sessions that a list has changed: once it has not changed for a
+ * while, and not before the session is in operation.
  *
- * @param sessions those that are open
- * @param changed the notification that tells
+ * @param sessions the open sessions
+ * @param changed the method of the notification
  */
 export function tellChanges(
   sources: readonly Changing[],
   sessions: Iterable<SessionScope>,
   changed: string,
 ): void {
-  // Most lists never change: what waits for quiet is put together at the first change.
+  // Most lists never change, so a session's pipeline is built at the first change.
   const changes = new PerSession((session) => changesFor(session, changed));
   for (const source of sources) {
     source.onChange(() => {
@@ -36,7 +37,7 @@ export function tellChanges(
   }
 }
 
-/** Takes the changes of a list for one session, until its end. */
+/** Takes the changes of a list for one session, until the session ends. */
 function changesFor(session: SessionScope, changed: string): Subject<void> {
   const { hostClock: clock, limits } = session;
   const quietMs = limits.listChangedQuietMs;
@@ -57,7 +58,7 @@ function changesFor(session: SessionScope, changed: string): Subject<void> {
   return changes$;
 }
 
-/** RxJS's own timer would not know the session's clock. */
+/** RxJS's own timer does not use the session's clock. */
 function after(delayMs: number, clock: Clock): Observable<void> {
   return new Observable((subscriber) => {
     const timer = clock.setTimeout(() => subscriber.next(), delayMs);

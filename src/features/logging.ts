@@ -11,7 +11,7 @@ import { sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
 
-/** The client's say in what it hears of a session's log. */
+/** Lets a client set the level of the log messages that it gets. */
 export function loggingFeature(
   setLevel: (session: SessionScope, level: LogLevel) => void,
 ): Feature {

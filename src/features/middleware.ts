@@ -1,4 +1,7 @@
-/** Code around handlers: authorization, tracing, rate limits. Without any, nothing stands between router and handler. */
+/**
+ * Code around handlers: authorization, tracing, rate limits. Without middleware, the router calls
+ * the handlers themselves.
+ */
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -13,16 +16,19 @@ export interface IncomingCall {
 }
 
 /**
- * Sees each request that runs a handler, and its result as it goes to the client: a tool's failure is a result with `isError`.
- * What it throws is the answer, as if the handler had thrown it.
- * @param next runs the rest and gives its result; called once, or not at all where the middleware answers itself
+ * Sees each request that runs a handler, and its result as it goes to the client: a tool's failure
+ * is a result with `isError`. An error that it throws is answered as if the handler had thrown it.
+ * @param next runs the rest and gives its result. Call it once, or not at all to answer the request
+ *   yourself
  */
 export type Middleware = (
   call: IncomingCall,
   next: () => Promise<JsonObject>,
 ) => JsonObject | Promise<JsonObject>;
 
-/** A handler with middleware around it, outermost first. Without any, the handler itself. */
+/**
+ * Puts middleware around a handler, the first one outermost. Without any, gives the handler itself.
+ */
 export function withMiddleware(
   handler: FeatureHandler,
   middleware: readonly Middleware[],
@@ -39,7 +45,7 @@ export function withMiddleware(
         once(() => step(at + 1), call.method),
       );
       if (isJsonObject(result)) return result;
-      // Said here, because the router would blame the handler.
+      // Thrown here, because the router would blame the handler.
       throw new TypeError(
         `A middleware must give a result, such as what next() gave; for ${call.method} it gave ${describe(result)}`,
       );
@@ -51,7 +57,7 @@ export function withMiddleware(
   return Object.assign(run, handler.prepare ? { prepare: handler.prepare } : {});
 }
 
-/** A handler may have effects: it never runs twice for one request. */
+/** A handler may have side effects, so it never runs twice for one request. */
 function once(go: () => Promise<JsonObject>, method: string): () => Promise<JsonObject> {
   const again = () =>
     Promise.reject(new Error(`A middleware called next() twice for one request of ${method}`));

@@ -54,6 +54,11 @@ function contentAlone(content: readonly ContentBlock[]): CheckedOutput {
 }
 
 function readBlocks(content: unknown): readonly ContentBlock[] {
+  checkBlocks(content);
+  return content;
+}
+
+function checkBlocks(content: unknown): asserts content is readonly ContentBlock[] {
   if (!Array.isArray(content)) {
     throw new TypeError(`"content" must be a list of blocks, this is ${describe(content)}`);
   }
@@ -61,7 +66,6 @@ function readBlocks(content: unknown): readonly ContentBlock[] {
     const fault = faultOfBlock(block);
     if (fault !== undefined) throw new TypeError(`content block ${at} ${fault}`);
   }
-  return content as readonly ContentBlock[];
 }
 
 export interface CheckedPrompt {
@@ -101,6 +105,11 @@ function messagesAlone(messages: readonly PromptMessage[]): CheckedPrompt {
 }
 
 function readMessages(messages: unknown): readonly PromptMessage[] {
+  checkMessages(messages);
+  return messages;
+}
+
+function checkMessages(messages: unknown): asserts messages is readonly PromptMessage[] {
   if (!Array.isArray(messages)) {
     throw new TypeError(`"messages" must be a list, this is ${describe(messages)}`);
   }
@@ -108,7 +117,6 @@ function readMessages(messages: unknown): readonly PromptMessage[] {
     const fault = faultOfMessage(message);
     if (fault !== undefined) throw new TypeError(`message ${at} ${fault}`);
   }
-  return messages as readonly PromptMessage[];
 }
 
 function faultOfMessage(message: unknown): string | undefined {
@@ -135,6 +143,14 @@ export function readContents(
   const described = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
   if (typeof output === 'string') return [{ ...described, text: output }];
   if (output instanceof Uint8Array) return [{ ...described, blob: base64(output) }];
+  checkContents(output, uri);
+  return output.map((contents) => dialect.contents(contents));
+}
+
+function checkContents(
+  output: unknown,
+  uri: string,
+): asserts output is readonly ResourceContents[] {
   if (!Array.isArray(output)) {
     throw new TypeError(
       `reading ${describe(uri)} must give a string, bytes or a list of contents; this is ${describe(output)}`,
@@ -144,7 +160,6 @@ export function readContents(
     const fault = faultOfContents(contents);
     if (fault !== undefined) throw new TypeError(`contents ${at} of ${describe(uri)} ${fault}`);
   }
-  return (output as readonly ResourceContents[]).map((contents) => dialect.contents(contents));
 }
 
 /** As many bytes as one function call takes as arguments. */
@@ -158,7 +173,7 @@ function base64(bytes: Uint8Array): string {
   return text;
 }
 
-/** The members that a block of each type must have, all of them strings but `resource`. */
+/** The string members that a block of each type must have. */
 const members: { readonly [type: string]: readonly string[] } = {
   text: ['text'],
   image: ['data', 'mimeType'],
@@ -199,7 +214,10 @@ function faultOfContents(contents: unknown): string | undefined {
   return isBase64(blob) ? undefined : `must have base64 in "blob", this is ${describe(blob)}`;
 }
 
-/** @see MCP 2025-11-25, server/resources, "Security Considerations": binary data must be properly encoded */
+/**
+ * @see MCP 2025-11-25, server/resources, "Security Considerations": binary data must be properly
+ *   encoded
+ */
 function isBase64(value: unknown): boolean {
   return (
     typeof value === 'string' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]|=[^=]|===/.test(value)

@@ -1,5 +1,6 @@
 /**
- * Lists page by page. A cursor names the place of the last item given, so it stays good when items are added or removed meanwhile.
+ * Lists page by page. A cursor names the place of the last item on the page, so it stays valid if
+ * items are added or removed meanwhile.
  *
  * @see MCP 2025-11-25, server/utilities/pagination
  */
@@ -15,9 +16,9 @@ export interface Page<T> {
 }
 
 /**
- * One page of a list.
- * @param kind the list's method: a cursor of one list is none of another
- * @throws {ProtocolError} -32602 for a cursor that this list has not given
+ * Gives one page of a list.
+ * @param kind the list's method: a cursor is valid for one list only
+ * @throws {ProtocolError} -32602 the cursor is not one of this list
  */
 export function pageOf<T>(
   kind: string,
@@ -34,9 +35,9 @@ export function pageOf<T>(
   return { items, nextCursor: btoa(`${kind}:${last.place}`) };
 }
 
-/** The cursor of a list whose items have no places: it names the text that it is ordered by. */
+/** The cursor of a list that is ordered by a text: it names the text of the last item. */
 export function textCursor(kind: string, text: string): string {
-  // As JSON, because a lone surrogate has no other encoding.
+  // As JSON, because a lone surrogate cannot be encoded otherwise.
   return btoa(`${kind}:${encodeURIComponent(JSON.stringify(text))}`);
 }
 
@@ -49,7 +50,7 @@ export function readTextCursor(kind: string, cursor: unknown): string | undefine
     const read: unknown = JSON.parse(decodeURIComponent(text));
     return typeof read === 'string' ? read : undefined;
   } catch {
-    // None of ours.
+    // Not a cursor of ours.
     return undefined;
   }
 }
@@ -67,7 +68,7 @@ function placeIn(kind: string, cursor: string): number | undefined {
     const isOurs = named === kind && more.length === 0 && /^[1-9]\d{0,14}$/.test(place ?? '');
     return isOurs ? Number(place) : undefined;
   } catch {
-    // No base64.
+    // Not base64.
     return undefined;
   }
 }

@@ -31,7 +31,7 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
         const prompt = findPrompt(prompts, stringParam(params, 'name'));
         const values = readArguments(prompt, params?.['arguments'] ?? {});
         const { dialect } = call.client;
-        // The prompt gets only arguments that it has declared.
+        // The values are checked against the arguments that the prompt declares.
         const output: unknown = prompt.get(values as never, contextOf(call));
         if (!isThenable(output)) return resultOf(prompt, output, dialect);
         return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
@@ -41,7 +41,7 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
   };
 }
 
-/** @throws {ProtocolError} -32602 for a name that no prompt has */
+/** @throws {ProtocolError} -32602 no prompt has this name */
 export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
   const prompt = prompts.get(name);
   if (prompt) return prompt;
@@ -56,15 +56,15 @@ function readArguments(prompt: Prompt, values: unknown): { readonly [name: strin
     throw invalidParams(`"arguments" must be an object, this is ${describe(values)}`);
   }
   const declared = prompt.arguments ?? {};
-  for (const name of Object.keys(values)) {
+  const given = Object.keys(values).map((name): [string, string] => {
     if (!Object.hasOwn(declared, name)) throw unknownArgument(prompt, name);
-    stringParam(values, name, `arguments.${name}`);
-  }
+    return [name, stringParam(values, name, `arguments.${name}`)];
+  });
   for (const [name, { required }] of Object.entries(declared)) {
     if (!required || Object.hasOwn(values, name)) continue;
     throw invalidParams(`the prompt ${describe(prompt.name)} needs the argument ${describe(name)}`);
   }
-  return values as { readonly [name: string]: string };
+  return Object.fromEntries(given);
 }
 
 /** The error for an argument that a prompt does not have. */

@@ -28,8 +28,8 @@ export class Registry<T> {
   #nextPlace = 1;
 
   /**
-   * @param kind what one item is, for messages
-   * @param keyOf what items are told apart by: a name or a URI
+   * @param kind what messages call an item
+   * @param keyOf gives an item's unique key: its name or its URI
    * @throws {TypeError} two items with the same key
    */
   constructor(kind: string, keyOf: (item: T) => string, items: readonly T[] = []) {
@@ -38,7 +38,7 @@ export class Registry<T> {
     for (const item of items) this.add(item);
   }
 
-  /** @throws {TypeError} there is one with this key already */
+  /** @throws {TypeError} there is already an item with this key */
   add(item: T): void {
     const key = this.#keyOf(item);
     if (this.#entries.has(key)) throw new TypeError(`There is a ${this.#kind} "${key}" already`);
@@ -46,19 +46,23 @@ export class Registry<T> {
     this.announce();
   }
 
-  /** False where there was none. */
+  /** Returns false if there was no item with this key. */
   remove(key: string): boolean {
     const removed = this.#entries.delete(key);
     if (removed) this.announce();
     return removed;
   }
 
-  /** Shows it again. @throws {TypeError} there is none with this key */
+  /** Shows an item again. @throws {TypeError} there is no item with this key */
   enable(key: string): void {
     this.#enable(key, true);
   }
 
-  /** Hides it from lists and from use, until {@link enable}. @throws {TypeError} there is none with this key */
+  /**
+   * Hides an item from lists and from use until {@link enable}.
+   *
+   * @throws {TypeError} there is no item with this key
+   */
   disable(key: string): void {
     this.#enable(key, false);
   }
@@ -69,23 +73,26 @@ export class Registry<T> {
     return entry?.enabled ? entry.item : undefined;
   }
 
-  /** The enabled items, oldest first. */
+  /** The enabled items, the oldest first. */
   list(): RegistryEntry<T>[] {
     return [...this.#entries.values()].filter(({ enabled }) => enabled);
   }
 
-  /** Keys of the enabled items, oldest first. */
+  /** The keys of the enabled items, the oldest first. */
   keys(): string[] {
     return this.list().map(({ item }) => this.#keyOf(item));
   }
 
-  /** Calls back after each change, until the returned function is called. */
+  /** Calls back after each change. Returns what ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Says that the list has changed though none of these items has: what a resource template lists, for example. */
+  /**
+   * Announces that the list has changed although its items have not: if a resource template lists
+   * other resources, for example.
+   */
   announce(): void {
     for (const listener of this.#listeners) listener();
   }

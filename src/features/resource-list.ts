@@ -1,8 +1,8 @@
 /**
- * resources/list: the fixed resources by their places, then what the templates list, by URI.
+ * resources/list: the fixed resources by their places, then those that templates list, by URI.
  *
- * A template's list has no places that last: it is made anew for each page. In the order of the URIs a cursor that names the last one
- * stays good whatever comes and goes.
+ * A template lists its resources anew for each page, so they have no lasting places. Ordered by
+ * URI, a cursor that names the last one stays valid whatever comes and goes.
  *
  * @see MCP 2025-11-25, server/resources, "Listing Resources"
  */
@@ -16,10 +16,10 @@ import { pageOf, readTextCursor, textCursor } from './pagination.ts';
 
 const kind = 'resources/list';
 
-/** The cursors of the second part: they name a URI. */
+/** Marks the cursors of the second part, which name a URI. */
 const listedKind = 'resources/list/listed';
 
-/** One page of all resources. */
+/** Gives one page of all resources. */
 export async function resourcePage(
   { resources, resourceTemplates }: Pick<Catalog, 'resources' | 'resourceTemplates'>,
   params: JsonObject | undefined,
@@ -53,7 +53,7 @@ function cut(listed: readonly ResourceDescription[], size: number): Page<Resourc
   return { items, nextCursor: textCursor(listedKind, items.at(-1)?.uri ?? '') };
 }
 
-/** By URI, each once: of two templates that list the same one, the first describes it. */
+/** By URI, each once. If two templates list the same resource, the first one describes it. */
 async function listedBy(
   templates: readonly ResourceTemplate[],
   context: HandlerContext,
@@ -75,14 +75,17 @@ async function readList(
   if (!Array.isArray(listed)) {
     throw new TypeError(`${what} must be a list of resources, this is ${describe(listed)}`);
   }
-  for (const [at, resource] of listed.entries()) {
-    for (const member of ['uri', 'name']) {
-      const value: unknown = isJsonObject(resource) ? resource[member] : undefined;
-      if (typeof value === 'string') continue;
-      throw new TypeError(
-        `resource ${at} in ${what} must have a string "${member}", this is ${describe(value)}`,
-      );
-    }
+  const resources: readonly unknown[] = listed;
+  return resources.map((resource, at) => {
+    checkListed(resource, `resource ${at} in ${what}`);
+    return resource;
+  });
+}
+
+function checkListed(resource: unknown, what: string): asserts resource is ResourceDescription {
+  for (const member of ['uri', 'name']) {
+    const value = isJsonObject(resource) ? resource[member] : undefined;
+    if (typeof value === 'string') continue;
+    throw new TypeError(`${what} must have a string "${member}", this is ${describe(value)}`);
   }
-  return listed as readonly ResourceDescription[];
 }

@@ -1,5 +1,5 @@
 /**
- * Resources and resource templates: their lists, reading, and who has subscribed.
+ * Resources and resource templates: listing, reading, subscribing.
  *
  * @see MCP 2025-11-25, server/resources
  */
@@ -21,12 +21,14 @@ import { resourcePage } from './resource-list.ts';
 import { readContents } from './output.ts';
 
 export interface ResourcesFeature extends Feature {
-  /** Tells a session's client that a resource has changed, if it has subscribed to it. */
+  /**
+   * Notifies a session's client that a resource has changed, if the client has subscribed to it.
+   */
   updated(session: SessionScope, uri: string): void;
 }
 
-/** A resource that is there, fixed or by a template. */
-interface Target {
+/** A resource that a URI names: a fixed one, or one of a template. */
+interface ReadableResource {
   readonly uri: string;
   readonly mimeType: string | undefined;
   read(call: Exchange): unknown;
@@ -35,10 +37,10 @@ interface Target {
 /** The resources of a server. */
 export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
-  /** What clients have subscribed to. */
+  /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession(() => new Set<string>());
 
-  const find = (uri: string, dialect: Dialect): Target => {
+  const find = (uri: string, dialect: Dialect): ReadableResource => {
     const resource = resources.get(uri);
     if (resource) {
       const { mimeType } = resource;
@@ -52,7 +54,7 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
       return {
         uri,
         mimeType,
-        // The template's own variables, as their type says.
+        // The URI has matched the template, so these are the variables of its type.
         read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
     }
@@ -96,7 +98,7 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
       },
       'resources/unsubscribe': (params, call) => {
         const uri = stringParam(params, 'uri');
-        // One that was subscribed to may be gone by now.
+        // The resource may have gone since the client subscribed to it.
         const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
         if (!isSubscribed) find(uri, call.client.dialect);
         return {};
@@ -112,7 +114,7 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
   };
 }
 
-function resultOf(target: Target, output: unknown, call: Exchange): JsonObject {
+function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
   const { dialect } = call.client;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
   return { contents: readContents(output, target, dialect) };

@@ -1,4 +1,6 @@
-/** The tasks of one session: made within the limits, found by id, forgotten when their time to live is over. */
+/**
+ * The tasks of one session: creates them within the limits, finds them, and forgets expired ones.
+ */
 import { createActor } from 'xstate';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
@@ -9,6 +11,7 @@ import {
   ProtocolError,
   RuntimeError,
   errorResponse,
+  fromWireError,
   internalError,
   shuttingDown,
   textOfError,
@@ -21,10 +24,10 @@ import { heardMachine } from '../session/transitions.ts';
 import { stringParam } from './feature.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 
-/** What tasks report. */
+/** The names of the facts that tasks report. */
 export type TaskFactName =
   | 'task.created'
-  /** A task's work is over: completed, failed or cancelled. */
+  /** A task has completed, failed or been cancelled. */
   | 'task.ended'
   /** A task's time to live is over. */
   | 'task.expired';
@@ -33,7 +36,7 @@ const machine = heardMachine('task', taskMachine, sessionIn);
 
 export class TaskBook {
   readonly #session: SessionScope;
-  /** Oldest first. */
+  /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
 
@@ -42,9 +45,10 @@ export class TaskBook {
   }
 
   /**
-   * Makes a task of a request. Its handler starts once the request is answered.
-   * @param requestedTtlMs what the client asks for; it gets at most the maximum and at least one poll interval
-   * @throws {ProtocolError} -32000, retryable, where too many tasks run or are kept
+   * Makes a task of a request. The handler starts once the request is answered.
+   * @param requestedTtlMs the time to live that the client asks for. It gets at most the maximum
+   *   and at least one poll interval
+   * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
   create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
     this.#makeRoom();
@@ -53,9 +57,9 @@ export class TaskBook {
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
     const wantedMs = Math.max(requestedTtlMs ?? taskTtlMs, pollIntervalMs);
     const ttlMs = Math.min(wantedMs, maxTaskTtlMs);
-    // 122 random bits of the platform's secure source: to know the id is what lets a client see the task.
+    // 122 random bits of the platform's secure source: a client that knows the id can see the task.
     const taskId = this.#session.randomId('task');
-    // A system of its own: what one task's timers cost does not grow with the session's others.
+    // A system of its own: one task's timers cost the same however many others the session has.
     const actor = createActor(machine, {
       id: taskId,
       input: {
@@ -73,7 +77,7 @@ export class TaskBook {
     const task = new KeptTask(taskId, this.#nextPlace++, actor);
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
-    // Listened to from here on: that it begins is the answer to the request, not a change.
+    // From here on. That the task begins is the answer to the request, not a change.
     actor.on('task.changed', ({ task: now }) => this.#changed(task, now));
     actor.on('task.expired', () => this.#expired(task));
     const created = task.item;
@@ -91,7 +95,7 @@ export class TaskBook {
     return created;
   }
 
-  /** @throws {ProtocolError} -32602 where the params name no task that is kept */
+  /** @throws {ProtocolError} -32602 the session keeps no task with this id */
   find(params: JsonObject | undefined): KeptTask {
     const taskId = stringParam(params, 'taskId');
     const task = this.#tasks.get(taskId);
@@ -100,18 +104,15 @@ export class TaskBook {
     throw new ProtocolError(ErrorCode.invalidParams, message);
   }
 
-  /** Every task that is kept, oldest first. */
+  /** The tasks that are kept, the oldest first. */
   list(): readonly KeptTask[] {
     return [...this.#tasks.values()];
   }
 
-  /** Forgets everything: the session is over. */
+  /** Ends and forgets all tasks. Call it at the end of the session. */
   stop(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
-    const { code, message, data } = shuttingDown;
-    for (const task of this.#tasks.values()) {
-      task.dispose(reason, new ProtocolError(code, message, data));
-    }
+    for (const task of this.#tasks.values()) task.dispose(reason, fromWireError(shuttingDown));
     this.#tasks.clear();
   }
 
@@ -122,7 +123,7 @@ export class TaskBook {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
     }
     if (this.#tasks.size < maxKeptTasks) return;
-    // The others are kept for as long as their clients were told.
+    // The others are kept for as long as their clients were promised.
     const cancelled = this.list().find(({ item }) => item.status === 'cancelled');
     if (!cancelled) {
       throw this.#tooMany(`${maxKeptTasks} tasks are kept; try again when one of them has expired`);
@@ -136,12 +137,20 @@ export class TaskBook {
     return new ProtocolError(ErrorCode.serverUnavailable, message, data);
   }
 
-  /** A response as it is kept: what JSON cannot hold is found now, and what the handler does to its result later changes nothing. */
+  /**
+   * Copies a response, so that the handler cannot change it later. A result that JSON cannot
+   * represent is found now.
+   */
   #kept(response: OutboundResponse): OutboundResponse {
     try {
-      const copy = JSON.parse(JSON.stringify(response)) as JsonObject;
-      if ('error' in response || isJsonObject(copy['result'])) return copy as never;
-      throw new TypeError(`as JSON it is ${describe(copy['result'])}`);
+      const copy: unknown = JSON.parse(JSON.stringify(response));
+      const { result, error }: JsonObject = isJsonObject(copy) ? copy : {};
+      if ('error' in response) {
+        const data = isJsonObject(error) ? error['data'] : undefined;
+        return { ...response, error: { ...response.error, data } };
+      }
+      if (isJsonObject(result)) return { ...response, result };
+      throw new TypeError(`as JSON it is ${describe(result)}`);
     } catch (error) {
       this.#report({
         level: 'error',
@@ -165,7 +174,7 @@ export class TaskBook {
     this.#forget(task);
   }
 
-  /** A bug of the machine's, or a time of day that is none: the task is lost, the session is not. */
+  /** A bug in the machine, or an invalid time of day: the task is lost, the session goes on. */
   #failed(task: KeptTask, error: unknown): void {
     this.#report({
       level: 'error',
@@ -173,7 +182,7 @@ export class TaskBook {
       message: `The task ${task.taskId} failed: ${textOfError(error)}`,
       details: { error },
     });
-    this.#forget(task, new ProtocolError(internalError.code, internalError.message));
+    this.#forget(task, fromWireError(internalError));
   }
 
   #forget(task: KeptTask, answer: ProtocolError = expired(task.taskId)): void {

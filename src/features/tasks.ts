@@ -1,12 +1,12 @@
 /**
- * Tool calls as tasks: the request is answered at once, the tool runs on, and its result is fetched later.
+ * Tool calls as tasks: the request is answered at once, the tool runs on, and the client fetches
+ * the result later.
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { methodNotOffered, tooManyWait } from '../actors/router/refusals.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
-import { ProtocolError } from '../protocol/errors.ts';
-import type { WireError } from '../protocol/frames.ts';
+import { fromWireError } from '../protocol/errors.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { relatedTask } from '../protocol/tasks.ts';
 import type { Registry } from './registry.ts';
@@ -20,15 +20,16 @@ import { TaskBook } from './task-book.ts';
 
 export interface TasksFeature extends Feature {
   /**
-   * `tools/call`, where a client may ask for a task: then the handler is what the task runs.
-   * It stands around everything else that is around the handler, so that middleware sees the run and its outcome, not the making of the task.
+   * Lets clients ask for a task in `tools/call`; the task then runs the handler. It is put around
+   * the middleware too, so that middleware sees the run and its result, not the creation of the
+   * task.
    */
   augment(handler: RequestHandler): RequestHandler;
-  /** Every task that is kept of a session's, oldest first. */
+  /** The tasks that are kept of a session, the oldest first. */
   kept(session: SessionScope): readonly KeptTask[];
 }
 
-/** True where some tool may be called as a task: then the session declares tasks. */
+/** True if any tool may be called as a task: then the session declares tasks. */
 export function offersTasks(tools: Registry<Tool>): boolean {
   return tools
     .list()
@@ -69,7 +70,7 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
         const task = book.find(params);
         const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
         const { maxWaiting } = sessionOf(call).limits;
-        if (!task.hasEnded && waiting >= maxWaiting) throw protocolError(tooManyWait(maxWaiting));
+        if (!task.hasEnded && waiting >= maxWaiting) throw fromWireError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
       'tasks/cancel': ifOffered((params, call) => ({ ...bookOf(call).find(params).cancel() })),
@@ -79,18 +80,14 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
   };
 }
 
-/** A handler for the clients in whose revision there is the method. */
+/** Refuses the method to clients whose revision does not have it. */
 function ifOffered(handler: RequestHandler): RequestHandler {
   return (params, call) => {
     if (call.client.dialect.offers(call.method)) return handler(params, call);
-    throw protocolError(methodNotOffered(call.method));
+    throw fromWireError(methodNotOffered(call.method));
   };
 }
 
 function preparationOf({ prepare }: RequestHandler): Pick<RequestHandler, 'prepare'> {
   return prepare ? { prepare } : {};
-}
-
-function protocolError({ code, message, data }: WireError): ProtocolError {
-  return new ProtocolError(code, message, data);
 }

@@ -23,8 +23,8 @@ import { readToolOutput } from './output.ts';
 import type { CheckedOutput } from './output.ts';
 
 /**
- * How long after a list its validator is loaded, milliseconds. A call that comes sooner loads it itself. A client that only looks and leaves need
- * not wait for the loading, which holds the event loop, before its end is seen.
+ * The validator is loaded this long after a list, milliseconds. A call that comes sooner loads it
+ * itself. Loading blocks the event loop: a client that only lists and leaves need not wait for it.
  */
 const loadDelayMs = 100;
 
@@ -34,7 +34,7 @@ export function toolsFeature(
   compiler: SchemaCompiler,
   contextOf: ContextOf,
 ): Feature {
-  /** By the tool itself: one that is replaced has another schema. */
+  /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
   const callableOf = (tool: Tool): CallableTool => {
     const known = callables.get(tool);
@@ -44,7 +44,8 @@ export function toolsFeature(
     return callable;
   };
 
-  // A client that lists tools will call one. It gets its list first, and is not told of what fails here: the call will be.
+  // A client that lists tools will call one. It gets its list first. If loading fails, the call
+  // fails.
   const loadings = new PerSession((session) => {
     const { hostClock } = session;
     const timer = hostClock.setTimeout(() => void compiler.load(), loadDelayMs);
@@ -93,7 +94,7 @@ function needsCompiler({ inputSchema, outputSchema }: Tool): boolean {
   return [inputSchema, outputSchema].some((schema) => schema && !isStandardSchema(schema));
 }
 
-/** A tool with its schemas as a list shows them. */
+/** A tool as a list shows it, with its schemas as JSON Schema. */
 function listed(tool: Tool): ToolItem {
   const { inputSchema, outputSchema } = tool;
   return {
@@ -103,18 +104,18 @@ function listed(tool: Tool): ToolItem {
   };
 }
 
-interface Checks {
+interface ToolChecks {
   readonly input: SchemaCheck;
   readonly output: SchemaCheck | undefined;
 }
 
-type Result = JsonObject | Promise<JsonObject>;
+type CallResult = JsonObject | Promise<JsonObject>;
 
 class CallableTool {
   readonly #tool: Tool;
   readonly #compiler: SchemaCompiler;
   readonly #contextOf: ContextOf;
-  #checks: Checks | undefined;
+  #checks: ToolChecks | undefined;
 
   constructor(tool: Tool, compiler: SchemaCompiler, contextOf: ContextOf) {
     this.#tool = tool;
@@ -122,13 +123,13 @@ class CallableTool {
     this.#contextOf = contextOf;
   }
 
-  call(args: JsonObject, call: Exchange): Result {
+  call(args: JsonObject, call: Exchange): CallResult {
     const checked = this.#compiled().input(args);
     if (!isThenable(checked)) return this.#run(checked, call);
     return checked.then((late) => this.#run(late, call));
   }
 
-  #run(args: Checked, call: Exchange): Result {
+  #run(args: Checked, call: Exchange): CallResult {
     const { dialect } = call.client;
     if (!args.ok) {
       return dialect.invalidArguments(
@@ -136,7 +137,7 @@ class CallableTool {
       );
     }
     try {
-      // The handler gets only what its own input schema has let through.
+      // The handler gets only arguments that its own input schema has accepted.
       const output = this.#tool.handler(args.value as never, this.#contextOf(call));
       if (!isThenable(output)) return this.#result(output, dialect);
       return this.#late(output, dialect);
@@ -155,7 +156,7 @@ class CallableTool {
     return this.#result(given, dialect);
   }
 
-  #result(given: unknown, dialect: Dialect): Result {
+  #result(given: unknown, dialect: Dialect): CallResult {
     const output = readToolOutput(given);
     const check = this.#compiled().output;
     if (!check || output.isError) return resultOf(output, dialect);
@@ -172,7 +173,7 @@ class CallableTool {
     throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }
 
-  #compiled(): Checks {
+  #compiled(): ToolChecks {
     const { inputSchema, outputSchema } = this.#tool;
     return (this.#checks ??= {
       input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#compiler),
@@ -192,7 +193,7 @@ function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialec
   });
 }
 
-/** What the model may recover from is a result; anything else goes on to the router. */
+/** Makes a result of an error that the model may recover from. Others go on to the router. */
 function failureOf(error: unknown, dialect: Dialect): JsonObject {
   if (error instanceof ToolError || error instanceof RuntimeError)
     return dialect.toolFailure(error);

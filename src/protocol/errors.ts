@@ -129,6 +129,11 @@ export function toWireError(error: unknown): WireError | undefined {
     : { code: error.code, message: error.message, data: error.data };
 }
 
+/** The error that a client receives as this one. */
+export function fromWireError({ code, message, data }: WireError): ProtocolError {
+  return new ProtocolError(code, message, data);
+}
+
 /** A thrown value as text for people. Never throws, even if reading the value does. */
 export function textOfError(error: unknown): string {
   try {
