@@ -14,15 +14,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { program } from '../tooling/programs.ts';
 import { command, gone, launch, reapServers } from './server-process.ts';
 
-/** What takes ripgrep minutes: many names of one file, and an expression that it cannot hurry through. */
-const expression = '(?:[\\w\\s]{1,60}[aeiou]){3}[^\\w\\s.]{9}';
+/**
+ * What takes ripgrep minutes: many names of one file, and an expression that it cannot hurry
+ * through. Each file has a match, so that the lines of the first are looked for at once.
+ */
+const expression = 'needle|(?:[\\w\\s]{1,60}[aeiou]){3}[^\\w\\s.]{9}';
 const names = 3000;
 let directory: string;
 
 beforeAll(() => {
   directory = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-')));
   const first = join(directory, 'file.txt');
-  writeFileSync(first, 'The quick brown fox jumps over the lazy dog.\n'.repeat(1000));
+  writeFileSync(first, `needle\n${'The quick brown fox jumps over the lazy dog.\n'.repeat(1000)}`);
   for (let index = 1; index < names; index += 1)
     linkSync(first, join(directory, `file${index}.txt`));
 });
@@ -43,15 +46,18 @@ async function searching() {
   server.send({
     id: 1,
     method: 'tools/call',
-    params: { name: 'search_text', arguments: { pattern: expression, regex: true } },
+    params: { name: 'search_text', arguments: { pattern: expression, regex: true, limit: 1000 } },
   });
   const pid = server.child.pid as number;
-  const searches = await vi.waitFor(() => {
-    const found = childrenOf(pid);
-    // One finds files, the other one will read them.
-    expect(found).toHaveLength(2);
-    return found;
-  });
+  const searches = await vi.waitFor(
+    () => {
+      const found = childrenOf(pid);
+      // One finds files, the other one reads them.
+      expect(found).toHaveLength(2);
+      return found;
+    },
+    { timeout: 20_000 },
+  );
   return { server, searches };
 }
 
