@@ -10,8 +10,8 @@ svg { color: #1f2328 }
 </style>`;
 
 /**
- * A machine as an SVG document, with a line feed at the end. The class of a state is its path, such as
- * `s-querying_fresh`.
+ * A machine as an SVG document, with a line feed at the end. The class of a state is its path, such
+ * as `s-querying_fresh`.
  */
 export function svgDiagram(name: ChartName): string {
   return `${chartDrawings[name].replace(/^<svg [^>]*>/, (open) => `${open}\n${style}\n`)}\n`;

@@ -113,7 +113,7 @@ function pathsOf(panel: HTMLElement, state: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join('_'));
 }
 
-/** A transition may be drawn from a state around where it began, to one around where it ended: the closest is meant. */
+/** A transition may be drawn between parents of the states that it left and entered: the closest are meant. */
 function arrowOf(panel: HTMLElement, { from, to }: TransitionEvent): Element | undefined {
   const sources = pathsOf(panel, from).reverse();
   const targets = pathsOf(panel, to).reverse();

@@ -24,7 +24,7 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
-/** Sets a text where it is another one: what did not change is not touched, nor said again by a screen reader. */
+/** Sets a text if it has changed: a screen reader does not repeat what stays. */
 export function setText(target: Element, text: string): void {
   if (target.textContent !== text) target.textContent = text;
 }
@@ -71,7 +71,7 @@ export class KeyedList<T> {
   }
 }
 
-/** A request's id on little room; all of it where the pointer rests. */
+/** A request's id, shortened; the pointer shows all of it. */
 export function shortId(id: string | number): HTMLElement {
   const text = String(id);
   const short = text.length > 12 ? `${text.slice(0, 8)}…` : text;

@@ -1,4 +1,7 @@
-/** The inspector's page: updates come in, the views are brought up to date, keys and clicks choose what is looked at. */
+/**
+ * The inspector's page: updates come in, the views are brought up to date, keys and clicks choose
+ * what is looked at.
+ */
 import { createActor } from 'xstate';
 import type { PageEvent, TransitionEvent } from '../page-messages.ts';
 import { Charts } from './charts.ts';
@@ -80,7 +83,8 @@ function showAges(): void {
   const { tasks } = now.dump;
   const moved = transitionOf(chosen().event, now);
   const chosenOne = tasks.find(({ taskId }) => taskId === chosen().task);
-  // A task whose transition is looked at may be kept no longer: then no other is shown in its place.
+  // A task whose transition is looked at may be kept no longer: then no other is shown in its
+  // place.
   const task = chosenOne ?? (moved?.task === undefined ? tasks[0] : undefined);
   panels.show(now.dump, elapsedMs, task?.taskId);
   charts.update(now, task, moved);

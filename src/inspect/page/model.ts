@@ -1,4 +1,7 @@
-/** What the page knows: every session's last dump and its latest events. Nothing of it is drawn here. */
+/**
+ * What the page knows: every session's last dump and its latest events. Nothing of it is drawn
+ * here.
+ */
 import type {
   PageDump,
   PageEvent,

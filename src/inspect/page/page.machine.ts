@@ -1,5 +1,6 @@
 /**
- * What the page looks at, whatever it draws of it: how its stream of updates stands, whether they move it, and what was chosen.
+ * What the page looks at, whatever it draws of it: how its stream of updates stands, whether they
+ * move it, and what was chosen.
  *
  * What the page knows of sessions is the model's: `apply` hands updates to it.
  */
@@ -17,7 +18,10 @@ export type PageMachineEvent =
   | { readonly type: 'pause.toggle' }
   | { readonly type: 'session.choose'; readonly id: string }
   | { readonly type: 'task.choose'; readonly id: string }
-  /** Without an event: nothing is chosen any more. With the task whose transition it is, that is chosen, too. */
+  /**
+   * Without an event: nothing is chosen any more. With the task whose transition it is, that is
+   * chosen, too.
+   */
   | {
       readonly type: 'event.choose';
       readonly event: PageEvent | undefined;

@@ -1,4 +1,7 @@
-/** The panels that list what there is at present: pending requests, calls, queues, actors, roots, tasks. */
+/**
+ * The panels that list what there is at present: pending requests, calls, queues, actors, roots,
+ * tasks.
+ */
 import type { CallDump, PendingDump, SessionDump } from '../../diagnosis/session-dump.ts';
 import type { PageDump } from '../page-messages.ts';
 import { KeyedList, byId, element, setAttribute, setText, shortId } from './dom.ts';
