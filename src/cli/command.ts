@@ -9,14 +9,15 @@ export interface Command {
    * Runs the command.
    *
    * @param args what follows the command's name; `--help` is the command's own
+   * @param script the module that the process was started with, as `import.meta.url`
    * @returns the process's exit code
    * @throws {UsageError} the arguments are wrong; the process then ends with 2
    */
-  run(args: readonly string[]): Promise<number>;
+  run(args: readonly string[], script: string): Promise<number>;
 }
 
 /** The commands besides `serve`. */
-export const commandNames = ['check', 'diagram', 'doctor', 'replay'] as const;
+export const commandNames = ['check', 'config', 'diagram', 'doctor', 'replay'] as const;
 
 export type CommandName = (typeof commandNames)[number];
 

@@ -17,6 +17,11 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     summary: 'Check any MCP server over stdio against the specification.',
     load: () => import('./check.ts'),
   },
+  config: {
+    usage: '[HOST] [options] [directories...]',
+    summary: 'Print the configuration with which hosts launch the server.',
+    load: () => import('./config.ts'),
+  },
   diagram: {
     usage: '[NAME]',
     summary: "Print a machine's chart.",

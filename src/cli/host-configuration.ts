@@ -1,12 +1,19 @@
-/** The greeting for a person who starts the command in a terminal. */
+/** How hosts are told to launch this server: text that works where it is pasted. */
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** How a host launches this command. */
 export interface LaunchCommand {
-  /** Absolute. */
   readonly command: string;
   readonly args: readonly string[];
+}
+
+/** The server's name in a host's configuration. Claude Code reserves `workspace` for itself. */
+const serverName = 'project-files';
+
+/** The command line that works on every machine: npx finds the package, or fetches it. */
+export function npxLaunch(args: readonly string[]): LaunchCommand {
+  return { command: 'npx', args: ['-y', 'mcp-actors', ...args] };
 }
 
 /**
@@ -26,24 +33,79 @@ function loaderOf(path: string): readonly string[] {
   return ['--import', pathToFileURL(createRequire(path).resolve('tsx')).href];
 }
 
-/** Both forms of a host's configuration, ready to paste. */
-export function hostConfiguration({ command, args }: LaunchCommand): string {
-  const server = { command, args };
-  const servers = { servers: { workspace: { type: 'stdio', ...server } } };
-  return `Most hosts (Claude Desktop, Cursor, Windsurf and others), in their MCP configuration:
+/** Where a host's configuration is kept, and what is pasted there. */
+interface HostForm {
+  readonly place: string;
+  block(launch: LaunchCommand): string;
+}
 
-${JSON.stringify({ mcpServers: { workspace: server } }, undefined, 2)}
+const mcpServers: HostForm = {
+  place: 'Claude Desktop, Cursor, Windsurf, Gemini CLI and most others, in their JSON',
+  block: ({ command, args }) => json({ mcpServers: { [serverName]: { command, args } } }),
+};
 
-VS Code, in .vscode/mcp.json:
+const hosts = {
+  'claude-code': {
+    place: 'Claude Code, in a shell',
+    block: ({ command, args }) =>
+      ['claude mcp add', serverName, '--', ...[command, ...args].map(quoted)].join(' '),
+  },
+  'claude-desktop': mcpServers,
+  codex: {
+    place: 'Codex, in ~/.codex/config.toml',
+    block: ({ command, args }) =>
+      `[mcp_servers.${serverName}]\ncommand = ${toml(command)}\nargs = [${args.map(toml).join(', ')}]`,
+  },
+  cursor: mcpServers,
+  gemini: mcpServers,
+  mcpServers,
+  vscode: {
+    place: 'VS Code, in .vscode/mcp.json',
+    block: ({ command, args }) =>
+      json({ servers: { [serverName]: { type: 'stdio', command, args } } }),
+  },
+  windsurf: mcpServers,
+} satisfies { readonly [name: string]: HostForm };
 
-${JSON.stringify(servers, undefined, 2)}
-`;
+export type HostName = keyof typeof hosts;
+
+/** The hosts whose configuration is known. `mcpServers` is the form that most of them share. */
+export const hostNames: readonly string[] = Object.keys(hosts);
+
+/** True for a host whose configuration is known. */
+export function isHostName(name: string | undefined): name is HostName {
+  return name !== undefined && hostNames.includes(name);
+}
+
+/** What is pasted into a host's configuration, and nothing else. */
+export function hostBlock(host: HostName, launch: LaunchCommand): string {
+  return `${hosts[host].block(launch)}\n`;
+}
+
+/** The blocks for all hosts, each with the place where it belongs. */
+export function hostConfiguration(launch: LaunchCommand): string {
+  const forms = [mcpServers, hosts['claude-code'], hosts.vscode, hosts.codex];
+  return forms.map(({ place, block }) => `${place}:\n\n${block(launch)}\n`).join('\n');
 }
 
 /** Says that the process waits for a client, and how a host would launch it. */
-export function greeting(launch: LaunchCommand): string {
+export function greeting(configuration: string): string {
   return `mcp-actors is waiting for an MCP client on stdin: JSON-RPC messages, one on a line.
 It is meant to be launched by an MCP host rather than by hand. Ctrl+C or Ctrl+D ends it; --help tells more.
 
-${hostConfiguration(launch)}`;
+${configuration}`;
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}
+
+/** TOML's basic string is JSON's, but for DEL. */
+function toml(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`);
+}
+
+/** Quotes for a POSIX shell what it would not take as it is. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

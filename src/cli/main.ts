@@ -31,10 +31,10 @@ async function run(script: string): Promise<number> {
       await print(process.stdout, `${packageVersion()}\n`);
       return 0;
     case 'serve':
-      return serve(invocation, script);
+      return serve(invocation);
     case 'command': {
       const { command } = await commands[invocation.name].load();
-      return command.run(invocation.args);
+      return command.run(invocation.args, script);
     }
   }
 }

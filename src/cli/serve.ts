@@ -23,11 +23,10 @@ import { UsageError, packageVersion } from './command.ts';
 /**
  * Serves until the client has gone or the process is told to end.
  *
- * @param script the command's module, as `import.meta.url`
  * @returns the process's exit code, once the log is flushed
  * @throws {UsageError} a directory or the log file cannot be used; nothing has been started
  */
-export async function serve(invocation: ServeInvocation, script: string): Promise<number> {
+export async function serve(invocation: ServeInvocation): Promise<number> {
   const cwd = workingDirectory();
   const directories = checkDirectories(invocation.directories, cwd);
   const limits = { ...defaultLimits, ...invocation.limits };
@@ -68,7 +67,7 @@ export async function serve(invocation: ServeInvocation, script: string): Promis
   const end = endWithProcess(session, log, drainTimeoutMs);
   const served = session;
   dumpOnSignal({ dumps: () => [served.dump()], stderr, log });
-  if (process.stdin.isTTY) await greet(script, directories);
+  if (process.stdin.isTTY) await greet(directories);
 
   const cause = await session.closed;
   if (cause.kind === 'failure') {
@@ -116,7 +115,7 @@ async function startRecording(
   }
 }
 
-async function greet(script: string, directories: readonly string[]): Promise<void> {
-  const { greeting, launchOf } = await import('./host-configuration.ts');
-  process.stderr.write(greeting(launchOf(script, directories)));
+async function greet(directories: readonly string[]): Promise<void> {
+  const { terminalGreeting } = await import('./config.ts');
+  process.stderr.write(await terminalGreeting(process.argv.slice(2), directories));
 }

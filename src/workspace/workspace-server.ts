@@ -23,6 +23,8 @@ export interface WorkspaceServer {
    * end with a `ToolError`.
    */
   rootsUpdated(report: RootsReport): void;
+  /** The directories that a client without roots gets: real paths, the project first; `why` says why none of the fallbacks is used, if there are none. */
+  withoutRoots(): Promise<{ readonly usable: readonly string[]; readonly why: string }>;
 }
 
 /** The URI of the resource with the same facts as `workspace_info`. */
@@ -31,6 +33,9 @@ export const workspaceRootsUri = 'workspace://roots';
 const instructions = `Read-only access to the user's project. Call workspace_info to learn which project is open and which scripts it has. \
 Use find_files to list files, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
 if there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
+
+/** What a client says that does not declare roots. */
+const noRoots: RootsReport = { status: 'undeclared', generation: 0, settled: true, roots: [] };
 
 /** Makes the workspace server of one session: two sessions never share one. */
 export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
@@ -51,6 +56,14 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
       resolveRoots: rootsResolver(),
     },
     rootsUpdated: (report) => workspace.rootsUpdated(report),
+    async withoutRoots() {
+      const { usable, skipped } = await workspace.chooseFor(noRoots);
+      const fallbacks = skipped.filter(({ source }) => source === 'env' || source === 'cwd');
+      return {
+        usable: usable.map(({ path }) => path),
+        why: fallbacks.map(({ reason }) => reason).join('; '),
+      };
+    },
   };
 }
 

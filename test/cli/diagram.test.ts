@@ -39,7 +39,7 @@ describe('mcp-actors diagram', () => {
     onTestFinished(() => rmSync(base, { recursive: true }));
     const file = join(base, 'roots.mmd');
     for (let times = 0; times < 2; times++) {
-      expect(await command.run(['roots', '--output', file])).toBe(0);
+      expect(await command.run(['roots', '--output', file], import.meta.url)).toBe(0);
       expect(readFileSync(file, 'utf8')).toBe(mermaidDiagram(charts.roots));
     }
   });
@@ -68,6 +68,6 @@ describe('mcp-actors diagram', () => {
     [['--output='], '--output needs FILE'],
     [['--output=/nowhere/at/all'], '--output: "/nowhere/at/all" cannot be written to: ENOENT'],
   ])('%j is refused', async (args, message) => {
-    await expect(command.run(args)).rejects.toThrow(message);
+    await expect(command.run(args, import.meta.url)).rejects.toThrow(message);
   });
 });

@@ -163,7 +163,7 @@ test.each([
   [['--frobnicate'], /Unknown option --frobnicate\. See mcp-actors doctor --help/],
   [['--timeout=0'], /--timeout: "0" is out of range/],
 ])('the doctor refuses %j and says why', async (args, message) => {
-  await expect(command.run(args)).rejects.toThrow(message);
+  await expect(command.run(args, import.meta.url)).rejects.toThrow(message);
 });
 
 describe('a command line', () => {

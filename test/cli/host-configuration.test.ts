@@ -1,8 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { greeting, hostConfiguration, launchOf } from '../../src/cli/host-configuration.ts';
+import {
+  greeting,
+  hostBlock,
+  hostConfiguration,
+  hostNames,
+  isHostName,
+  launchOf,
+  npxLaunch,
+} from '../../src/cli/host-configuration.ts';
 
 /** The JSON documents in a text, in order. */
 function documentsIn(text: string): readonly unknown[] {
@@ -26,16 +35,44 @@ test('from the source tree it is launched through tsx, wherever the host runs it
   expect(args.slice(2)).toEqual([script]);
 });
 
-test('both forms of configuration are JSON that can be pasted', () => {
-  const launch = { command: '/usr/bin/node', args: ['/opt/cli.js', 'C:\\with "quotes"'] };
+const launch = npxLaunch(['--chdir', 'C:\\with "quotes"', "/it's here"]);
+const args = ['-y', 'mcp-actors', '--chdir', 'C:\\with "quotes"', "/it's here"];
+
+test('the forms in JSON can be pasted, under a name that no host reserves', () => {
   expect(documentsIn(hostConfiguration(launch))).toEqual([
-    { mcpServers: { workspace: launch } },
-    { servers: { workspace: { type: 'stdio', ...launch } } },
+    { mcpServers: { 'project-files': { command: 'npx', args } } },
+    { servers: { 'project-files': { type: 'stdio', command: 'npx', args } } },
   ]);
 });
 
+test('the line for Claude Code gives a shell the same arguments', () => {
+  const line = hostBlock('claude-code', launch);
+  const shell = spawnSync('sh', ['-c', `claude() { printf '%s\\n' "$@"; }; ${line}`], {
+    encoding: 'utf8',
+  });
+  expect(shell.stdout.trimEnd().split('\n')).toEqual([
+    ...['mcp', 'add', 'project-files', '--', 'npx'],
+    ...args,
+  ]);
+});
+
+test('the table for Codex is TOML', () => {
+  expect(hostBlock('codex', npxLaunch(['a "b" \\ \u007F']))).toBe(
+    String.raw`[mcp_servers.project-files]
+command = "npx"
+args = ["-y", "mcp-actors", "a \"b\" \\ \u007F"]
+`,
+  );
+});
+
+test('every host has a block, none of which runs npm: it writes to stdout', () => {
+  for (const host of hostNames.filter(isHostName)) {
+    const block = hostBlock(host, launch);
+    expect(block).toMatch(/project-files[\s\S]*npx/);
+    expect(block).not.toMatch(/\bnpm\b/);
+  }
+});
+
 test('the greeting says what is waited for', () => {
-  const text = greeting({ command: 'node', args: [] });
-  expect(text).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
-  expect(documentsIn(text)).toHaveLength(2);
+  expect(greeting('blocks')).toMatch(/^mcp-actors is waiting for an MCP client on stdin.*blocks$/s);
 });

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -113,15 +114,69 @@ describe('the command', () => {
 
   test('in a terminal says what it waits for, and how a host launches it', async () => {
     const terminal = preload('process.stdin.isTTY = true');
-    const server = launch([...terminal, ...command, base]);
+    const server = launch([...terminal, ...command, '--chdir', base]);
     server.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.stderr).toMatch(/^mcp-actors is waiting for an MCP client on stdin/);
-    const block = /^\{\n[\s\S]*?^\}$/m.exec(server.stderr)?.[0] as string;
-    expect(JSON.parse(block)).toEqual({
-      mcpServers: { workspace: { command: process.execPath, args: [...command, base] } },
-    });
+    expect(documentIn(server.stderr)).toEqual(npxForm('--chdir', base));
     expect(server.messages.all).toEqual([]);
+  });
+});
+
+/** The first JSON document in a text. */
+const documentIn = (text: string) =>
+  JSON.parse(/^\{\n[\s\S]*?^\}$/m.exec(text)?.[0] as string) as object;
+const npxForm = (...args: readonly string[]) => ({
+  mcpServers: { 'project-files': { command: 'npx', args: ['-y', 'mcp-actors', ...args] } },
+});
+
+describe('mcp-actors config', () => {
+  test('names the directory that it is started in, and serves nothing', () => {
+    const { status, stdout, stderr } = run(['config']);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(documentIn(stdout)).toEqual(npxForm(realpathSync(base)));
+    expect(stdout).toMatch(/^claude mcp add project-files -- npx -y mcp-actors \//m);
+    expect(stdout).toMatch(/^\[mcp_servers\.project-files\]$/m);
+  });
+
+  test('prints what is pasted for one host and nothing else, with MCP_PROJECT_PATH', () => {
+    const { stdout } = run(['config', 'cursor'], { MCP_PROJECT_PATH: repository });
+    expect(JSON.parse(stdout)).toEqual(npxForm(realpathSync(repository)));
+  });
+
+  test('keeps the options, with paths that hold wherever the host starts it', () => {
+    const args = ['config', 'cursor', '--record', 'new', '--log-file=log', '--follow-roots', '.'];
+    const real = realpathSync(base);
+    expect(JSON.parse(run(args).stdout)).toEqual(
+      npxForm(`--log-file=${join(real, 'log')}`, '--follow-roots', `--record=${real}`, real),
+    );
+  });
+
+  test('--local gives a command line that serves the directory from anywhere', async () => {
+    const { stdout } = run(['config', 'vscode', '--local']);
+    const { servers } = JSON.parse(stdout) as {
+      readonly servers: { readonly [name: string]: { command: string; args: readonly string[] } };
+    };
+    const entry = servers['project-files'];
+    expect(entry?.command).toBe(process.execPath);
+    const server = launch(entry?.args ?? [], { cwd: '/' });
+    await server.initialize();
+    const params = { name: 'workspace_info', arguments: {} };
+    expect(await server.request(1, 'tools/call', params)).toMatchObject({
+      result: { structuredContent: { project: { path: realpathSync(base), source: 'argument' } } },
+    });
+  });
+
+  test('names no directory that a silent fallback would not use, and says so', () => {
+    const { status, stdout, stderr } = run(['config', 'cursor'], { HOME: base });
+    expect([status, JSON.parse(stdout)]).toEqual([0, npxForm()]);
+    expect(stderr).toMatch(/^mcp-actors: No directory is named.* is the home directory/);
+  });
+
+  test('tells a host that it does not know from a directory', () => {
+    const { status, stderr } = run(['config', 'notepad']);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/"notepad" is neither a directory nor a host .*claude-code, .*vscode/);
   });
 });
 

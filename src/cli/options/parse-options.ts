@@ -50,6 +50,25 @@ export function switchIn<T extends OptionTable, K extends keyof T & string>(
   return names.find((name) => values[name] === true);
 }
 
+/** An option as it was written; true if it has no value. */
+export interface GivenOption {
+  readonly name: string;
+  readonly value: string | true;
+}
+
+/**
+ * The options of the table that are given, in its order, with the values as they were written.
+ *
+ * @throws {UsageError} an option is unknown
+ */
+export function optionsGiven(table: OptionTable, line: CommandLine): readonly GivenOption[] {
+  const { values } = parse(table, line);
+  return Object.keys(table).flatMap((name) => {
+    const value = values[name] ?? [];
+    return [value].flat().flatMap((one) => (one === false ? [] : [{ name, value: one }]));
+  });
+}
+
 function parse(
   table: OptionTable,
   { command, args }: CommandLine,

@@ -45,6 +45,8 @@ export interface Entered {
 }
 
 export interface Workspace {
+  /** The choice that this report leads to. */
+  chooseFor(report: RootsReport): Promise<ProjectChoice>;
   /**
    * The choice as it stands, and the report that it rests on. Waits for the roots as
    * `context.roots()` does.
@@ -88,14 +90,14 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   // the first call.
   void readSources(sources, readDirectory);
 
-  const choiceFor = async (report: RootsReport): Promise<ProjectChoice> => {
+  const chooseFor = async (report: RootsReport): Promise<ProjectChoice> => {
     const choice = chooseProject({ ...(await readSources(sources, readDirectory)), report });
     if (chdirProblem === undefined) return choice;
     return { ...choice, warnings: [...choice.warnings, chdirProblem] };
   };
 
   const applyUpdate = async (report: RootsReport): Promise<void> => {
-    const { usable } = await choiceFor(report);
+    const { usable } = await chooseFor(report);
     if (newest !== report) return;
     for (const { root, controller } of running) {
       if (usable.some(({ path }) => contains(path, root.path))) continue;
@@ -108,9 +110,11 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   };
 
   const workspace: Workspace = {
+    chooseFor,
+
     async choose(context) {
       const report = await context.roots();
-      return { choice: await choiceFor(report), report };
+      return { choice: await chooseFor(report), report };
     },
 
     async enter(context, asked) {

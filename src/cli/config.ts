@@ -1,0 +1,154 @@
+/** `mcp-actors config`: the configuration with which hosts launch the server, without serving. */
+import { homedir } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { printableLines } from '../protocol/printable.ts';
+import { workspaceServer } from '../workspace/workspace-server.ts';
+import { UsageError, packageVersion, print } from './command.ts';
+import type { Command } from './command.ts';
+import { checkDirectories, workingDirectory } from './directories.ts';
+import {
+  greeting,
+  hostBlock,
+  hostConfiguration,
+  hostNames,
+  isHostName,
+  launchOf,
+  npxLaunch,
+} from './host-configuration.ts';
+import type { LaunchCommand } from './host-configuration.ts';
+import { optionsText } from './options/option.ts';
+import type { OptionTable } from './options/option.ts';
+import { optionsGiven, parseOptions, switchIn } from './options/parse-options.ts';
+import type { GivenOption } from './options/parse-options.ts';
+import { options as serveOptions } from './options/serve-options.ts';
+
+const ownOptions = {
+  local: {
+    kind: 'switch',
+    help: 'Launch this copy by its absolute path, with this Node, instead of by npx. It breaks if either moves.',
+  },
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const options = { ...serveOptions, ...ownOptions } as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors config [HOST] [options] [directories...]
+
+Prints what tells MCP hosts to launch the server with these options and directories;
+serves nothing. With a HOST, stdout gets the text to paste and nothing else:
+
+  mcp-actors config vscode > .vscode/mcp.json
+
+The hosts: ${hostNames.join(', ')}.
+
+Without directories it names MCP_PROJECT_PATH, or the directory that it is started in.
+All options of the server are taken too: mcp-actors --help lists them.
+
+Options:
+${optionsText(ownOptions)}
+`;
+
+export const command: Command = {
+  run: async (args, script) => {
+    const line = { command: 'mcp-actors config', args, environment: process.env };
+    const wanted = switchIn(options, line, 'help', 'version');
+    if (wanted) {
+      await print(process.stdout, wanted === 'help' ? help : `${packageVersion()}\n`);
+      return 0;
+    }
+    const { values, positionals } = parseOptions(options, line);
+    const [first, ...rest] = positionals;
+    const host = isHostName(first) ? first : undefined;
+    const directories = host === undefined ? positionals : rest;
+    const given = optionsGiven(options, line).filter(({ name }) => !(name in ownOptions));
+    const served = await servedArguments(given, namedDirectories(directories, host === undefined));
+    const launch = values.local ? launchOf(script, served.args) : npxLaunch(served.args);
+    if (served.missing !== undefined) {
+      await print(process.stderr, `mcp-actors: ${printableLines([served.missing])}\n`);
+    }
+    await print(
+      process.stdout,
+      host === undefined ? allHosts(launch, values.local) : hostBlock(host, launch),
+    );
+    return 0;
+  },
+};
+
+/**
+ * What a person sees who starts the server in a terminal.
+ *
+ * @param args the process's arguments
+ * @param directories those of `args`, absolute
+ */
+export async function terminalGreeting(
+  args: readonly string[],
+  directories: readonly string[],
+): Promise<string> {
+  const given = optionsGiven(serveOptions, { command: 'mcp-actors', args });
+  const served = await servedArguments(given, directories);
+  const missing = served.missing === undefined ? '' : `\n${printableLines([served.missing])}\n`;
+  return `${greeting(allHosts(npxLaunch(served.args), false))}${missing}`;
+}
+
+function allHosts(launch: LaunchCommand, isLocal: boolean): string {
+  const hint = isLocal
+    ? ''
+    : '\nnpx takes mcp-actors from the registry; mcp-actors config --local launches this copy instead.';
+  return `${hostConfiguration(launch)}${hint}
+The client's roots choose within the directories; with --follow-roots they replace them.
+`;
+}
+
+function namedDirectories(names: readonly string[], mayBeHost: boolean): readonly string[] {
+  try {
+    return checkDirectories(names, workingDirectory());
+  } catch (error) {
+    const [name] = names;
+    if (!mayBeHost || !(error instanceof UsageError) || name === undefined || /\W/.test(name)) {
+      throw error;
+    }
+    throw new UsageError(
+      `${JSON.stringify(name)} is neither a directory nor a host that is known: ${hostNames.join(', ')}`,
+      { cause: error },
+    );
+  }
+}
+
+interface ServedArguments {
+  readonly args: readonly string[];
+  /** Why no directory is named, for a person. */
+  readonly missing?: string;
+}
+
+/** The arguments that make a process do the same, wherever a host starts it. */
+async function servedArguments(
+  given: readonly GivenOption[],
+  directories: readonly string[],
+): Promise<ServedArguments> {
+  const cwd = workingDirectory();
+  const written = given.flatMap(({ name, value }) => writtenOption(name, value, cwd));
+  if (directories.length > 0) return { args: [...written, ...directories] };
+  const environment = process.env;
+  const choices = { cwd, home: homedir(), environment, version: packageVersion() };
+  const { usable, why } = await workspaceServer(choices).withoutRoots();
+  if (usable.length > 0) return { args: [...written, ...usable] };
+  return {
+    args: written,
+    missing: `No directory is named, so a client without roots gets none: ${why}. Give one after the options`,
+  };
+}
+
+/** A file is written by its absolute path, since the host starts the server elsewhere. */
+function writtenOption(name: string, value: string | true, cwd: string): string {
+  if (value === true || value === '') return `--${name}`;
+  if (name === 'log-file') return `--log-file=${resolve(cwd, value)}`;
+  if (name === 'record') return `--record=${recordingFolder(resolve(cwd, value))}`;
+  return `--${name}=${value}`;
+}
+
+/** A host starts the server again and again, and a recording takes a new file each time. */
+function recordingFolder(path: string): string {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isFolder ? path : dirname(path);
+}
