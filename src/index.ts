@@ -3,7 +3,7 @@ export { createMcpServer } from './server/create-server.ts';
 export type { ListenOptions, McpServer } from './server/create-server.ts';
 export { sessionOf } from './server/session-actor.ts';
 export type { SessionImplementations } from './session/session-logic.ts';
-export type { SessionEdge } from './session/session-edge.ts';
+export type { SessionEnvironment } from './session/session-environment.ts';
 export type { SessionLogic, SessionLogicInput } from './server/session-actor.ts';
 export type { McpSession, SessionOptions, WatchedSession, Watcher } from './server/session.ts';
 export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/session-state.ts';

@@ -55,7 +55,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   session = createMcpServer(workspace.definition).listen(stdio(), {
     ...inspector?.options,
-    ...(recorder ? { edge: recorder } : {}),
+    ...(recorder ? { environment: recorder } : {}),
     limits,
     report: log.report,
     onRootsUpdated: (report) => {

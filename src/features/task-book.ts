@@ -20,7 +20,7 @@ import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { heardMachine } from '../session/transitions.ts';
+import { observedMachine } from '../session/transitions.ts';
 import { stringParam } from './feature.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 
@@ -32,7 +32,7 @@ export type TaskFactName =
   /** A task's time to live is over. */
   | 'task.expired';
 
-const machine = heardMachine('task', taskMachine, sessionIn);
+const machine = observedMachine('task', taskMachine, sessionIn);
 
 export class TaskBook {
   readonly #session: SessionScope;

@@ -9,7 +9,7 @@
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { SessionSetup } from '../session/session-edge.ts';
+import type { SessionSetup } from '../session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;

@@ -1,6 +1,6 @@
 /**
  * Records a session: everything that reaches it and everything that it does, in order, so that it
- * can be replayed. The recorder is the session's edge; a session without one pays nothing.
+ * can be replayed. The recorder is the session's environment; a session without one pays nothing.
  */
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
@@ -18,7 +18,11 @@ import type {
 } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { BeginningSession, Notify, SessionEdge } from '../session/session-edge.ts';
+import type {
+  BeginningSession,
+  Notify,
+  SessionEnvironment,
+} from '../session/session-environment.ts';
 import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { RecordingHeader } from './format.ts';
@@ -44,8 +48,8 @@ export interface RecordOptions extends RecordingOptions {
   readonly header?: Pick<RecordingHeader, 'package' | 'platform' | 'launch'>;
 }
 
-/** Records one session, as the `edge` of `listen`. */
-export interface Recorder extends SessionEdge {
+/** Records one session, as the `environment` of `listen`. */
+export interface Recorder extends SessionEnvironment {
   /**
    * Writes the lines of the current turn of the event loop to the sink. So does the session's end.
    */
@@ -53,7 +57,7 @@ export interface Recorder extends SessionEdge {
 }
 
 /**
- * Makes a recorder, for `server.listen(transport, { edge: record(sink) })`.
+ * Makes a recorder, for `server.listen(transport, { environment: record(sink) })`.
  *
  * @param sink takes whole lines of JSON. The recorder calls it after the session's work of a turn.
  * If it throws, the recording ends and the session goes on

@@ -16,9 +16,10 @@ export class RecordingFileError extends Error {
 const longestFile = 511 * 1024 ** 2;
 
 /**
- * Records one session into a file, as `listen`'s option `edge: recordToFile('session.jsonl')`.
- * Only its owner can read the file. The recorder writes at the end of each turn of the event loop
- * and before the process exits, so that a killed process loses at most one turn.
+ * * Records one session into a file, as `listen`'s option `environment:
+ * recordToFile('session.jsonl')`. Only its owner can read the file. The recorder writes at the end
+ * of each turn of the event loop and before the process exits, so that a killed process loses at
+ * most one turn.
  *
  * @param path a file that does not exist yet, or a directory, which gets a new file named after the
  * time and the process

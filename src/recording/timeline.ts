@@ -1,5 +1,5 @@
 /**
- * What crosses a session's edge, in its order and with its time.
+ * What crosses a session's environment, in its order and with its time.
  *
  * The session's time stands still between two inputs. A replay that sets the time at each input
  * gives the session exactly the times that it had. An input that arrives while the session calls

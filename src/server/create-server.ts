@@ -1,5 +1,6 @@
 /**
- * The composition root: a definition becomes a server, a transport and the server become a session's actor system.
+ * The composition root: makes a server of a definition, and a session's actor system of a server
+ * and a transport.
  */
 import type { Report } from '../actors/facts.ts';
 import type { FactName } from './facts.ts';
@@ -12,36 +13,36 @@ import type { Catalog } from '../features/registry.ts';
 import { ServerCore } from './server-core.ts';
 import { sessionLogic, sessionOf } from './session-actor.ts';
 import type { SessionLogic } from './session-actor.ts';
-import { plainEdge } from '../session/session-edge.ts';
-import type { SessionEdge } from '../session/session-edge.ts';
+import { plainEnvironment } from '../session/session-environment.ts';
+import type { SessionEnvironment } from '../session/session-environment.ts';
 import type { McpSession, SessionOptions } from './session.ts';
 import type { Transport } from '../transports/transport.ts';
 
 export interface ListenOptions extends SessionOptions {
-  /** Tests drive a session's time through this. */
+  /** The session's time. Tests give a clock that they drive. */
   readonly clock?: Clock;
-  /** Stands between the session and everything outside of it: a recorder. It serves one session. */
-  readonly edge?: SessionEdge;
+  /** What the session gets from outside, such as a recorder's. It serves one session. */
+  readonly environment?: SessionEnvironment;
 }
 
-/** A server. What it offers may change while sessions are open: their clients are told. */
+/** A server. What it offers may change while sessions are open: their clients are notified. */
 export interface McpServer extends Catalog {
-  /** Serves one session over a transport. Each call is a session of its own. */
+  /** Starts a session over a transport. Each call starts another session. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
-  /** The same for a host that is an actor system itself: it invokes or spawns its sessions. */
+  /** Sessions as actor logic, for a host that invokes or spawns them in its own actor system. */
   readonly sessionLogic: SessionLogic;
-  /** Puts code around every handler, inside what was put there before. For sessions that begin from now on. */
+  /** Puts middleware around every handler, inside earlier middleware. Applies to new sessions. */
   use(middleware: Middleware): void;
-  /** Tells the clients that have subscribed to a resource that it has changed. */
+  /** Notifies the clients that have subscribed to a resource that it has changed. */
   resourceUpdated(uri: string): void;
   /**
-   * Tells the client that was asked to open a URL that it is done.
-   * @returns false where no open session has such an elicitation
+   * Tells the client that was asked to open a URL that the elicitation is completed.
+   * @returns false if no open session has such an elicitation
    */
   elicitationCompleted(elicitationId: string): boolean;
 }
 
-/** Makes a server of a definition. It does nothing until it has a session. */
+/** Makes a server. It does nothing until it has a session. */
 export function createMcpServer(definition: ServerDefinition): McpServer {
   const core = new ServerCore(definition);
   const logic = sessionLogic(core);
@@ -59,16 +60,16 @@ export function createMcpServer(definition: ServerDefinition): McpServer {
   };
 }
 
-/** Runs a session as a system of its own. */
+/** Runs a session in an actor system of its own. */
 function listen(
   logic: SessionLogic,
   transport: Transport,
-  { clock: hostClock = systemClock, edge = plainEdge, ...options }: ListenOptions,
+  { clock: hostClock = systemClock, environment = plainEnvironment, ...options }: ListenOptions,
 ): McpSession {
   const { inspect, report } = options;
-  const clock = edge.clock(hostClock);
+  const clock = environment.clock(hostClock);
   const actor = createActor(logic, {
-    input: { ...options, transport, surroundings: { edge, clock, hostClock } },
+    input: { ...options, transport, host: { environment, clock, hostClock } },
     clock,
     logger: report ? loggerOf(report) : silent,
     ...(inspect ? { inspect } : {}),
@@ -82,13 +83,13 @@ function listen(
 
 const silent = () => {};
 
-/** What the machines log, as facts. */
+/** Reports what the machines log. */
 function loggerOf(report: Report<FactName>) {
   return (...words: unknown[]) =>
     report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') });
 }
 
-/** A transport that cannot be had, a watcher that fails: there is no session then, and who listens is told so. */
+/** If a transport or a watcher throws, there is no session, and `listen` throws the error. */
 function throwIfFailed(actor: { getSnapshot(): { status: string; error: unknown } }): void {
   const { status, error } = actor.getSnapshot();
   if (status === 'error') throw error;

@@ -1,6 +1,6 @@
 /**
- * What a server serves its sessions with, made once: the features, the handlers with the middleware around them, the compiled schemas, the description for
- * `initialize`. It knows the open sessions, and needs none.
+ * What all sessions of a server share, made once: the features, the handlers with middleware around
+ * them, the compiled schemas, the description for `initialize`. It knows the open sessions.
  */
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
@@ -22,18 +22,20 @@ import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
 import type { Catalog } from '../features/registry.ts';
-import type { SessionEdge, SessionSetup } from '../session/session-edge.ts';
+import type { SessionEnvironment, SessionSetup } from '../session/session-environment.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
 
 type Handlers = ReadonlyMap<string, RequestHandler>;
 
-/** What sessions that begin now are served with; another one once something has changed that a session keeps for good. */
+/**
+ * What a session that begins now gets, and keeps. It is replaced when the server changes.
+ */
 interface Service {
   readonly server: ServerDescription;
-  /** Those that run code of the author's. */
+  /** The handlers that run the author's code. */
   readonly authored: Handlers;
-  /** All of them. */
+  /** All handlers. */
   readonly handlers: Handlers;
   readonly tasks: TasksFeature | undefined;
 }
@@ -41,7 +43,7 @@ interface Service {
 export class ServerCore {
   readonly definition: ServerDefinition;
   readonly catalog: Catalog;
-  /** The sessions that are open. */
+  /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
   readonly #contexts: SessionContexts;
@@ -49,7 +51,7 @@ export class ServerCore {
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
   readonly #tasks: TasksFeature;
-  /** Made anew when the server is changed. */
+  /** Undefined after a change, until the next session begins. */
   #service: Service | undefined;
 
   constructor(definition: ServerDefinition) {
@@ -79,13 +81,13 @@ export class ServerCore {
     }
   }
 
-  /** Puts code around every handler, for sessions that begin from now on. */
+  /** Puts middleware around every handler of the sessions that begin from now on. */
   use(middleware: Middleware): void {
     this.#middleware.push(middleware);
     this.#change();
   }
 
-  /** What a session starts with that begins now. */
+  /** The setup of a session that begins now. */
   setup({ limits }: SessionScope): SessionSetup {
     const { server, authored } = this.#now();
     const taskTools = this.catalog.tools
@@ -101,19 +103,19 @@ export class ServerCore {
     };
   }
 
-  /** How the server presents itself to a client that comes now. */
+  /** How the server describes itself to a client that connects now. */
   get server(): ServerDescription {
     return this.#now().server;
   }
 
-  /** The handlers of a session that begins now, those of the author as the session's edge has them. */
-  handlers(edge: SessionEdge): Handlers {
+  /** The handlers of a session that begins now. Its environment may replace those of the author. */
+  handlers(environment: SessionEnvironment): Handlers {
     const { authored, handlers, tasks } = this.#now();
-    const heard = edge.handlers(authored);
-    return heard === authored ? handlers : this.#withTasks(heard, tasks);
+    const provided = environment.handlers(authored);
+    return provided === authored ? handlers : this.#withTasks(provided, tasks);
   }
 
-  /** A session's tasks that are kept, oldest first. */
+  /** The tasks that are kept of a session, the oldest first. */
   tasksOf(session: SessionScope): readonly KeptTask[] {
     return this.#tasks.kept(session);
   }

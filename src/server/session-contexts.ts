@@ -1,4 +1,7 @@
-/** What the handlers of a server get: a context for each call, and behind it what a session's handlers share: its log, what they have asked people to open. */
+/**
+ * The contexts of a server's handlers: one for each call, and what those of a session share, its
+ * log and its open elicitations.
+ */
 import { Method } from '../protocol/methods.ts';
 import { CallContext } from '../context/call-context.ts';
 import type { ContextScope } from '../context/call-context.ts';
@@ -14,16 +17,16 @@ import type { LogLevel, LoggingOptions } from '../context/session-log.ts';
 
 export interface SessionContexts {
   readonly contextOf: ContextOf;
-  /** From now on a session's messages below this level are not sent. */
+  /** From now on, the session sends no log messages below this level. */
   setLogLevel(session: SessionScope, level: LogLevel): void;
-  /** See `SessionHandle`. */
+  /** See {@link SessionHandle}. */
   elicitationCompleted(session: SessionScope, elicitationId: string): boolean;
 }
 
 /**
- * The contexts of a server's handlers.
+ * Makes the contexts of a server's handlers.
  *
- * @param logging undefined: the server has not declared it
+ * @param logging undefined if the server has not declared it
  */
 export function sessionContexts(
   logging: LoggingOptions | undefined,
@@ -47,7 +50,7 @@ export function sessionContexts(
     results,
   }));
   return {
-    // One context a call: middleware and handler report one progress.
+    // One context for each call: middleware and handler share its progress.
     contextOf: (call) =>
       (call.context ??= new CallContext(call, scopes.of(sessionOf(call)))) as HandlerContext,
     setLogLevel: (session, level) => logs.of(session).setLevel(level),

@@ -1,4 +1,6 @@
-/** One session, put together around its actor: what a host sees of it, whether it listens, invokes or spawns. */
+/**
+ * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
+ */
 import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { heldProcess } from '../actors/clock.ts';
@@ -15,32 +17,42 @@ import type { ServerCore } from './server-core.ts';
 import { dumpSession } from '../diagnosis/session-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 import { SessionScope } from '../session/session-scope.ts';
-import type { ScopeOptions, SessionSurroundings } from '../session/session-scope.ts';
+import type { ScopeOptions, SessionHost } from '../session/session-scope.ts';
 import type { SessionActorRef } from '../machines/session-state.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
 import type { SessionStreams } from '../session/session-streams.observable.ts';
 import type { Transitions } from '../session/transitions.ts';
 
-/** What may be chosen for a session, however it is started. A listener that throws is reported, and ends nothing. */
+/**
+ * Options of a session, however it is started. If a listener throws, that is reported and ends
+ * nothing.
+ */
 export interface SessionOptions extends ScopeOptions {
-  /** Called with each event that the session emits. It is there before the first, which a listener by `on` may be too late for. */
+  /**
+   * Called with every event that the session emits. A listener added by `on` may miss the first
+   * ones.
+   */
   readonly onEmitted?: (event: SessionEmitted) => void;
-  /** Called on each roots update, with the report that handlers see from then on. */
+  /** Called on each roots update, with the report that handlers get from then on. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
-  /** Ends the session. */
+  /** Ends the session when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Those who look at all of it, a page or a recorder: each is called once, before the session starts. */
+  /**
+   * Watch the whole session, as the inspector's page does. Each is called once, before the start.
+   */
   readonly watchers?: readonly Watcher[];
 }
 
-/** Looks at a session. What it throws is thrown by `listen`; an invoked session fails with it. */
+/**
+ * Watches a session. If it throws, `listen` throws the error, or the invoked session fails with it.
+ */
 export type Watcher = (watched: WatchedSession) => void;
 
 /** A session as a {@link Watcher} gets it. */
 export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
-  /** What passes between session and client. */
+  /** The messages between the session and its client. */
   readonly traffic: Pick<Traffic, 'listen'>;
-  /** What its machines do. */
+  /** The transitions of the session's machines. */
   readonly transitions: Pick<Transitions, 'listen'>;
   readonly limits: Limits;
   readonly clock: Clock;
@@ -48,39 +60,45 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
 
 /** A session that is being served. */
 export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposable {
-  /** The session's actor: its snapshot, its emitted events, its children. A listener that throws is reported, and ends nothing. */
+  /**
+   * The session's actor: its snapshot, its emitted events, its children. If a listener throws, that
+   * is reported and ends nothing.
+   */
   readonly actor: SessionActorRef;
   /**
    * Resolves when the session has ended, with why. Never rejects.
    *
-   * Whoever reads it keeps the process alive until then, so that a script may await it. To be told without that, listen to the actor's
-   * `session.closed` event.
+   * Reading it keeps the process alive until then, so that a script may await it. To be told
+   * without that, listen to the actor's `session.closed` event.
    */
   readonly closed: Promise<CloseCause>;
   /**
-   * Ends the session: what is in flight gets the drain time. Repeating it changes nothing, unless it asks for a shorter time.
+   * Ends the session. Calls in flight get the drain time to finish. Repeating it changes nothing,
+   * unless it gives a shorter time.
    *
-   * @param drainTimeoutMs a shorter drain time than the session's own, milliseconds
+   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
    */
   shutdown(reason: string, drainTimeoutMs?: number): void;
-  /** What is pending, since when, which state, how full the queues are. */
+  /**
+   * Tells what is pending and since when, the states of the actors, and how full the queues are.
+   */
   dump(): SessionDump;
   /**
-   * Asks the client whether it is there. Any answer will do.
+   * Asks the client whether it is there. Any answer counts, even an error.
    *
-   * @param options `timeoutMs`: by default the keepalive's
-   * @returns how long the answer took, milliseconds
+   * @param options `timeoutMs`: by default `keepaliveTimeoutMs`
+   * @returns the time until the answer, milliseconds
    * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
    * @see MCP 2025-11-25, basic/utilities/ping
    */
   ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
 }
 
-/** A session over an actor. */
+/** A session and its actor. */
 export class ServedSession extends SessionScope implements McpSession {
   readonly #core: ServerCore;
   readonly #options: SessionOptions;
-  /** Why it has ended. */
+  /** Why it has ended, once it has. */
   #cause: CloseCause | undefined = undefined;
   #closed: Promise<CloseCause> | undefined = undefined;
   /** Lets go of the process, if it is kept alive. */
@@ -88,17 +106,17 @@ export class ServedSession extends SessionScope implements McpSession {
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
 
-  /** @param actor need not have a snapshot yet */
+  /** @param actor may have no snapshot yet */
   constructor(
     core: ServerCore,
     actor: SessionActorRef,
     options: SessionOptions,
-    surroundings: SessionSurroundings,
+    host: SessionHost,
   ) {
-    super(actor, options, surroundings);
+    super(actor, options, host);
     this.#core = core;
     this.#options = options;
-    // Its own listeners come first, and need no guard.
+    // The session's own listeners come first, unguarded.
     this.#listen();
     guardListeners(actor, this);
   }
@@ -121,24 +139,24 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get state$() {
-    return this.#told.state$;
+    return this.#observables.state$;
   }
 
   get roots$() {
-    return this.#told.roots$;
+    return this.#observables.roots$;
   }
 
   get events$() {
-    return this.#told.events$;
+    return this.#observables.events$;
   }
 
   get traffic$() {
-    return this.#told.traffic$;
+    return this.#observables.traffic$;
   }
 
   shutdown(reason: string, drainTimeoutMs?: number): void {
     const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
-    this.edge.shutdown(event, () => this.actor.send(event));
+    this.environment.shutdown(event, () => this.actor.send(event));
   }
 
   resourceUpdated(uri: string): void {
@@ -168,7 +186,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<number> {
     const askedAt = this.hostClock.now();
     const { correlation } = this.actor.getSnapshot().context;
-    await this.edge.ping(timeoutMs, signal, (until) =>
+    await this.environment.ping(timeoutMs, signal, (until) =>
       pingClient(correlation, { timeoutMs, signal: until }),
     );
     return this.hostClock.now() - askedAt;
@@ -183,7 +201,10 @@ export class ServedSession extends SessionScope implements McpSession {
     this.lastEmitted = event;
   }
 
-  /** Called once, when the actor starts: from here on the session holds what it releases at its end. */
+  /**
+   * Called once, when the actor starts. From here on, the session holds what it releases at its
+   * end.
+   */
   begin(): void {
     this.#watch();
     this.#core.sessions.add(this);
@@ -195,8 +216,8 @@ export class ServedSession extends SessionScope implements McpSession {
     if (signal.aborted) abort();
   }
 
-  /** Made when first read. */
-  get #told(): SessionStreams {
+  /** Created when first read. */
+  get #observables(): SessionStreams {
     const { actor, traffic, hostClock: clock, report } = this;
     return (this.#streams ??= sessionStreams({
       actor,
@@ -218,11 +239,11 @@ export class ServedSession extends SessionScope implements McpSession {
       error: (error) => this.#finish({ kind: 'failure', error }),
       complete: () => this.#finish({ kind: 'shutdown', reason: 'The actor was stopped' }),
     });
-    // In any case: what is emitted last is known only if somebody listens.
+    // Always, because the last emitted event is known only if somebody listens.
     actor.on('*', (event) => {
       this.emitting(event);
       facts?.emitted(event);
-      this.edge.listener(event.type, () => guardOf(this.report)(() => this.#tell(event)));
+      this.environment.listener(event.type, () => guardOf(this.report)(() => this.#tell(event)));
     });
   }
 
@@ -241,11 +262,11 @@ export class ServedSession extends SessionScope implements McpSession {
     }
   }
 
-  /** The first cause alone. */
+  /** Only the first cause counts. */
   #close(cause: CloseCause): void {
     if (this.#cause) return;
     this.#cause = cause;
-    this.edge.closed(cause);
+    this.environment.closed(cause);
     this.#resolveClosed?.(cause);
     this.#releaseProcess?.();
   }

@@ -1,28 +1,31 @@
-/** A host's error in code of its own that listens to a session is reported, and ends neither the session nor the process. */
+/**
+ * Guards a session against its host's listeners: an error that one throws is reported, and ends
+ * neither the session nor the process.
+ */
 import type { ActorRef, EventObject, Observer, Snapshot } from 'xstate';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import { callListener } from '../actors/listeners.ts';
 
-/** Calls the host's code. */
+/** Calls a listener and reports what it throws. */
 export type Guard = (listener: () => void) => void;
 
 export function guardOf(report: Report<ActorFactName>): Guard {
   return (listener) => callListener("A listener of the host's", report, listener);
 }
 
-/** A report that may throw: who reports has nobody else to report that to, and must go on. */
+/** A report that never throws: the session goes on even if its host's report fails. */
 export function safeReport(report: Report): Report {
   return (fact) => {
     try {
       report(fact);
     } catch {
-      // Only the host could be told, and it is the host that has failed.
+      // Only the host could be told, and the host's code is what failed.
     }
   };
 }
 
-/** What XState's actors have for listeners, whatever their logic. */
-interface Heard {
+/** How XState's actors take listeners, whatever their logic. */
+interface ListenableActor {
   on: ActorRef<Snapshot<unknown>, EventObject, EventObject>['on'];
   subscribe(
     observer: ((snapshot: unknown) => void) | Observer<unknown>,
@@ -31,46 +34,47 @@ interface Heard {
   ): { unsubscribe(): void };
 }
 
-/** For whom an actor's listeners are guarded. */
-export interface Guarding<T> {
+/** The session that an actor's listeners are guarded for. */
+export interface GuardedOwner<T> {
   readonly report: Report<ActorFactName>;
-  /** Called with each event that anybody listens to, before the first of them is told. */
+  /** Called with each event that has a listener, before the first listener is called. */
   emitting(event: T): void;
 }
 
-const guarding = new WeakMap<object, Guarding<never>>();
+const owners = new WeakMap<object, GuardedOwner<never>>();
 
 /**
- * Guards all that listen to an actor, by `on` or by `subscribe`, from now on: XState throws what they throw by a timer, where nobody can
- * catch it. So it does with the actor's own failure if a subscriber has no `error`; the session's `closed` tells of that.
+ * Guards the listeners that an actor gets from now on, by `on` or `subscribe`. XState throws their
+ * errors from a timer, where nobody can catch them. It does the same with the actor's own failure
+ * if a subscriber has no `error`; the session's `closed` tells of that failure.
  */
-export function guardListeners<T>(actor: object, by: Guarding<T>): void {
-  guarding.set(actor, by);
-  // The same two functions for all actors: a closure each would be two for every session.
+export function guardListeners<T>(actor: object, owner: GuardedOwner<T>): void {
+  owners.set(actor, owner);
+  // The same two functions for all actors, because closures would cost every session.
   Object.assign(actor, { on: guardedOn, subscribe: guardedSubscribe });
 }
 
-/** For whom an actor's listeners are guarded, if they are. */
-export function guardingOf(actor: object): object | undefined {
-  return guarding.get(actor);
+/** The owner of an actor whose listeners are guarded. */
+export function ownerOf(actor: object): object | undefined {
+  return owners.get(actor);
 }
 
-const guardedOn: Heard['on'] = function guardedOn(this: Heard, type, listener) {
-  const [unguarded, by] = [unguardedOf(this), guarding.get(this)];
-  const guard = guardOf(by?.report ?? (() => {}));
+const guardedOn: ListenableActor['on'] = function guardedOn(this: ListenableActor, type, listener) {
+  const [unguarded, owner] = [unguardedOf(this), owners.get(this)];
+  const guard = guardOf(owner?.report ?? (() => {}));
   return unguarded.on.call(this, type, (event) => {
-    by?.emitting(event as never);
+    owner?.emitting(event as never);
     guard(() => listener(event as never));
   });
 };
 
-const guardedSubscribe: Heard['subscribe'] = function guardedSubscribe(
-  this: Heard,
+const guardedSubscribe: ListenableActor['subscribe'] = function guardedSubscribe(
+  this: ListenableActor,
   observer,
   error,
   complete,
 ) {
-  const guard = guardOf(guarding.get(this)?.report ?? (() => {}));
+  const guard = guardOf(owners.get(this)?.report ?? (() => {}));
   const given: Partial<Observer<unknown>> =
     typeof observer === 'function' ? { next: observer, error, complete } : observer;
   return unguardedOf(this).subscribe.call(this, {
@@ -80,7 +84,7 @@ const guardedSubscribe: Heard['subscribe'] = function guardedSubscribe(
   });
 };
 
-/** The methods that every actor has. */
-function unguardedOf(actor: Heard): Heard {
-  return Object.getPrototypeOf(actor) as Heard;
+/** The methods of all actors, which the guarded ones hide. */
+function unguardedOf(actor: ListenableActor): ListenableActor {
+  return Object.getPrototypeOf(actor) as ListenableActor;
 }

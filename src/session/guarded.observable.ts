@@ -1,9 +1,12 @@
-/** An observable whose subscribers' errors are reported: RxJS throws them by a timer, which ends a process that does not expect it. */
+/**
+ * An observable whose subscribers' errors are reported. RxJS throws them from a timer, which ends a
+ * process that does not expect it.
+ */
 import { Observable } from 'rxjs';
 import type { Observer, Operator, Subscriber, Subscription } from 'rxjs';
 import type { Guard } from './guarded-listeners.ts';
 
-/** What RxJS, of whatever copy, hands on as it is: an operator's own subscriber, which deals with errors itself. */
+/** True for an operator's own subscriber, from any copy of RxJS. It handles errors itself. */
 function isSubscriber(observer: object | null | undefined): boolean {
   return (
     typeof observer === 'object' && observer !== null && 'closed' in observer && 'add' in observer
@@ -11,8 +14,9 @@ function isSubscriber(observer: object | null | undefined): boolean {
 }
 
 /**
- * Guards its own subscribers and those of what is piped from it, by operators of any copy of RxJS 7. An error that an operator gives, because
- * a function of the host's threw, goes to the subscriber's `error`, and where it has none is reported, too.
+ * Guards its own subscribers and those of observables piped from it, with operators from any copy
+ * of RxJS 7. If an operator fails because a function of the host threw, the error goes to the
+ * subscriber's `error`, or is reported if there is none.
  */
 export class GuardedObservable<T> extends Observable<T> {
   readonly #guard: Guard;
@@ -22,7 +26,7 @@ export class GuardedObservable<T> extends Observable<T> {
     this.#guard = guard;
   }
 
-  /** What `pipe` makes of this. */
+  /** Called by `pipe`. */
   override lift<R>(operator?: Operator<T, R>): Observable<R> {
     const lifted = new GuardedObservable<R>(this.#guard);
     lifted.source = this;

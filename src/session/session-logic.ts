@@ -1,4 +1,7 @@
-/** The session machine with its actors provided, once for all sessions: what is one session's comes to them in their input. */
+/**
+ * The session machine with its actors, provided once for all sessions. What belongs to one session
+ * comes to them in their input.
+ */
 import { askRootsActor } from '../actors/roots/ask-roots.actor.ts';
 import { correlationActor } from '../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../actors/probe.actor.ts';
@@ -17,12 +20,12 @@ import type {
 import { sessionMachine } from '../machines/session.machine.ts';
 import { sessionIn } from './session-scope.ts';
 import type { SessionScope } from './session-scope.ts';
-import { heardMachine, isMachine } from './transitions.ts';
+import { observedMachine, isMachine } from './transitions.ts';
 
-/** What stands at the session machine's places: its actors, guards, actions and delays. */
+/** Implementations of the session machine's actors, guards, actions and delays. */
 export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];
 
-/** The reader of a session's own transport; what it hands to the router is heard. */
+/** The reader of a session's transport. Observes the frames that it hands to the router. */
 const reader: Port<ReaderEvent, ReaderInput> = {
   ...transportPort<ReaderEvent, ReaderInput>(({ ends }) => ends.reader),
   getInitialSnapshot: (actorScope, input) => {
@@ -36,17 +39,17 @@ const reader: Port<ReaderEvent, ReaderInput> = {
   },
 };
 
-/** The writer of a session's own transport, heard. */
-const written = transportPort<WriterEvent, WriterInput>(({ ends }) => ends.writer);
+/** The writer of a session's transport. Observes the frames that it gets. */
+const transportWriter = transportPort<WriterEvent, WriterInput>(({ ends }) => ends.writer);
 const writer: Port<WriterEvent, WriterInput> = {
-  ...written,
+  ...transportWriter,
   transition: (snapshot, event, actorScope) => {
     if (event.type === 'frames.send') sessionIn(snapshot.input).traffic.sent(event.frames);
-    return written.transition(snapshot, event, actorScope);
+    return transportWriter.transition(snapshot, event, actorScope);
   },
 };
 
-/** Logic that is each session's own, at a port of the machine that all sessions have. */
+/** A port of the shared machine that runs the logic of each session's own transport. */
 function transportPort<TEvent extends { readonly type: string }, TInput extends SessionInputScope>(
   logicOf: (session: SessionScope) => Port<TEvent, TInput>,
 ): Port<TEvent, TInput> {
@@ -63,12 +66,12 @@ function transportPort<TEvent extends { readonly type: string }, TInput extends 
 }
 
 const ask = askRootsActor((input) => {
-  const { edge, resolveRoots } = sessionIn(input);
-  return edge.resolveRoots(resolveRoots);
+  const { environment, resolveRoots } = sessionIn(input);
+  return environment.resolveRoots(resolveRoots);
 });
 
-/** What every session runs, unless its host has provided something else. */
-export const servedMachine = heardMachine(
+/** What every session runs, unless its host provides something else. */
+export const servedMachine = observedMachine(
   'session',
   sessionMachine.provide({
     actors: {
@@ -76,8 +79,8 @@ export const servedMachine = heardMachine(
       writer,
       router: routerActor(sessionIn),
       correlation: correlationActor(sessionIn),
-      roots: heardMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
-      keepalive: heardMachine(
+      roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
+      keepalive: observedMachine(
         'keepalive',
         keepaliveMachine.provide({ actors: { probe: probeActor(sessionIn) } }),
         sessionIn,
@@ -87,7 +90,7 @@ export const servedMachine = heardMachine(
   sessionIn,
 );
 
-/** The machine with a host's implementations in it. The host's own machines are heard, and stay as they are. */
+/** The machine with a host's implementations. The host's own machines are observed, not changed. */
 export function provideMachine(
   machine: typeof sessionMachine,
   { actors, ...others }: SessionImplementations,
@@ -99,13 +102,13 @@ export function provideMachine(
       ? {
           actors: {
             ...actors,
-            ...(isMachine(roots) ? { roots: heardMachine('roots', roots, sessionIn) } : {}),
+            ...(isMachine(roots) ? { roots: observedMachine('roots', roots, sessionIn) } : {}),
             ...(isMachine(keepalive)
-              ? { keepalive: heardMachine('keepalive', keepalive, sessionIn) }
+              ? { keepalive: observedMachine('keepalive', keepalive, sessionIn) }
               : {}),
           },
         }
       : {}),
   };
-  return heardMachine('session', machine.provide(given), sessionIn);
+  return observedMachine('session', machine.provide(given), sessionIn);
 }

@@ -1,6 +1,7 @@
 /**
- * What belongs to one session. Machines, actors and features are made once and serve every session; this travels through the machine's input and
- * the ports' to each of them. What a session may never need is not in it before it is needed.
+ * What belongs to one session. Machines, actors and features are made once and serve every session;
+ * the inputs of the machine and its ports carry the scope to each of them. What a session may never
+ * need is created when it is needed.
  */
 import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../machines/roots-report.ts';
@@ -24,34 +25,38 @@ import type { SessionHandle } from '../context/session-view.ts';
 import { safeReport } from './guarded-listeners.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { SessionEdge } from './session-edge.ts';
+import type { SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
 import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
 import { Transitions } from './transitions.ts';
 
-/** What a session's core may be given. */
+/** The options that a session's scope reads. */
 export interface ScopeOptions {
   /** Overrides of {@link defaultLimits}. */
   readonly limits?: Partial<Limits>;
-  /** Hears what happens; by default nobody does. */
+  /** Called with each fact; by default facts go nowhere. */
   readonly report?: Report;
-  /** The time of day, for what clients are told of when: a task's timestamps. */
+  /** The time of day, for the timestamps that clients get, such as a task's. */
   readonly wallClock?: () => Date;
-  /** Makes ids that nobody can guess, of requests to the client and of tasks; by default the platform's random UUIDs. Tests make them known. */
+  /**
+   * Makes unguessable ids for tasks and for requests to the client; by default the platform's
+   * random UUIDs. Tests may give predictable ones.
+   */
   readonly randomId?: () => string;
   /**
-   * XState's inspection events. Every event costs more while somebody inspects. In a host's system it hears the actors of tasks alone, which
-   * are systems of their own; the rest the host hears as the one who inspects its own system.
+   * Called with XState's inspection events. Inspection makes every event cost more. In a host's own
+   * system it gets only the actors of tasks, which are systems of their own; the host sees the rest
+   * by inspecting its system.
    */
   readonly inspect?: Observer<InspectionEvent> | ((event: InspectionEvent) => void);
 }
 
-/** Where a session ends towards the client, and the two clocks that it goes by. */
-export interface SessionSurroundings {
-  readonly edge: SessionEdge;
-  /** The time of the session's own actors, as its edge has it. */
+/** The environment that a session's host gives it, and the two clocks that follow from it. */
+export interface SessionHost {
+  readonly environment: SessionEnvironment;
+  /** The clock of the session's own actors, from its environment. */
   readonly clock: Clock;
-  /** The time of the author's code and of whoever looks at the session. */
+  /** The clock of the author's code and of everything that watches the session. */
   readonly hostClock: Clock;
 }
 
@@ -61,30 +66,30 @@ export interface SessionEnds {
   readonly writer: Port<WriterEvent, WriterInput>;
 }
 
-const nobody: Report = () => {};
+const unreported: Report = () => {};
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
 const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
 export abstract class SessionScope implements SessionHandle {
   readonly actor: SessionActorRef;
-  readonly edge: SessionEdge;
+  readonly environment: SessionEnvironment;
   readonly clock: Clock;
   readonly hostClock: Clock;
   readonly limits: Limits;
   /** Never throws. */
   readonly report: Report;
-  /** Of the session's requests to the client. */
+  /** The ids of the session's requests to the client. */
   readonly requestIds = new RequestIds(() => this.randomId('request'));
   readonly traffic: Traffic;
   /** By the host's clock. */
   readonly startedAt: number;
-  /** By method; all of them are there before the session starts, and stay. */
+  /** By method. Set before the session starts. */
   handlers = noHandlers;
-  /** The transport's two actors; there before the session starts. */
+  /** The transport's two actors. Set before the session starts. */
   ends = noEnds;
-  /** What the session has emitted last. */
+  /** The event that the session emitted last. */
   lastEmitted: SessionEmitted | undefined = undefined;
-  /** See `ServerDefinition`. */
+  /** See `ServerDefinition.resolveRoots`. */
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
   #id: string | undefined = undefined;
@@ -94,14 +99,14 @@ export abstract class SessionScope implements SessionHandle {
   constructor(
     actor: SessionActorRef,
     options: ScopeOptions,
-    { edge, clock, hostClock }: SessionSurroundings,
+    { environment, clock, hostClock }: SessionHost,
   ) {
     this.actor = actor;
-    this.edge = edge;
+    this.environment = environment;
     this.clock = clock;
     this.hostClock = hostClock;
     this.limits = options.limits ? { ...defaultLimits, ...options.limits } : defaultLimits;
-    this.report = options.report ? safeReport(options.report) : nobody;
+    this.report = options.report ? safeReport(options.report) : unreported;
     this.startedAt = hostClock.now();
     this.#options = options;
     this.traffic = new Traffic(this);
@@ -111,7 +116,7 @@ export abstract class SessionScope implements SessionHandle {
 
   abstract elicitationCompleted(elicitationId: string): boolean;
 
-  // Made when first read: Node loads its crypto for it, which would delay the first answer.
+  // Made when first read: for it Node loads crypto, which would delay the first answer.
   get id(): string {
     return (this.#id ??= crypto.randomUUID());
   }
@@ -134,13 +139,13 @@ export abstract class SessionScope implements SessionHandle {
     return this.#options.inspect;
   }
 
-  /** What the session's machines do, for whoever wants to listen. */
+  /** The transitions of the session's machines. */
   get transitions(): Transitions {
     return (this.#transitions ??= new Transitions(this.report));
   }
 
-  /** {@link transitions}, if anybody has ever asked for them. */
-  get heardTransitions(): Transitions | undefined {
+  /** {@link transitions}, if anything has ever asked for them. */
+  get observedTransitions(): Transitions | undefined {
     return this.#transitions;
   }
 
@@ -153,19 +158,21 @@ export abstract class SessionScope implements SessionHandle {
     return this.handlers.get(method);
   }
 
-  /** Sends a notification to the client. Before the session is in operation, and after its end, it does nothing. */
+  /** Sends a notification to the client. Does nothing unless the session is in operation. */
   send(method: string, params?: JsonObject): void {
     if (!this.isOperating) return;
     const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
     this.actor.getSnapshot().context.writer.send({ type: 'frames.send', frames: [frame] });
   }
 
-  /** The same on behalf of the author's code or of the host. */
+  /** Sends a notification of the author's code or of the host. */
   notify(method: string, params?: JsonObject): void {
-    this.edge.notify((...notification) => this.send(...notification), method, params);
+    this.environment.notify((...notification) => this.send(...notification), method, params);
   }
 
-  /** Calls back once the session is in operation, at once if it is already; until the returned function is called. */
+  /**
+   * Calls back once the session is in operation; at once if it already is. Returns what ends that.
+   */
   whenOperating(listener: () => void): () => void {
     if (this.isOperating) {
       listener();
@@ -181,35 +188,35 @@ export abstract class SessionScope implements SessionHandle {
     return (wallClock ? wallClock() : new Date()).toISOString();
   }
 
-  /** The time of day in tasks, ISO 8601. */
+  /** The time of day of tasks, ISO 8601. */
   timeOfDay(): string {
-    return this.edge.timeOfDay(() => this.wallTime());
+    return this.environment.timeOfDay(() => this.wallTime());
   }
 
-  /** An id that nobody can guess. */
+  /** Makes an unguessable id. */
   randomId(of: 'request' | 'task'): string {
-    return this.edge.randomId(of, this.#options.randomId ?? (() => crypto.randomUUID()));
+    return this.environment.randomId(of, this.#options.randomId ?? (() => crypto.randomUUID()));
   }
 
-  /** Calls back at the session's end. */
+  /** Calls back at the end of the session. */
   atEnd(release: () => void): void {
     (this.#releases ??= []).push(release);
   }
 
-  /** Releases all that was left for the end. Repeating it changes nothing. */
+  /** Calls back everything that waits for the end. Repeating it changes nothing. */
   end(): void {
     const releases = this.#releases;
     this.#releases = undefined;
     for (const release of releases ?? []) release();
   }
 
-  /** An inspector that writes a machine's context down leaves this out: it is no data. */
+  /** Keeps the scope out of a machine's context that an inspector serializes. */
   toJSON(): undefined {
     return undefined;
   }
 }
 
-/** The session that an actor's input names. @throws {TypeError} it names none */
+/** The session in an actor's input. @throws {TypeError} there is none */
 export function sessionIn({ scope }: { readonly scope?: object | undefined }): SessionScope {
   if (scope instanceof SessionScope) return scope;
   throw new TypeError(
@@ -217,12 +224,12 @@ export function sessionIn({ scope }: { readonly scope?: object | undefined }): S
   );
 }
 
-/** The session that a call came in. */
+/** The session that a call belongs to. */
 export function sessionOf({ session }: Exchange): SessionScope {
   return sessionIn({ scope: session });
 }
 
-/** What is kept of each session by code that serves all of them; made when it is first needed. */
+/** A value for each session, kept by code that serves all sessions. Created when first needed. */
 export class PerSession<T> {
   readonly #made = new WeakMap<SessionScope, T>();
   readonly #make: (session: SessionScope) => T;
@@ -240,7 +247,7 @@ export class PerSession<T> {
     return made;
   }
 
-  /** What there is of it; undefined if it was never needed. */
+  /** The session's value; undefined if it was never needed. */
   known(session: SessionScope): T | undefined {
     return this.#made.get(session);
   }

@@ -1,4 +1,6 @@
-/** A session as observables, for hosts without XState. Whoever has not subscribed costs nothing. */
+/**
+ * A session as observables, for hosts without XState. A stream without subscribers costs nothing.
+ */
 import type { Observable } from 'rxjs';
 import type { Passed, Traffic } from '../actors/traffic.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -13,32 +15,36 @@ import { itemsOfInbound, itemsOfOutbound } from './traffic-item.ts';
 import type { TrafficItem } from './traffic-item.ts';
 
 /**
- * All of them complete when the session has ended, and never give an error. A new subscriber gets what is current first, if there is any, and does so
- * while it subscribes: what comes later is new. One that comes after the end gets what was last, and the completion.
+ * All of them complete when the session ends, and never fail. A new subscriber gets the current
+ * value first, if there is one, during the subscription itself: everything later is new. A
+ * subscriber after the end gets the last value and the completion.
  */
 export interface SessionStreams {
-  /** The states the session is in; first the present one. */
+  /** The session's states, beginning with the current one. */
   readonly state$: Observable<SessionState>;
-  /** The client's roots; first the last report. */
+  /** The client's roots, beginning with the latest report. */
   readonly roots$: Observable<RootsReport>;
-  /** What the session emits; first the last that it has emitted, although that is over. */
+  /** The events that the session emits, beginning with the last one, although that is past. */
   readonly events$: Observable<SessionEmitted>;
-  /** The messages that pass; first the last that has passed, with the time at which it did. Of a batch that is its last member. */
+  /**
+   * The messages that pass, beginning with the last one, with the time at which it passed. Of a
+   * batch, that is the last member.
+   */
   readonly traffic$: Observable<TrafficItem>;
 }
 
 export interface StreamSource {
   readonly actor: SessionActorRef;
   readonly traffic: Pick<Traffic, 'listen' | 'last'>;
-  /** What the session has emitted last. */
+  /** The event that the session emitted last. */
   emitted(): SessionEmitted | undefined;
   readonly clock: Clock;
   readonly guard: Guard;
 }
 
-/** What one subscriber of a stream is told from. */
-interface Telling {
-  /** Tells what is current, if there is any. */
+/** Feeds one subscriber of a stream. */
+interface StreamFeed {
+  /** Gives the current value, if there is one. */
   present(now: SessionSnapshot): void;
   /** Takes each later snapshot. */
   readonly snapshot?: (now: SessionSnapshot) => void;
@@ -52,8 +58,8 @@ export function sessionStreams({
   clock,
   guard,
 }: StreamSource): SessionStreams {
-  /** @param begin begins what comes later, before the present is told: what a subscriber does about that reaches it, too */
-  const untilTheEnd = <T>(begin: (next: (value: T) => void) => Telling): Observable<T> =>
+  /** @param begin called before the current value is given, so that nothing in between is missed */
+  const untilTheEnd = <T>(begin: (next: (value: T) => void) => StreamFeed): Observable<T> =>
     new GuardedObservable<T>(guard, (subscriber) => {
       const { present, snapshot, end } = begin((value) => subscriber.next(value));
       const complete = () => subscriber.complete();
@@ -110,11 +116,11 @@ function itemsOf(passed: Passed): readonly TrafficItem[] {
   return direction === 'in' ? itemsOfInbound(frame, at) : itemsOfOutbound(frame, at);
 }
 
-/** Tells what a snapshot shows, where it is something else than before. */
+/** Gives what `select` reads from each snapshot, if it has changed. */
 function changesOf<T extends string | object>(
   select: (snapshot: SessionSnapshot) => T | undefined,
   next: (value: T) => void,
-): Telling {
+): StreamFeed {
   let last: T | undefined;
   const tell = (snapshot: SessionSnapshot) => {
     const value = select(snapshot);

@@ -1,4 +1,4 @@
-/** Messages as they pass between a session and its client, one by one. */
+/** The messages that pass between a session and its client, one by one. */
 import { classifyMessage, messageOf } from '../protocol/classify.ts';
 import type {
   InboundFrame,
@@ -9,31 +9,31 @@ import type {
   SingleFrame,
 } from '../protocol/frames.ts';
 
-/** One message, or what came in the place of one. */
+/** A message, or invalid input in place of one. */
 export interface TrafficItem {
   /** `in`: from the client. */
   readonly direction: 'in' | 'out';
-  /** When it passed, milliseconds of the session's clock. */
+  /** The time at which it passed, milliseconds of the session's clock. */
   readonly at: number;
-  /** `invalid`: what the client sent is no message. */
+  /** `invalid`: the client sent something else than a message. */
   readonly kind: 'request' | 'notification' | 'response' | 'invalid';
   /** Of a request or a notification. */
   readonly method?: string;
-  /** Of a request or a response; of something invalid where it could be read. */
+  /** Of a request or a response; of invalid input if it could be read. */
   readonly id?: RequestId;
-  /** The JSON-RPC message, its parts not copied: change nothing in it. Missing where it is invalid. */
+  /** The JSON-RPC message, not copied: change nothing in it. Absent if the input is invalid. */
   readonly message?: JsonObject;
   /** Why it is invalid. */
   readonly problem?: string;
 }
 
-/** Of a batch, each member. */
+/** Gives each member of a batch. */
 export function itemsOfInbound(frame: InboundFrame, at: number): readonly TrafficItem[] {
   if (frame.kind !== 'batch') return [itemOfInbound(frame, at)];
   return frame.messages.map((member) => itemOfInbound(classifyMessage(member), at));
 }
 
-/** Of the answers to a batch, each. */
+/** Gives each answer to a batch. */
 export function itemsOfOutbound(frame: OutboundFrame, at: number): readonly TrafficItem[] {
   const messages: readonly OutboundMessage[] = 'jsonrpc' in frame ? [frame] : frame;
   return messages.map((message) => itemOfOutbound(message, at));

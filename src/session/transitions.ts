@@ -1,6 +1,7 @@
 /**
- * What a session's machines do, for whoever looks: the live page, the official inspector, a recorder. Each machine is heard at its
- * `transition`, not by XState's inspection, which makes every event of every actor dearer.
+ * The transitions of a session's machines, for the live page, the official inspector and recorders.
+ * Each machine is observed at its `transition`. XState's inspection would make every event of every
+ * actor cost more.
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { actorStopped } from '../machines/xstate-events.ts';
@@ -10,57 +11,60 @@ import { Listeners } from '../actors/listeners.ts';
 /** The machines of a session. */
 export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
 
-/** One event that a machine has taken. Keep nothing of it and change nothing: it is the session's own. */
+/**
+ * An event that a machine has taken. It belongs to the session: do not keep or change any of it.
+ */
 export interface MachineTransition {
   readonly machine: MachineName;
-  /** Whose machine it is; a task's has the task's id. Its own snapshot is still the one before. */
+  /** The machine's actor; a task's has the task's id. Its own snapshot is still the one before. */
   readonly actor: AnyActorRef;
   readonly event: EventObject;
   readonly before: AnyMachineSnapshot;
-  /** In the same state as before, where the event changes none. */
+  /** In the same state as before, if the event does not change it. */
   readonly after: AnyMachineSnapshot;
 }
 
 /**
- * Hears of each event that a machine takes, once its own actions have run and before what they send arrives. The event that stops an actor
- * is left out.
+ * Called with each event that a machine takes: after its actions have run, and before the events
+ * that they send arrive. The event that stops an actor is left out.
  */
 export type TransitionListener = (transition: MachineTransition) => void;
 
-/** Whose machine it is that is heard. */
-interface Hearer {
-  /** Those who listen, if anybody ever has. */
-  readonly heardTransitions: Transitions | undefined;
+/** The session that a machine belongs to. */
+interface ObservedSession {
+  /** Undefined if nothing has ever listened. */
+  readonly observedTransitions: Transitions | undefined;
 }
 
 /**
- * A machine with the same behaviour whose transitions are told to whom its actor belongs to. The given one stays as it is, and each may serve
- * many sessions: one to which nobody listens costs a look per event of a machine.
+ * A machine with the same behaviour whose transitions its session's listeners get. The given
+ * machine is not changed, and one machine may serve many sessions. Without listeners, an event
+ * costs one look-up.
  *
- * @param hearerOf tells whom, by the actor's input
+ * @param sessionOf finds the session by the actor's input
  */
-export function heardMachine<T extends AnyStateMachine>(
+export function observedMachine<T extends AnyStateMachine>(
   name: MachineName,
   machine: T,
-  hearerOf: (input: object) => Hearer,
+  sessionOf: (input: object) => ObservedSession,
 ): T {
-  const hearers = new WeakMap<AnyActorRef, Hearer>();
+  const sessions = new WeakMap<AnyActorRef, ObservedSession>();
   const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
-    hearers.set(scope.self, hearerOf(input));
+    sessions.set(scope.self, sessionOf(input));
     return machine.getInitialSnapshot(scope, input);
   };
   const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {
     const after = machine.transition(before, event, scope);
-    const heard = hearers.get(scope.self)?.heardTransitions;
-    if (heard && event.type !== actorStopped) {
-      heard.tell({ machine: name, actor: scope.self, event, before, after });
+    const observed = sessions.get(scope.self)?.observedTransitions;
+    if (observed && event.type !== actorStopped) {
+      observed.tell({ machine: name, actor: scope.self, event, before, after });
     }
     return after;
   };
   return Object.assign(Object.create(machine) as T, { getInitialSnapshot, transition });
 }
 
-/** True for a state machine of whatever copy of XState, among actor logic of all kinds. */
+/** True for actor logic that is a state machine, from any copy of XState. */
 export function isMachine(logic: object | undefined): logic is AnyStateMachine {
   return logic !== undefined && 'implementations' in logic && 'transition' in logic;
 }

@@ -8,7 +8,7 @@ const session = createMcpServer({
   name: 'recorded-lab',
   version: '1.0.0',
   tools: [listRoots, slow, echo, ask],
-}).listen(stdio(), { edge: recordToFile(String(process.argv[2])) });
+}).listen(stdio(), { environment: recordToFile(String(process.argv[2])) });
 
 const { kind } = await session.closed;
 process.exit(kind === 'failure' ? 1 : 0);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import { watchTransitions } from '../../src/inspect/gate.ts';
 import type { Transition } from '../../src/inspect/gate.ts';
-import { Transitions, heardMachine } from '../../src/session/transitions.ts';
+import { Transitions, observedMachine } from '../../src/session/transitions.ts';
 
 const door = createMachine({
   id: 'door',
@@ -18,7 +18,7 @@ describe('the gate', () => {
   const start = () => {
     const transitions = new Transitions(() => {});
     const actor = createActor(
-      heardMachine('roots', door, () => ({ heardTransitions: transitions })),
+      observedMachine('roots', door, () => ({ observedTransitions: transitions })),
     ).start();
     const told: Transition[] = [];
     const stop = watchTransitions(transitions, (transition) => told.push(transition));

@@ -22,12 +22,12 @@ export function recordedSession(
 ): RecordedSession {
   const server = 'listen' in features ? features : createMcpServer(features);
   let text = '';
-  const edge = record({ write: (more) => (text += more) }, recording);
-  const serving = connect(server, { ...options, edge });
+  const environment = record({ write: (more) => (text += more) }, recording);
+  const serving = connect(server, { ...options, environment });
   return {
     ...serving,
     text: () => {
-      edge.flush();
+      environment.flush();
       return text;
     },
     finish: async () => {

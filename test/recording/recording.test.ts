@@ -53,10 +53,10 @@ describe('the bound of a recording', () => {
   test('ends it with a line that says so, and the session goes on', async () => {
     const facts = new RecordedFacts();
     let text = '';
-    const edge = record({ write: (more) => (text += more) }, { maxBytes: 8192 });
+    const environment = record({ write: (more) => (text += more) }, { maxBytes: 8192 });
     const { transport, peer } = memory();
     const server = createMcpServer({ ...named, tools: [echo] });
-    const session = server.listen(transport, { edge, report: facts.report });
+    const session = server.listen(transport, { environment, report: facts.report });
     const received: unknown[] = [];
     peer.received$.subscribe((frame) => received.push(frame));
     const hello = {
@@ -69,7 +69,7 @@ describe('the bound of a recording', () => {
       peer.send({ jsonrpc: '2.0', id, method: 'ping', params: { fill: 'ä'.repeat(100) } });
     }
     await turn();
-    edge.flush();
+    environment.flush();
     expect(received).toHaveLength(101);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192);
     expect(linesOf(text).at(-1)).toMatchObject({ stopped: 'the limit of 8192 bytes is reached' });
@@ -91,7 +91,7 @@ describe('a sink that fails', () => {
   test('is reported once, and the session does not notice', async () => {
     let writes = 0;
     const facts = new RecordedFacts();
-    const edge = record({
+    const environment = record({
       write: () => {
         writes++;
         throw new Error('the disk is full');
@@ -99,12 +99,12 @@ describe('a sink that fails', () => {
     });
     const { transport, peer } = memory();
     const server = createMcpServer({ ...named, tools: [echo] });
-    const session = server.listen(transport, { edge, report: facts.report });
+    const session = server.listen(transport, { environment, report: facts.report });
     const received: unknown[] = [];
     peer.received$.subscribe((frame) => received.push(frame));
     for (const id of [1, 2, 3]) {
       peer.send({ jsonrpc: '2.0', id, method: 'ping' });
-      edge.flush();
+      environment.flush();
       await turn();
     }
     peer.end();
@@ -181,10 +181,10 @@ test('tasks are counted in the order in which they are first heard', async () =>
 });
 
 test('a recorder has one session', () => {
-  const edge = record({ write: () => {} });
+  const environment = record({ write: () => {} });
   const server = createMcpServer(named);
-  const session = server.listen(memory().transport, { edge });
-  expect(() => server.listen(memory().transport, { edge })).toThrow('make one for each');
+  const session = server.listen(memory().transport, { environment });
+  expect(() => server.listen(memory().transport, { environment })).toThrow('make one for each');
   session.shutdown('done');
 });
 
@@ -325,12 +325,12 @@ describe('a file that is no recording', () => {
 
 test('a recording is nobody else’s business while it is made: nothing is written before the turn has ended', async () => {
   const writes: string[] = [];
-  const edge = record({ write: (text) => writes.push(text) });
+  const environment = record({ write: (text) => writes.push(text) });
   const { transport, peer } = memory();
-  const session = createMcpServer({ ...named, tools: [echo] }).listen(transport, { edge });
+  const session = createMcpServer({ ...named, tools: [echo] }).listen(transport, { environment });
   peer.send(toolCall(1, 'echo'));
   expect(writes).toEqual([]);
-  edge.flush();
+  environment.flush();
   expect(writes.join('')).toContain('-32');
   session.shutdown('done');
   await session.closed;

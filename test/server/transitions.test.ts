@@ -121,7 +121,7 @@ describe('the machines of a session', () => {
     const peer = new ScriptedPeer(wire);
     const facts: Fact[] = [];
     const session = createMcpServer(named).listen(transport, {
-      edge: record({ write: (more) => (text += more) }),
+      environment: record({ write: (more) => (text += more) }),
       report: (fact) => facts.push(fact),
       watchers: [
         ({ transitions }) =>

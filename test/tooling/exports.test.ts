@@ -131,8 +131,8 @@ describe('the public names', () => {
         type ServerDefinition
         type SessionActorRef
         type SessionDump
-        type SessionEdge
         type SessionEmitted
+        type SessionEnvironment
         type SessionEvent
         type SessionHandle
         type SessionImplementations

@@ -17,7 +17,13 @@ import type { Difference } from './difference.ts';
 import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
 import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
-import { ReplayClock, limitsOf, outputFact, replayEdge, replayEnds } from './replay-world.ts';
+import {
+  ReplayClock,
+  limitsOf,
+  outputFact,
+  replayEnvironment,
+  replayEnds,
+} from './replay-world.ts';
 import type { ReplayEnds } from './replay-world.ts';
 
 /** Gives the first difference, or undefined. */
@@ -64,7 +70,7 @@ class LivePlayer {
     this.#session = server.listen(this.#ends.transport, {
       limits: limitsOf(header),
       clock: systemClock,
-      edge: replayEdge({
+      environment: replayEnvironment({
         header,
         clock: this.#clock,
         transport: this.#ends.transport,

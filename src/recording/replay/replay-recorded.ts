@@ -8,7 +8,7 @@ import type { Root } from '../../machines/roots-report.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';
-import type { Notify, SessionEdge } from '../../session/session-edge.ts';
+import type { Notify, SessionEnvironment } from '../../session/session-environment.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
@@ -20,7 +20,13 @@ import { settledRounds } from '../timeline.ts';
 import type { Difference } from './difference.ts';
 import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
-import { ReplayClock, limitsOf, outputFact, replayEdge, replayEnds } from './replay-world.ts';
+import {
+  ReplayClock,
+  limitsOf,
+  outputFact,
+  replayEnvironment,
+  replayEnds,
+} from './replay-world.ts';
 import type { ReplayEnds } from './replay-world.ts';
 import { ReplayedHandlers, paramsOf } from './replayed-handlers.ts';
 
@@ -110,7 +116,7 @@ class Player {
     return server.listen(this.#ends.transport, {
       limits: limitsOf(this.#header),
       clock: this.#clock,
-      edge: this.#edge(),
+      environment: this.#environment(),
       ...this.#playback.session,
     });
   }
@@ -124,10 +130,10 @@ class Player {
     }
   }
 
-  #edge(): SessionEdge {
+  #environment(): SessionEnvironment {
     const [header, cursor] = [this.#header, this.#cursor];
     let resolutions = 0;
-    const edge = replayEdge({
+    const environment = replayEnvironment({
       header,
       clock: this.#clock,
       transport: this.#ends.transport,
@@ -137,10 +143,10 @@ class Player {
       afterwards: () => this.#giveNested(),
     });
     return {
-      ...edge,
+      ...environment,
       begin: (session) => {
         this.#notify = session.notify;
-        return edge.begin(session);
+        return environment.begin(session);
       },
       handlers: () =>
         new Map(

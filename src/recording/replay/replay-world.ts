@@ -1,7 +1,7 @@
 /**
- * The world of a replayed session, as the recording has it: its time and its random ids at the
- * edge, and the two actors at its ends. The reader gives what the client sent, the writer takes
- * what the session says.
+ * * The world of a replayed session, as the recording has it: its time and its random ids at the
+ * environment, and the two actors at its ends. The reader gives what the client sent, the writer
+ * takes what the session says.
  */
 import type { Clock } from '../../actors/clock.ts';
 import { plainActor } from '../../machines/port.ts';
@@ -17,8 +17,8 @@ import type {
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Limits } from '../../actors/limits.ts';
-import { plainEdge } from '../../session/session-edge.ts';
-import type { SessionEdge } from '../../session/session-edge.ts';
+import { plainEnvironment } from '../../session/session-environment.ts';
+import type { SessionEnvironment } from '../../session/session-environment.ts';
 import type { Transport } from '../../transports/transport.ts';
 import type { OutputLine, RecordingHeader, SessionOutputLine } from '../format.ts';
 import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
@@ -67,9 +67,10 @@ export class ReplayClock implements Clock {
 }
 
 /**
- * The edge that every replay has: it gives the recorded time and ids, and observes the machines.
+ * * The environment that every replay has: it gives the recorded time and ids, and observes the
+ * machines.
  */
-export function replayEdge(options: {
+export function replayEnvironment(options: {
   readonly header: RecordingHeader;
   readonly clock: Clock;
   readonly transport: Transport;
@@ -80,10 +81,10 @@ export function replayEdge(options: {
   server(live: ServerDescription): ServerDescription;
   /** Called after the session has called one of its host's listeners. */
   afterwards(): void;
-}): SessionEdge {
+}): SessionEnvironment {
   const { header, clock, transport, random, output, server, afterwards } = options;
   return {
-    ...plainEdge,
+    ...plainEnvironment,
     clock: () => clock,
     timeOfDay: () => timeOfDayAt(header, clock.now()),
     randomId: (of, make) => random(of) ?? make(),

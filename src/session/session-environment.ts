@@ -1,6 +1,7 @@
 /**
- * The edge of a session: everything that comes to it from outside passes here, the bytes apart. It always stands there. The plain one hands on what it is
- * given; a recorder notes what passes; a player stands in for the world.
+ * The environment of a session: its clock, random ids, handlers, transport and resolved roots, and
+ * what its host does to it. The plain environment hands everything on. A recorder notes what
+ * passes; a replay takes it from the recording.
  */
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
@@ -33,36 +34,39 @@ export interface SessionSetup {
 /** Sends a notification that belongs to no call. */
 export type Notify = (method: string, params?: JsonObject) => void;
 
-/** A session that is about to start, as its edge gets to know it. */
+/** A session that is about to start, as its environment gets it. */
 export interface BeginningSession {
   readonly server: ServerDescription;
   readonly setup: SessionSetup;
   readonly report: Report;
-  /** What its machines do, from the first event on. */
+  /** The transitions of its machines, from the first event on. */
   readonly transitions: Pick<Transitions, 'listen'>;
   /** The time of day, ISO 8601. */
   timeOfDay(): string;
-  /** Notifies the client past the edge. */
+  /** Notifies the client without passing the environment. */
   readonly notify: Notify;
 }
 
-/** Stands between one session and everything outside of it. Each method does or gives the same thing, heard or replaced. */
-export interface SessionEdge {
-  /** The time of the session's own actors: its machines, its requests, its tasks. Asked for first. */
+/**
+ * Stands between one session and everything outside of it. Each method hands on what it is given,
+ * or puts something else in its place.
+ */
+export interface SessionEnvironment {
+  /** The clock of the session's own actors: its machines, requests and tasks. Called first. */
   clock(hostClock: Clock): Clock;
-  /** Called once, before the session starts; what it gives is what `initialize` is answered with. */
+  /** Called once, before the session starts. Returns what `initialize` is answered with. */
   begin(session: BeginningSession): ServerDescription;
-  /** The handlers that run code of the author's, by method; called once, after `begin`. */
+  /** The handlers that run the author's code, by method. Called once, after `begin`. */
   handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
   /** Called once, after `begin`. */
   transport(transport: Transport): Transport;
-  /** The time of day in a task, ISO 8601. */
+  /** The time of day of a task, ISO 8601. */
   timeOfDay(timeOfDay: () => string): string;
-  /** A random id of a task or of the session's requests. */
+  /** A random id for a task or for the session's requests. */
   randomId(of: 'request' | 'task', make: () => string): string;
-  /** Called for each query of the client's roots. */
+  /** Called each time the client is asked for its roots. */
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
-  /** The author's code or the host notifies the client on no call's behalf. */
+  /** The author's code or the host sends a notification that belongs to no call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** The host ends the session. */
   shutdown(event: SessionShutdown, shutdown: () => void): void;
@@ -72,13 +76,13 @@ export interface SessionEdge {
     signal: AbortSignal | undefined,
     send: (signal: AbortSignal | undefined) => Promise<T>,
   ): Promise<T>;
-  /** Code of the host's hears of something. */
+  /** A listener of the host is called. */
   listener(name: string, call: () => void): void;
   closed(cause: CloseCause): void;
 }
 
-/** The edge of a session that nobody records and that is no replay: one for all of them. */
-export const plainEdge: SessionEdge = {
+/** The environment of sessions that are neither recorded nor replayed; they share it. */
+export const plainEnvironment: SessionEnvironment = {
   clock: (hostClock) => hostClock,
   begin: ({ server }) => server,
   handlers: (handlers) => handlers,
