@@ -1,45 +1,54 @@
-/** Why a session does not go on, read from its dump: once, for every text and every program that says so. */
+/** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 
-/** One reason why a session does not go on. Times are milliseconds. */
+/** A reason why a session does not go on. Times are milliseconds. */
 export type Cause =
   /** The client has not sent `initialize` since the session started. */
   | { readonly kind: 'initialize-missing'; readonly ageMs: number }
-  /** The client has not sent `notifications/initialized`, and was last heard so long ago. */
+  /** The client has not sent `notifications/initialized`; `ageMs` ago it sent its last message. */
   | { readonly kind: 'initialized-missing'; readonly ageMs: number }
-  /** The session drains: calls may still end, were cancelled and clean up, or have ended and the rest of the output is written. */
+  /**
+   * The session is draining. `settling`: calls may still end by themselves. `aborting`: they are
+   * cancelled, and clean up. `flushing`: they have ended, and the rest of the output is being
+   * written.
+   */
   | { readonly kind: 'settling' | 'aborting' | 'flushing'; readonly calls: number }
   | { readonly kind: 'closed' }
-  /** The client does not read: no request is started until it has. */
+  /** The client does not read. No request is started until it has read the output. */
   | { readonly kind: 'output-blocked'; readonly bytes: number }
-  /** Output waits to be read; requests are still started. */
+  /** Output waits until the client reads it. Requests are still started. */
   | { readonly kind: 'output-queued'; readonly bytes: number }
-  /** What a handler needs is being loaded; so many requests wait for it. */
+  /** Something that a handler needs is being loaded, and requests wait for it. */
   | { readonly kind: 'preparation'; readonly waiting: number }
   | Question
-  /** As many requests run as may, and others wait for a place. */
+  /** The limit of running requests is reached, and others wait for a place. */
   | { readonly kind: 'running-full'; readonly waiting: number; readonly subject?: CallDump }
-  /** As many of our requests are pending as may be. */
+  /** The limit of pending requests to the client is reached. */
   | { readonly kind: 'pending-full' }
-  /** As many tasks run as may. */
+  /** The limit of running tasks is reached. */
   | { readonly kind: 'tasks-full' }
-  /** A call waits for its task to end, or its handler runs and asks the client nothing. */
+  /**
+   * `task`: a call waits for its task to end. `work`: a handler runs and asks the client nothing.
+   */
   | { readonly kind: 'task' | 'work'; readonly subject: CallDump; readonly ageMs: number }
-  /** The client's roots could not be had. */
+  /** Asking for the client's roots failed. */
   | { readonly kind: 'roots-failed'; readonly problem: string | undefined };
 
-/** The client has not answered a request of ours. */
+/** The client has not answered a request of the session. */
 export interface Question {
   readonly kind: 'question';
   readonly subject: PendingDump;
-  /** The client's request, or the work of its task, that asks. */
+  /** The call, or the task's work, that asked. */
   readonly askedBy?: CallDump;
   readonly ageMs: number;
-  /** Until it is given up. */
+  /** The time until it times out. */
   readonly leftMs: number;
 }
 
-/** Every cause, the nearest first. None: the session waits for its client to ask something. */
+/**
+ * All causes, the nearest first. If there are none, the session waits for its client to ask
+ * something.
+ */
 export function causesOf(dump: SessionDump): readonly Cause[] {
   return [
     ...lifecycle(dump),
@@ -81,7 +90,7 @@ function preparation({ queues: { holds, waiting } }: SessionDump): Cause[] {
   return holds.includes('preparation') ? [{ kind: 'preparation', waiting: waiting.count }] : [];
 }
 
-/** Oldest first, as the dump has them. */
+/** The oldest first, as in the dump. */
 function questions({ pending, calls }: SessionDump): Question[] {
   return pending.map((subject) => {
     const askedBy = calls.find((call) => asks(call, subject));
@@ -96,7 +105,7 @@ function asks(call: CallDump, { relatedTo, taskId }: PendingDump): boolean {
     : call.taskId === taskId;
 }
 
-/** Bounds that are reached. */
+/** The limits that are reached. */
 function bounds({ calls, queues: { running, waiting, pending, tasks } }: SessionDump): Cause[] {
   const causes: Cause[] = [];
   if (running.count >= running.max && waiting.count > 0) {

@@ -1,4 +1,4 @@
-/** A dump as a text for people: why nothing goes on, and all that is in flight. */
+/** A dump as text for people: why nothing goes on, and everything that is in flight. */
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
@@ -6,13 +6,14 @@ import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
-/** Causes of one kind are many only if they are all the same: a client that answers nothing. */
+/** Many causes of one kind are all alike: a client that answers nothing, for example. */
 const maxOfAKind = 20;
 
 /**
- * Says in plain words what a session waits for and since when: the nearest causes first, one sentence without a full stop each.
+ * Says in words what a session waits for and since when: one sentence for each cause, without a
+ * full stop, the nearest causes first.
  *
- * @returns at least one; if nothing is pending, that it waits for the client
+ * @returns at least one sentence: if nothing is pending, that the session waits for the client
  */
 export function explainDump(dump: SessionDump): readonly string[] {
   const ofKind = new Map<Cause['kind'], Cause[]>();
@@ -96,24 +97,25 @@ function purposeOf(method: string): string {
   return method === Method.ping ? '; it is asked whether it is there' : '';
 }
 
-/** The client's request, or the task that has come of it: `tools/call 7 (search)`. */
+/** Names the client's request, or the task that it has become: `tools/call 7 (search)`. */
 function callInWords({ id, method, subject, taskId }: CallDump): string {
   const name = `${printableName(method)} ${printableName(String(id))}`;
   const call = subject === undefined ? name : `${name} (${printableName(subject)})`;
   return taskId === undefined ? call : `the task ${printableName(taskId)}, begun by ${call},`;
 }
 
-/** A method's name stays as it is. */
+/** Capitalizes a sentence, but not a method's name. */
 function capitalized(text: string): string {
   return text.startsWith('the ') ? `The ${text.slice(4)}` : text;
 }
 
-/** Longer lists are cut: the JSON form has them whole. */
+/** Longer lists are cut. The JSON form of a dump has them whole. */
 const maxRows = 50;
 
 /**
- * Writes a dump for a person to read: who is there, why nothing goes on, what is in flight both ways, the roots, the tasks, the actors.
- * What the client chose (names, ids) is made harmless for a terminal.
+ * Writes a dump for a person: the client, why nothing goes on, the requests in flight both ways,
+ * the roots, the tasks, the actors. Names and ids that the client chose are made harmless for a
+ * terminal.
  *
  * @returns several lines, each with a line feed
  */

@@ -1,21 +1,26 @@
-/** A session's state in one sentence, for the top of a page: whom it waits for, or what it works on. */
+/** A session's state in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 import { causesOf } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
 export interface Headline {
-  /** `waiting`: for somebody else. `working`: handlers run. `idle`: nothing is to be done. `ended`: it is over, or will be. */
+  /**
+   * `waiting`: for the client. `working`: handlers run. `idle`: there is nothing to do. `ended`:
+   * the session has ended or is ending.
+   */
   readonly mood: 'waiting' | 'working' | 'idle' | 'ended';
-  /** A sentence without figures that grow, such as ages. */
+  /** A sentence without ages and other figures that change all the time. */
   readonly sentence: string;
-  /** How long the oldest of what is waited for has lasted, milliseconds. */
+  /** The age of the oldest thing that it waits for or works on, milliseconds. */
   readonly ageMs?: number;
-  /** Until it is given up, milliseconds. */
+  /** The time until it times out, milliseconds. */
   readonly leftMs?: number;
 }
 
-/** What matters most comes first: the end, then what holds everything up, then the questions, then the work. */
+/**
+ * The most important cause wins: the end, what blocks everything, questions to the client, work.
+ */
 export function headlineOf(dump: SessionDump): Headline {
   const causes = causesOf(dump);
   const first = <K extends Cause['kind']>(...kinds: readonly K[]) =>

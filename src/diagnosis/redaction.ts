@@ -50,13 +50,13 @@ export function redact(value: unknown, values = maxValues): unknown {
 }
 
 /** The place of a value. */
-interface Place {
+interface CopyPosition {
   readonly above: readonly object[];
   /** How many values of the whole may still be copied. */
   readonly budget: { left: number };
 }
 
-function copy(value: unknown, place: Place): unknown {
+function copy(value: unknown, place: CopyPosition): unknown {
   if (place.budget.left <= 0) return '… (too much to show)';
   place.budget.left -= 1;
   switch (typeof value) {
@@ -76,7 +76,7 @@ function copy(value: unknown, place: Place): unknown {
   }
 }
 
-function copyObject(value: object, { above, budget }: Place): unknown {
+function copyObject(value: object, { above, budget }: CopyPosition): unknown {
   if (above.includes(value)) return '[circular]';
   if (above.length >= maxDepth) return Array.isArray(value) ? '[array]' : '[object]';
   const path = { above: [...above, value], budget };
@@ -104,12 +104,12 @@ function isActor(value: object): value is { readonly id: unknown } {
   return 'getSnapshot' in value && 'send' in value && 'id' in value;
 }
 
-function copyList(list: readonly unknown[], path: Place): unknown {
+function copyList(list: readonly unknown[], path: CopyPosition): unknown {
   const copied = list.slice(0, maxEntries).map((entry) => copy(entry, path));
   return list.length > maxEntries ? [...copied, `… (${list.length - maxEntries} more)`] : copied;
 }
 
-function copyEntries(entries: readonly (readonly [string, unknown])[], path: Place) {
+function copyEntries(entries: readonly (readonly [string, unknown])[], path: CopyPosition) {
   const copied = entries
     .slice(0, maxEntries)
     .map(([key, entry]) => [
@@ -120,7 +120,7 @@ function copyEntries(entries: readonly (readonly [string, unknown])[], path: Pla
   return Object.fromEntries(copied) as { readonly [key: string]: unknown };
 }
 
-function copyError(error: Error, path: Place): unknown {
+function copyError(error: Error, path: CopyPosition): unknown {
   const { name, message, stack, cause } = error;
   const { code } = error as { readonly code?: unknown };
   return {

@@ -13,7 +13,7 @@ export interface SecretRange {
 }
 
 /** For the docs. */
-interface Described {
+interface DocumentedSecret {
   /** What is found. */
   readonly what: string;
   /** Texts that contain it; the part in brackets is found. */
@@ -21,7 +21,7 @@ interface Described {
 }
 
 /** A secret that is known by the text before it. */
-interface SecretPlace extends Described {
+interface SecretPlace extends DocumentedSecret {
   /** Ends where the secret begins. */
   readonly before: RegExp;
   /** The secret's end; the same as `at` if there is none after all. */
@@ -29,7 +29,7 @@ interface SecretPlace extends Described {
 }
 
 /** A secret that is known by its own characters. */
-interface TokenForm extends Described {
+interface TokenForm extends DocumentedSecret {
   readonly form: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** Everything that one can know of a session at a moment: what is pending, since when, which state, how full the queues are. */
+/** A dump of a session: what is pending and since when, its states, how full its queues are. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { PendingRequest } from '../actors/correlation/pending-request.ts';
@@ -18,32 +18,38 @@ import type { Task } from '../protocol/tasks.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 
-/** A session at a moment, as JSON can hold it. Times are milliseconds. */
+/** A session at one moment, as JSON can represent it. Times are milliseconds. */
 export interface SessionDump {
   readonly id: string;
-  /** With the inner state: `draining.flushing`. */
+  /** The state with its inner state, such as `draining.flushing`. */
   readonly state: string;
-  /** What the state means: whom the session waits for, whether it is in operation, how far its end has come. */
+  /**
+   * What the state means: what the session waits for, whether it is in operation, how far its end
+   * is.
+   */
   readonly tags: readonly SessionTag[];
-  /** Since the session was started. */
+  /** The time since the session started. */
   readonly ageMs: number;
-  /** Since a message last came from the client; since the session was started, where none has come. */
+  /** The time since the client's last message, or since the start if there was none. */
   readonly quietMs: number;
-  /** Who it is, once it has said so. */
+  /** The client, once it has introduced itself. */
   readonly client?: {
     readonly name: string;
     readonly version: string;
     readonly revision: string;
     readonly capabilities: JsonObject;
   };
-  /** The actors of the session's; machines with their state. */
+  /** The session's actors; machines with their state. */
   readonly actors: readonly ActorDump[];
   readonly roots: {
-    /** Where the roots machine stands: `querying.stale`. Of a client that declares no roots, `undeclared`. */
+    /**
+     * The state of the roots machine, such as `querying.stale`; `undeclared` if the client has no
+     * roots.
+     */
     readonly state: string;
-    /** What the state means: whether the client is being asked. */
+    /** What the state means, such as whether the client is being asked. */
     readonly tags: readonly RootsTag[];
-    /** What is known, once something is. */
+    /** Present once something is known. */
     readonly status?: RootsStatus;
     readonly settled?: boolean;
     readonly generation?: number;
@@ -52,17 +58,20 @@ export interface SessionDump {
   };
   /** The client's requests, and the work of tasks. */
   readonly calls: readonly CallDump[];
-  /** Our requests that the client has not answered. */
+  /** The session's requests that the client has not answered. */
   readonly pending: readonly PendingDump[];
   readonly tasks: readonly (Task & { readonly waiters: number })[];
-  /** How full it is. */
+  /** How full the queues are. */
   readonly queues: {
     readonly running: Level;
     readonly waiting: Level;
     readonly pending: Level;
     readonly outboundBytes: Level;
     readonly tasks: Level;
-    /** Why no request is started at present: `output` where the client does not read, `preparation` while a handler gets ready. */
+    /**
+     * Why no request is started: `output` if the client does not read, `preparation` if a handler
+     * loads something.
+     */
     readonly holds: readonly string[];
   };
 }
@@ -71,34 +80,37 @@ export interface ActorDump {
   readonly id: string;
   readonly kind: 'machine' | 'actor';
   readonly status: string;
-  /** A machine's, and that of an actor that shows one: whether the output flows, whether requests are served. */
+  /**
+   * A machine's, and that of an actor that shows one: whether the output flows, whether requests
+   * are served.
+   */
   readonly state?: string;
 }
 
 export interface CallDump {
   readonly id: RequestId;
   readonly method: string;
-  /** Of the tool or prompt, or the resource's URI, or the task's id. */
+  /** The name of the tool or prompt, the resource's URI, or the task's id. */
   readonly subject?: string;
   readonly state: CallState;
   readonly ageMs: number;
-  /** How many requests of its own the client has not answered. */
+  /** How many requests it has sent that the client has not answered. */
   readonly openQuestions: number;
-  /** Whose work it is, where it is a task's. */
+  /** The task that it works on, if any. */
   readonly taskId?: string;
 }
 
 export interface PendingDump {
   readonly id: RequestId;
   readonly method: string;
-  /** `held` until the client has said `notifications/initialized`: it does not know of the request yet. */
+  /** `held`: not sent until the client has sent `notifications/initialized`. */
   readonly state: 'held' | 'sent';
   readonly ageMs: number;
-  /** Until it is given up. */
+  /** The time until it times out. */
   readonly leftMs: number;
-  /** The client's request on whose behalf it was sent. */
+  /** The client's request that it belongs to. */
   readonly relatedTo?: RequestId;
-  /** The task on whose behalf it was sent. */
+  /** The task that it belongs to. */
   readonly taskId?: string;
 }
 
@@ -107,14 +119,14 @@ interface Level {
   readonly max: number;
 }
 
-/** A task that is kept, and how many requests wait for its result. */
+/** A kept task, and the number of requests that wait for its result. */
 interface KeptTaskView {
   readonly item: Task;
   readonly hasEnded: boolean;
   readonly waiters: number;
 }
 
-/** What a dump is made from. */
+/** What a dump is made of. */
 export interface DumpSource {
   readonly id: string;
   readonly snapshot: Pick<SessionSnapshot, 'context' | 'value' | 'machine' | 'children' | 'hasTag'>;
@@ -174,7 +186,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   };
 }
 
-/** A client that declares no roots needs no machine. */
+/** There is no machine if the client declares no roots. */
 function rootsState({
   roots,
   client,

@@ -1,4 +1,4 @@
-/** A transport of the official SDK's under a session of ours. */
+/** Serves a session over a transport of the official SDK. */
 import { messageReaderActor } from '../actors/reader/message-reader.actor.ts';
 import { messageWriterActor } from '../actors/writer/message-writer.actor.ts';
 import { isJsonObject } from '../protocol/classify.ts';
@@ -10,22 +10,24 @@ import type { SdkTransport } from './sdk-transport.ts';
 import type { Transport, TransportFactName } from './transport.ts';
 
 /**
- * Serves one session over anything with the shape of the official SDK's `Transport`, its own transports among them: Streamable HTTP, the
- * in-memory pair, one that somebody wrote.
+ * Serves one session over anything with the shape of the official SDK's `Transport`: the SDK's
+ * Streamable HTTP, its in-memory pair, or a transport of your own.
  *
- * What a handler sends while it serves a request goes out with that request's id as `relatedRequestId`. The session starts the
- * transport, and closes it at its end; it ends when the transport closes. Listeners that stand on the transport already are called first,
- * as the SDK does it.
+ * A message that a handler sends while it serves a request goes out with that request's id as
+ * `relatedRequestId`. The session starts the transport and closes it when the session ends. If the
+ * transport closes, the session ends. Listeners that are already set on the transport are called
+ * first, as the SDK does.
  *
- * A `send` that fails loses its message where the transport has a `sessionId`, because there each message has a stream of its
- * own that may be gone while the session goes on; a request that is lost so fails with `TRANSPORT_CLOSED`. Elsewhere it is the
- * end of the session, as a broken pipe is.
+ * If `send` fails and the transport has a `sessionId`, only that message is lost: there, each
+ * message has a stream of its own, which may be gone while the session goes on. If the lost message
+ * is a request, it fails with `TRANSPORT_CLOSED`. Without a `sessionId`, a failed `send` ends the
+ * session, as a broken pipe does.
  *
  * @see MCP 2025-11-25, basic/transports, "Custom Transports"
  */
 export function fromSdkTransport(transport: SdkTransport): Transport {
   return ({ limits, report }) => {
-    const connection = new Connection(transport, report);
+    const connection = new SdkConnection(transport, report);
     return {
       reader: messageReaderActor(connection, { ...limits, report }),
       writer: messageWriterActor(connection, { ...limits, report }),
@@ -34,10 +36,10 @@ export function fromSdkTransport(transport: SdkTransport): Transport {
 }
 
 /** Both ends of a session, over one transport. */
-class Connection {
+class SdkConnection {
   readonly #transport: SdkTransport;
   readonly #report: Report<TransportFactName>;
-  /** The id of the handshake, until its answer tells the revision. */
+  /** The id of `initialize`, until its answer tells the revision. */
   #initialize: RequestId | undefined;
   #broken: (error: unknown) => void = () => {};
 
@@ -55,7 +57,7 @@ class Connection {
     const close = (error: unknown) => {
       finish = () => Promise.resolve();
       events.ended();
-      // No answer can leave either: what still runs need not be waited for.
+      // No answer can be sent either, so the session need not wait for its calls.
       this.#broken(error);
     };
     transport.onmessage = (message, extra) => {
@@ -116,7 +118,7 @@ class Connection {
     return () => (this.#broken = () => {});
   }
 
-  /** A transport that must know the revision learns it before its client does. */
+  /** Tells the transport the revision before the client learns it. */
   #tellRevision(frame: OutboundFrame): void {
     if (this.#initialize === undefined || !('result' in frame)) return;
     if (frame.id !== this.#initialize) return;
@@ -126,7 +128,7 @@ class Connection {
   }
 }
 
-/** What a function throws is its promise's. */
+/** Turns a thrown error into a rejected promise. */
 async function promised(act: () => Promise<void>): Promise<void> {
   await act();
 }

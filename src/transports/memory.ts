@@ -1,7 +1,7 @@
 /**
- * The memory transport: a session and its peer in one process. For embedding and for tests.
- * Messages are copied as JSON, so that neither side sees the other's objects; they pass the reader and the writer of stdio, so that every
- * limit holds here too.
+ * The memory transport: a session and its peer in one process, for embedding and for tests.
+ * Messages are copied as JSON, so neither side sees the other's objects. They pass the same reader
+ * and writer as over stdio, so all limits hold here too.
  */
 import { Subject } from 'rxjs';
 import type { Observable } from 'rxjs';
@@ -13,25 +13,31 @@ import type { Transport } from './transport.ts';
 
 /** The other side of a memory transport. */
 export interface MemoryPeer {
-  /** Sends messages as one chunk of input: all of them are seen before anything else happens. */
+  /**
+   * Sends messages as one chunk of input: the session reads all of them before anything else
+   * happens.
+   */
   send(...messages: readonly unknown[]): void;
-  /** Sends bytes or text as they are, line feeds and all: for what is no message. */
+  /** Sends bytes or text unchanged; line feeds are up to the caller. */
   sendRaw(chunk: string | Uint8Array): void;
-  /** What the session sends, a JSON value each. Completes when the session has ended and everything has been read. */
+  /**
+   * The messages that the session sends, as JSON values. Completes when the session has ended and
+   * everything has been read.
+   */
   readonly received$: Observable<unknown>;
   /** Ends the session's input. */
   end(): void;
   /** Stops reading: the session's output backs up. */
   stopReading(): void;
-  /** Reads again, beginning with what has been held back. */
+  /** Reads again, beginning with the output that was held back. */
   resumeReading(): void;
-  /** Breaks the session's output, as a closed pipe would. */
+  /** Breaks the session's output, as a closed pipe does. */
   breakOutput(error: unknown): void;
-  /** True while the session has paused its input; what is sent meanwhile waits. */
+  /** True while the session has paused its input. What is sent meanwhile waits. */
   readonly paused: boolean;
 }
 
-/** A transport and its peer. The transport serves one session. */
+/** Makes a transport for one session, and its peer. */
 export function memory(): { readonly transport: Transport; readonly peer: MemoryPeer } {
   const link = new MemoryLink();
   return {
@@ -49,11 +55,11 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Both ends of one connection: where the session's bytes come from and go to, and the peer. */
+/** Both ends of one connection: the session's byte streams, and the peer. */
 class MemoryLink implements MemoryPeer, ByteSource, Sink {
   readonly chunks$ = new Subject<Uint8Array>();
   readonly received$ = new Subject<unknown>();
-  /** Input that arrived while the session had paused it. */
+  /** Input that waits while the session has paused it. */
   #waiting: (() => void)[] | undefined = undefined;
   /** Output that the peer has not read. */
   #unread: string[] | undefined = undefined;
@@ -62,7 +68,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
   #session: Parameters<Sink['listen']>[0] | undefined = undefined;
   #isOver = false;
 
-  // What the session's reader does.
+  // For the session's reader.
 
   pause(): void {
     this.#waiting ??= [];
@@ -74,7 +80,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     for (const action of actions) this.#deliver(action);
   }
 
-  // What its writer does.
+  // For its writer.
 
   write(chunk: Chunk): boolean {
     const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk);
@@ -100,7 +106,7 @@ class MemoryLink implements MemoryPeer, ByteSource, Sink {
     };
   }
 
-  // What the peer does.
+  // For the peer.
 
   send(...messages: readonly unknown[]): void {
     this.sendRaw(messages.map((message) => JSON.stringify(message) + '\n').join(''));

@@ -1,35 +1,36 @@
 /**
- * The official SDK's `Transport`, as a shape of our own: whatever has these members will do, of any version of the SDK's. Nothing of
- * the SDK is imported.
+ * The shape of the official SDK's `Transport`. Any object with these members will do, from any
+ * version of the SDK. Nothing is imported from the SDK.
  */
 import type { RequestId } from '../protocol/frames.ts';
 
-/** What is said of a message that is sent. */
+/** Options of a message that is sent. */
 export interface SdkSendOptions {
-  /** The peer's request that the message belongs to: it goes on that request's stream. */
+  /** The peer's request that the message belongs to. The message goes on that request's stream. */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
 /**
- * Methods, so that their parameters compare both ways: a message is an `object` here, and one of the SDK's own message types there.
+ * Methods, so that their parameters are compared bivariantly: here a message is an `object`, in the
+ * SDK it has a type of the SDK's.
  */
 interface SdkListeners {
   onmessage(message: object, extra?: object): void;
   onerror(error: Error): void;
 }
 
-/** One end of a connection, as the official SDK's clients and servers hold it. */
+/** One end of a connection, as the official SDK's clients and servers use it. */
 export interface SdkTransport {
-  /** Called once, when the listeners are in their place. */
+  /** Called once, after the listeners are set. */
   start(): Promise<void>;
   send(message: object, options?: SdkSendOptions): Promise<void>;
   close(): Promise<void>;
-  /** Called when the connection has closed, whoever closed it. */
+  /** Called when the connection has closed, from either side. */
   onclose?: (() => void) | undefined;
-  /** Called with what went wrong; the connection may go on. */
+  /** Called with an error. The connection may go on. */
   onerror?: SdkListeners['onerror'] | undefined;
   onmessage?: SdkListeners['onmessage'] | undefined;
-  /** The session's id, where the connection has one: such a connection outlives the streams that its messages go on. */
+  /** The session's id, if there is one. Such a connection outlives the streams of its messages. */
   sessionId?: string | undefined;
   setProtocolVersion?: ((version: string) => void) | undefined;
 }

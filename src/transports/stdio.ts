@@ -14,11 +14,14 @@ import type { Transport, TransportFactName } from './transport.ts';
 export interface StdioStreams {
   /** By default `process.stdin`. */
   readonly input?: NodeJS.ReadableStream;
-  /** By default `process.stdout`, which is then kept for frames alone: whatever else writes to it goes to stderr. */
+  /**
+   * By default `process.stdout`. It is then reserved for frames: all other writes to it go to
+   * stderr.
+   */
   readonly output?: NodeJS.WritableStream;
 }
 
-/** Serves one session on stdin and stdout, or on another pair of byte streams. */
+/** Serves one session over stdin and stdout, or over another pair of byte streams. */
 export function stdio({ input, output }: StdioStreams = {}): Transport {
   return ({ limits, report }) => ({
     reader: readerActor(sourceOf(input ?? process.stdin), { ...limits, report }),
@@ -29,7 +32,7 @@ export function stdio({ input, output }: StdioStreams = {}): Transport {
   });
 }
 
-/** The bytes of a stream; it flows from the subscription on. */
+/** The bytes of a stream. The stream starts to flow when the session subscribes. */
 export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
   return {
     chunks$: new Observable((subscriber) => {
@@ -46,7 +49,7 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
         stream.off('end', complete);
         stream.off('close', complete);
         stream.off('error', fail);
-        // An error that comes later has nobody to go to, and must not end the process.
+        // Nobody is left to handle a later error, and it must not end the process.
         stream.on('error', () => {});
         stream.pause();
       };
@@ -70,7 +73,7 @@ function sinkOf(
     untaken: () => untakenBytes(stream),
     listen: ({ drained, broken }) => {
       stream.on('drain', drained);
-      // Stays for good: a broken pipe may be reported again after the session is over.
+      // Never removed: a broken pipe may be reported again after the session has ended.
       stream.on('error', broken);
       return () => {
         stream.off('drain', drained);
@@ -84,15 +87,20 @@ interface WritableState {
   readonly _handle?: { readonly writeQueueSize?: number } | null;
 }
 
-/** `writableLength` counts a write until all of it is gone, and one may be as long as the longest answer: its handle knows how much is left. */
+/**
+ * The bytes that are still to be written. `writableLength` counts a write until all of it is gone,
+ * and one write may be as long as the longest answer; the stream's handle knows how much of it is
+ * left.
+ */
 function untakenBytes(stream: NodeJS.WritableStream & WritableState): number {
   const { writableLength = 0, _handle: handle } = stream;
   return writableLength + (handle?.writeQueueSize ?? 0);
 }
 
 /**
- * Keeps stdout for frames: the session writes through the stream's own method, everybody else (`console.log`, a dependency) gets one that
- * writes to stderr. It stays so after the session, because a late line would still reach the client.
+ * Reserves stdout for frames. The session writes through the stream's own method; everything else
+ * (`console.log`, a dependency) gets a method that writes to stderr. It stays so after the session
+ * has ended, because a late line would still reach the client.
  */
 function guardedStdout(report: Report<TransportFactName>): Sink {
   const { stdout } = process;
@@ -103,7 +111,7 @@ function guardedStdout(report: Report<TransportFactName>): Sink {
       name: 'output.diverted',
       message: `Something wrote ${written[0].length} characters to stdout; they went to stderr`,
     });
-    // Read here and not before: the first look at it opens it.
+    // Not read earlier, because the first access opens it.
     return process.stderr.write(...written);
   }) as typeof stdout.write;
   return sinkOf(stdout, write);

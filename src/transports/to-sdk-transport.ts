@@ -1,4 +1,7 @@
-/** A client's end of a connection of ours, in the shape of the official SDK's `Transport`: what their `Client` connects over. */
+/**
+ * A client's end of a connection of ours, in the shape of the official SDK's `Transport`: what
+ * their `Client` connects over.
+ */
 import { LineSplitter } from '../actors/reader/line-splitter.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { defaultLimits } from '../actors/limits.ts';
@@ -15,8 +18,9 @@ export interface ClientStreams {
 }
 
 /**
- * Lets the official SDK's `Client` talk to a session over {@link memory}, given the peer, or to a stdio server, given the client's end of its
- * two streams. For one client: it is started once, and what is sent after it has closed is refused.
+ * Lets the official SDK's `Client` talk to a session over {@link memory}, given the peer, or to a
+ * stdio server, given the client's end of its two streams. For one client: it is started once, and
+ * what is sent after it has closed is refused.
  */
 export function toSdkTransport(end: MemoryPeer | ClientStreams): SdkTransport {
   return new ClientTransport('received$' in end ? peerEnd(end) : streamsEnd(end));
@@ -73,8 +77,9 @@ class ClientTransport implements SdkTransport {
   }
 
   /**
-   * Hands on one thing at a time, each in a microtask of its own: the SDK's clients take a response at once and a notification
-   * a microtask later, so progress that came in one chunk with its result would be progress of nothing.
+   * Hands on one thing at a time, each in a microtask of its own: the SDK's clients take a response
+   * at once and a notification a microtask later, so progress that came in one chunk with its
+   * result would be progress of nothing.
    */
   #later(act: () => void): void {
     const done = this.#handedOn.then(act);

@@ -1,4 +1,4 @@
-/** A transport: how frames come in and go out, as the two actors at a session's ends. */
+/** A transport: two actors, through which a session's frames come in and go out. */
 import type { CallbackActorLogic } from 'xstate';
 import type { Port } from '../machines/port.ts';
 import type {
@@ -10,22 +10,27 @@ import type {
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
 
-/** What transports report. */
+/** The names of the facts that transports report. */
 export type TransportFactName =
-  /** A transport of somebody else's reported an error. It ends nothing by itself. */
+  /** A foreign transport reported an error. By itself that ends nothing. */
   | 'transport.failed'
-  /** Something other than the session wrote to stdout; it went to stderr. */
+  /** Something other than the session wrote to stdout. The text went to stderr. */
   | 'output.diverted';
 
-/** The two ends of a session. A host may give its own, as `fromCallback` logic. */
+/** A session's reader and writer. A host may give its own, as `fromCallback` logic. */
 export interface TransportActors {
-  /** Sends its input's `router` what comes in, and its `session` that the input has ended. */
+  /**
+   * Sends frames that come in to its input's `router`, and tells its `session` when the input has
+   * ended.
+   */
   readonly reader: Port<ReaderEvent, ReaderInput> | CallbackActorLogic<ReaderEvent, ReaderInput>;
-  /** Takes what goes out. Asked to flush, it tells its input's `session` when it has. */
+  /**
+   * Takes frames that go out. Asked to flush, it tells its input's `session` when it has flushed.
+   */
   readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
 }
 
-/** Makes the two actors for one session, when the session's own actor is made. */
+/** Makes the two actors of one session. Called when the session's own actor is created. */
 export type Transport = (options: {
   readonly limits: TransportLimits;
   readonly report: Report;
