@@ -109,7 +109,7 @@ interface ToolChecks {
   readonly output: SchemaCheck | undefined;
 }
 
-type CallResult = JsonObject | Promise<JsonObject>;
+type ToolCallResult = JsonObject | Promise<JsonObject>;
 
 class CallableTool {
   readonly #tool: Tool;
@@ -123,13 +123,13 @@ class CallableTool {
     this.#contextOf = contextOf;
   }
 
-  call(args: JsonObject, call: Exchange): CallResult {
+  call(args: JsonObject, call: Exchange): ToolCallResult {
     const checked = this.#compiled().input(args);
     if (!isThenable(checked)) return this.#run(checked, call);
     return checked.then((late) => this.#run(late, call));
   }
 
-  #run(args: Checked, call: Exchange): CallResult {
+  #run(args: Checked, call: Exchange): ToolCallResult {
     const { dialect } = call.client;
     if (!args.ok) {
       return dialect.invalidArguments(
@@ -156,7 +156,7 @@ class CallableTool {
     return this.#result(given, dialect);
   }
 
-  #result(given: unknown, dialect: Dialect): CallResult {
+  #result(given: unknown, dialect: Dialect): ToolCallResult {
     const output = readToolOutput(given);
     const check = this.#compiled().output;
     if (!check || output.isError) return resultOf(output, dialect);
