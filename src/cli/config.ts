@@ -7,6 +7,7 @@ import { workspaceServer } from '../workspace/workspace-server.ts';
 import { UsageError, packageVersion, print } from './command.ts';
 import type { Command } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
+import type { GivenDirectories } from './directories.ts';
 import {
   greeting,
   hostBlock,
@@ -62,10 +63,11 @@ export const command: Command = {
     const host = isHostName(first) ? first : undefined;
     const directories = host === undefined ? positionals : rest;
     const given = optionsGiven(options, line).filter(({ name }) => !(name in ownOptions));
-    const served = await servedArguments(given, namedDirectories(directories, host === undefined));
+    const { usable, faults } = namedDirectories(directories, host === undefined);
+    const served = await servedArguments(given, usable);
     const launch = values.local ? launchOf(script, served.args) : npxLaunch(served.args);
-    if (served.missing !== undefined) {
-      await print(process.stderr, `mcp-actors: ${printableLines([served.missing])}\n`);
+    for (const problem of [...faults, ...served.warnings]) {
+      await print(process.stderr, `mcp-actors: ${printableLines([problem])}\n`);
     }
     await print(
       process.stdout,
@@ -87,8 +89,8 @@ export async function terminalGreeting(
 ): Promise<string> {
   const given = optionsGiven(serveOptions, { command: 'mcp-actors', args });
   const served = await servedArguments(given, directories);
-  const missing = served.missing === undefined ? '' : `\n${printableLines([served.missing])}\n`;
-  return `${greeting(allHosts(npxLaunch(served.args), false))}${missing}`;
+  const warnings = served.warnings.map((warning) => `\n${printableLines([warning])}\n`).join('');
+  return greeting(allHosts(npxLaunch(served.args), false) + warnings);
 }
 
 function allHosts(launch: LaunchCommand, isLocal: boolean): string {
@@ -100,7 +102,7 @@ The client's roots choose within the directories; with --follow-roots they repla
 `;
 }
 
-function namedDirectories(names: readonly string[], mayBeHost: boolean): readonly string[] {
+function namedDirectories(names: readonly string[], mayBeHost: boolean): GivenDirectories {
   try {
     return checkDirectories(names, workingDirectory());
   } catch (error) {
@@ -117,8 +119,8 @@ function namedDirectories(names: readonly string[], mayBeHost: boolean): readonl
 
 interface ServedArguments {
   readonly args: readonly string[];
-  /** Why no directory is named, for a person. */
-  readonly missing?: string;
+  /** Why no directory is named, for a person; empty if one is. */
+  readonly warnings: readonly string[];
 }
 
 /** The arguments that make a process do the same, wherever a host starts it. */
@@ -128,14 +130,16 @@ async function servedArguments(
 ): Promise<ServedArguments> {
   const cwd = workingDirectory();
   const written = given.flatMap(({ name, value }) => writtenOption(name, value, cwd));
-  if (directories.length > 0) return { args: [...written, ...directories] };
+  if (directories.length > 0) return { args: [...written, ...directories], warnings: [] };
   const environment = process.env;
   const choices = { cwd, home: homedir(), environment, version: packageVersion() };
   const { usable, why } = await workspaceServer(choices).withoutRoots();
-  if (usable.length > 0) return { args: [...written, ...usable] };
+  if (usable.length > 0) return { args: [...written, ...usable], warnings: [] };
   return {
     args: written,
-    missing: `No directory is named, so a client without roots gets none: ${why}. Give one after the options`,
+    warnings: [
+      `No directory is named, so a client without roots gets none: ${why}. Give one after the options.`,
+    ],
   };
 }
 

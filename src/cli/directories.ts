@@ -20,18 +20,34 @@ export function workingDirectory(): string {
   }
 }
 
+/** The directories that were given, read once. */
+export interface GivenDirectories {
+  /** Absolute, in the order given. One that cannot be used now may become usable later. */
+  readonly all: readonly string[];
+  /** Those of `all` that can be used now. */
+  readonly usable: readonly string[];
+  /** Why each other one cannot be used, and what to do. */
+  readonly faults: readonly string[];
+}
+
 /**
  * Makes the paths absolute and checks that each is a directory.
  *
- * @throws {UsageError} one is missing, is not a directory, or cannot be read
+ * @throws {UsageError} none can be used, though some were given
  */
-export function checkDirectories(names: readonly string[], cwd: string): readonly string[] {
-  return names.map((name) => {
-    const path = resolve(cwd, name);
+export function checkDirectories(names: readonly string[], cwd: string): GivenDirectories {
+  const checked = names.map((name) => {
+    // An empty name would become the working directory, which nobody has asked for.
+    const path = name === '' ? '' : resolve(cwd, name);
     const fault = name === '' ? 'is empty' : faultOf(path);
-    if (fault === undefined) return path;
-    throw new UsageError(`${JSON.stringify(name)} ${fault}. ${adviceFor(name)}`);
+    return fault === undefined
+      ? { path }
+      : { path, fault: `${JSON.stringify(name)} ${fault}. ${adviceFor(name)}` };
   });
+  const usable = checked.flatMap(({ path, fault }) => (fault === undefined ? [path] : []));
+  const faults = checked.flatMap(({ fault }) => fault ?? []);
+  if (faults.length > 0 && usable.length === 0) throw new UsageError(faults.join('\n'));
+  return { all: checked.map(({ path }) => path), usable, faults };
 }
 
 function faultOf(path: string): string | undefined {

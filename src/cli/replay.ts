@@ -127,7 +127,7 @@ function liveOptions({ name, header }: Recording, directories: readonly string[]
     );
   }
   const workspace = workspaceServer({
-    directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd),
+    directories: checkDirectories(directories.length > 0 ? directories : recorded, cwd).all,
     followRoots: launch['followRoots'] !== false,
     environment: process.env,
     cwd,

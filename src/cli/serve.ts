@@ -28,7 +28,8 @@ import { UsageError, packageVersion } from './command.ts';
  */
 export async function serve(invocation: ServeInvocation): Promise<number> {
   const cwd = workingDirectory();
-  const directories = checkDirectories(invocation.directories, cwd);
+  const given = checkDirectories(invocation.directories, cwd);
+  const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };
   let session: McpSession | undefined = undefined;
   // Always made: without its listener, a broken stderr would end the process.
@@ -64,10 +65,17 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
     },
   });
   const drainTimeoutMs = invocation.limits.drainTimeoutMs ?? signalDrainTimeoutMs;
+  for (const message of given.faults) {
+    log.report({
+      level: 'warning',
+      name: 'directory.unusable',
+      message,
+    } satisfies CommandFact);
+  }
   const end = endWithProcess(session, log, drainTimeoutMs);
   const served = session;
   dumpOnSignal({ dumps: () => [served.dump()], stderr, log });
-  if (process.stdin.isTTY) await greet(directories);
+  if (process.stdin.isTTY) await greet(given.usable);
 
   const cause = await session.closed;
   if (cause.kind === 'failure') {

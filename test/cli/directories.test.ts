@@ -16,7 +16,8 @@ afterAll(() => rmSync(base, { recursive: true }));
 
 test('directories are made absolute from the working directory', () => {
   const given = ['with space', '.', join(base, 'with space', '..')];
-  expect(checkDirectories(given, base)).toEqual([join(base, 'with space'), base, base]);
+  const all = [join(base, 'with space'), base, base];
+  expect(checkDirectories(given, base)).toEqual({ all, usable: all, faults: [] });
 });
 
 test.each([
@@ -31,4 +32,18 @@ test.each([
   const check = () => checkDirectories([name], base);
   expect(check).toThrow(UsageError);
   expect(check).toThrow(message);
+});
+
+test('one that cannot be used beside another is a fault, and never becomes the working directory', () => {
+  const { all, usable, faults } = checkDirectories(['gone', '', '.'], base);
+  expect(all).toEqual([join(base, 'gone'), '', base]);
+  expect(usable).toEqual([base]);
+  expect(faults).toEqual([
+    expect.stringContaining('"gone" does not exist'),
+    expect.stringContaining('"" is empty'),
+  ]);
+});
+
+test('where none can be used each is named', () => {
+  expect(() => checkDirectories(['gone', 'file'], base)).toThrow(/"gone" .*\n"file" is not/);
 });

@@ -57,18 +57,19 @@ describe('the command', () => {
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
     [['gone'], {}, /^mcp-actors: "gone" does not exist \(looked for .*gone\)/],
+    [['gone', 'file'], {}, /^mcp-actors: "gone" does not .*\n"file" is not a directory/],
     [['serve', 'file'], {}, /^mcp-actors: "file" is not a directory/],
     [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
     [['--roots-timeout=soon'], {}, /^mcp-actors: --roots-timeout: "soon" is not a duration/],
     [['--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
     [['--log-file', 'pipe'], {}, /^mcp-actors: --log-file: "pipe" is neither a file nor a/],
     [[], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
-  ])('%j with %j exits with 2 and one line that says why', (args, env, message) => {
+  ])('%j with %j exits with 2 and a line for each fault', (args, env, message) => {
     const { status, stdout, stderr } = run(args, env);
     expect(status).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toMatch(message);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(message.source.split(String.raw`\n`).length);
   });
 
   test('refuses to log into its own stdout', () => {

@@ -115,6 +115,32 @@ describe('the workspace server, with the official client', () => {
     expect(await started.call('find_files')).toMatchObject({ root: { path: two, source: 'cwd' } });
   });
 
+  test('none of the roots can be used: the working directory is not served instead, unless it was asked for', async () => {
+    const gone = join(base, 'gone');
+    const options = { roots: [gone], cwd: one };
+    const refused = await (await connect(command, options)).callRaw('find_files');
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain('NO_PROJECT');
+    expect(textOf(refused)).toContain(`"${pathToFileURL(gone).href}": "${gone}" does not exist`);
+    const named = await connect(command, { ...options, env: { MCP_PROJECT_PATH: two } });
+    expect(await named.call('find_files')).toMatchObject({ root: { path: two, source: 'env' } });
+    const given = await connect([...command, one], options);
+    expect(await given.call('find_files')).toMatchObject({ root: { path: one } });
+  });
+
+  test('one bad directory among several is a warning on stderr and in workspace_info', async () => {
+    const gone = join(base, 'gone');
+    const sdk = await connect([...command, gone, one], { cwd: base });
+    expect(await sdk.log.find(({ event }) => event === 'directory.unusable')).toMatchObject({
+      level: 'warning',
+      message: expect.stringContaining(`"${gone}" does not exist`) as string,
+    });
+    expect(await sdk.call('workspace_info')).toMatchObject({
+      project: { path: one },
+      warnings: [`"${gone}" does not exist`],
+    });
+  });
+
   test('directories are a ceiling for roots, unless --follow-roots lifts it', async () => {
     const within = await connect([...command, one], { roots: [two], cwd: base });
     expect(await within.call('find_files')).toMatchObject({ root: { path: one } });

@@ -98,7 +98,7 @@ describe('precedence', () => {
                 : undefined
               : isNarrow(env)
                 ? 'env'
-                : isNarrow(rest.cwd)
+                : isNarrow(rest.cwd) && rest.report.roots.length === 0
                   ? 'cwd'
                   : undefined;
         expect(choice.source).toBe(expected);
@@ -182,6 +182,31 @@ describe('reasons', () => {
     expect(reasonOf(choose({ report: reportOf([], { settled: false }) }), 'roots')).toContain(
       'not answered yet',
     );
+  });
+
+  test('a client none of whose roots can be used gets nothing wider, and each root with its fault', () => {
+    const named = Array.from({ length: 5 }, (_, index) => ({
+      uri: `file:///gone/${index}`,
+      problem: { code: 'NOT_FOUND', message: `"/gone/${index}" does not exist` },
+    }));
+    for (const rest of [{}, { status: 'failed' as const, problem: 'timed out' }]) {
+      const choice = choose({ report: reportOf(named, rest) });
+      expect(choice.source).toBeUndefined();
+      for (const { uri, problem } of named) {
+        expect(whyNoProject(choice)).toContain(`"${uri}": ${problem.message}`);
+      }
+      expect(reasonOf(choice, 'cwd')).toContain('the client has declared other roots');
+    }
+    const report = reportOf(named);
+    expect(choose({ report, env: good('/env') }).source).toBe('env');
+    expect(choose({ report, env: missing('/env') }).source).toBeUndefined();
+    expect(choose({ report, directories: [good('/given')] }).source).toBe('argument');
+  });
+
+  test('of a thousand unusable roots the error names twenty, a note three', () => {
+    const report = reportOf(Array.from({ length: 1000 }, () => unusableRoot));
+    expect(whyNoProject(choose({ report }))).toContain('; and 980 more');
+    expect(fallbackNote(choose({ report, env: good('/env') }))).toContain('; and 997 more');
   });
 
   test('a choice of the roots needs no note', () => {

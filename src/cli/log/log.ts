@@ -11,6 +11,8 @@ export type LogThreshold = (typeof logLevels)[number];
 
 /** Facts that only the command reports. */
 type CommandFactName =
+  /** One of several directories on the command line cannot be used. */
+  | 'directory.unusable'
   /** One of the session's actors failed: a bug. */
   | 'session.failed'
   /** A signal ends the session. */

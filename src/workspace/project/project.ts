@@ -81,15 +81,11 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
     ceiling === undefined ? report.roots : report.roots.map((root) => underCeiling(root, ceiling));
   const offers: Record<ProjectSource, Offer> = {
     argument: offerArgument(readings, given),
-    roots: offerRoots(roots, report, ceiling),
+    roots: offerRoots(roots, ceiling),
     env: offerFallback('env', readings.env, readings),
     cwd: offerFallback('cwd', readings.cwd, readings),
   };
-  // A command line that names directories is followed or nothing is: the sources below it would
-  // widen what was asked for.
-  const eligible: readonly ProjectSource[] =
-    directories.length === 0 ? projectSources : ['roots', 'argument'];
-  const source = eligible.find((candidate) => offers[candidate].usable.length > 0);
+  const source = eligibleSources(readings).find((candidate) => offers[candidate].usable.length > 0);
   return {
     usable: source === undefined ? [] : offers[source].usable,
     source,
@@ -97,12 +93,24 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
       .filter((candidate) => candidate !== source)
       .map((candidate) => ({
         source: candidate,
-        reason: offers[candidate].reason ?? whyPassedOver(candidate, source, readings),
+        reason:
+          candidate === 'roots' && offers.roots.usable.length === 0
+            ? whyNoRoots(roots, report, source === undefined ? maxFaults : maxFaultsOfNote)
+            : (offers[candidate].reason ?? whyPassedOver(candidate, source, readings)),
       })),
     roots,
     rootsMissed: report.status === 'failed' || !report.settled,
     warnings: warningsOf(readings, offers.env, source),
   };
+}
+
+/** The sources that give nothing wider than what was asked for, in order of precedence. */
+function eligibleSources({ directories, report }: SourceReadings): readonly ProjectSource[] {
+  // A command line that names directories is followed or nothing is.
+  if (directories.length > 0) return ['roots', 'argument'];
+  // A client that names roots does not mean the server's working directory, which may be a whole disk.
+  if (report.roots.length > 0) return ['roots', 'env'];
+  return projectSources;
 }
 
 /** What a source has to offer: usable roots, or the reason why none. */
@@ -149,11 +157,7 @@ function offerArgument({ directories }: SourceReadings, given: readonly UsableRo
   return { usable: [], reason };
 }
 
-function offerRoots(
-  roots: readonly Root[],
-  report: RootsReport,
-  ceiling: readonly UsableRoot[] = [],
-): Offer {
+function offerRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = []): Offer {
   const usable = roots.flatMap((root) => {
     const { uri, name, path, identity, problem } = root;
     if (path === undefined || identity === undefined || problem !== undefined) return [];
@@ -161,7 +165,7 @@ function offerRoots(
     const directory = { path, identity, ...(within === undefined ? {} : { within }) };
     return [toUsable(directory, 'roots', { uri, ...(name ? { name } : {}) })];
   });
-  return usable.length > 0 ? { usable } : { usable, reason: whyNoRoots(roots, report) };
+  return { usable };
 }
 
 function offerFallback(
@@ -199,7 +203,10 @@ function whyPassedOver(
       : "the client's roots choose within the directories of the command line";
   }
   if (directories.length > 0) return 'directories were given on the command line';
-  return `${chosen ?? 'another source'} comes first`;
+  if (chosen === undefined) {
+    return 'the working directory is not used, because the client has declared other roots';
+  }
+  return `${chosen} comes first`;
 }
 
 function warningsOf(
@@ -217,29 +224,33 @@ function warningsOf(
   return warnings;
 }
 
+/** How many unusable roots the error names if there is no project. */
+const maxFaults = 20;
+/** How many a note names that goes with every result. */
+const maxFaultsOfNote = 3;
+
 /** Why no root can be used; for a person. */
-function whyNoRoots(
-  roots: readonly { readonly problem?: { readonly message: string } }[],
-  report: RootsReport,
-): string {
-  const faults = roots.flatMap(({ problem }) => (problem === undefined ? [] : [problem.message]));
+function whyNoRoots(roots: readonly Root[], report: RootsReport, most: number): string {
+  const unusable = `none of the client's ${roots.length} roots can be used: ${listFaults(roots, most)}`;
   switch (report.status) {
     case 'undeclared':
       return 'the client does not declare the roots capability';
     case 'unsupported':
       return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
     case 'failed':
-      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}`;
+      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}${roots.length === 0 ? '' : `; and from before, ${unusable}`}`;
     case 'known':
       if (!report.settled && roots.length === 0) {
         return 'roots were asked for, but the client has not answered yet';
       }
-      if (faults.length === 0) return 'the client declared an empty list of roots';
-      return `none of the client's ${roots.length} roots can be used: ${listed(faults)}`;
+      return roots.length === 0 ? 'the client declared an empty list of roots' : unusable;
   }
 }
 
-function listed(faults: readonly string[]): string {
-  const more = faults.length > 3 ? `; and ${faults.length - 3} more` : '';
-  return faults.slice(0, 3).join('; ') + more;
+function listFaults(roots: readonly Root[], most: number): string {
+  const faults = roots
+    .slice(0, most)
+    .map(({ uri, problem }) => `${quoted(uri)}: ${problem?.message ?? 'it has not been resolved'}`);
+  const more = roots.length > most ? [`and ${roots.length - most} more`] : [];
+  return [...faults, ...more].join('; ');
 }
