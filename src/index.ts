@@ -12,7 +12,13 @@ export type { TrafficItem } from './session/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
 export type { MachineName, MachineTransition, TransitionListener } from './session/transitions.ts';
 export { defineTool } from './define/tool.ts';
-export type { StructuredOutput, Tool, ToolAnnotations, ToolSpecification } from './define/tool.ts';
+export type {
+  ErrorExposure,
+  StructuredOutput,
+  Tool,
+  ToolAnnotations,
+  ToolSpecification,
+} from './define/tool.ts';
 export { defineResource, defineResourceTemplate } from './define/resource.ts';
 export type {
   Annotations,

@@ -30,7 +30,7 @@ export type ActorFactName =
   | 'notification.ignored'
   /** A cancellation of nothing in flight. */
   | 'cancellation.ignored'
-  /** A handler threw something that is not an error for the wire: a bug in the handler. */
+  /** A handler threw something that its author did not mean for the client. */
   | 'handler.failed'
   /**
    * Code of the host's that listens to a session threw: a bug of the host's, which ends nothing.

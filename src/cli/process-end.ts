@@ -1,7 +1,7 @@
 /** Ends the session when the process is told to end, and decides the exit code. */
 import { constants } from 'node:os';
 import type { CloseCause } from '../machines/session-ports.ts';
-import type { CommandFact, Log } from './log/log.ts';
+import type { CommandFact, Log } from '../log/log.ts';
 
 /** The part of a session that is used here. */
 interface Endable {

@@ -12,11 +12,10 @@ import type { RecordWish, ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { openInspector } from './inspector.ts';
 import { dumpOnSignal } from './doctor/dump-signal.ts';
-import { createLog } from './log/log.ts';
-import type { CommandFact, Log } from './log/log.ts';
-import { humanForm, jsonForm } from './log/log-line.ts';
-import { fileSink, streamSink } from './log/log-sink.ts';
-import type { LineSink } from './log/log-sink.ts';
+import { createLog } from '../log/log.ts';
+import type { CommandFact, LineSink, Log } from '../log/log.ts';
+import { humanForm, jsonForm } from '../log/log-line.ts';
+import { fileSink, streamSink } from './log-sink.ts';
 import { endWithProcess, signalDrainTimeoutMs } from './process-end.ts';
 import { UsageError, packageVersion } from './command.ts';
 

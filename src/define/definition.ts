@@ -5,7 +5,7 @@ import type { RootsResolver } from '../machines/roots-report.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
-import type { Tool } from './tool.ts';
+import type { ErrorExposure, Tool } from './tool.ts';
 
 export interface ServerDefinition extends Implementation {
   /** Tells a model how to use the server. */
@@ -32,4 +32,9 @@ export interface ServerDefinition extends Implementation {
    * Resolves the client's roots each time the client is asked for them. Without it, they stay URIs.
    */
   readonly resolveRoots?: RootsResolver;
+  /**
+   * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
+   * message. A tool may say otherwise.
+   */
+  readonly errors?: ErrorExposure;
 }

@@ -27,6 +27,15 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
+/**
+ * What a model sees of an error that a tool threw and did not mean for it, as anything but a
+ * `ToolError` and a `RuntimeError`: `show`: its message, never its stack; `mask`: an id, which stands
+ * in the log beside the error.
+ */
+export type ErrorExposure = (typeof errorExposures)[number];
+
+const errorExposures = ['show', 'mask'] as const;
+
 interface ToolDescription extends Described {
   /** 1 to 128 characters of `A-Z a-z 0-9 _ - .` */
   readonly name: string;
@@ -41,6 +50,8 @@ interface ToolDescription extends Described {
    * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
    */
   readonly taskSupport?: TaskSupport;
+  /** What a model sees of an unexpected error; by default what the server's `errors` says. */
+  readonly errors?: ErrorExposure;
 }
 
 /** A tool; see {@link defineTool}. */
@@ -112,7 +123,8 @@ export interface ToolSpecification<
   /** If given, every result has a `structured` value that conforms to it. */
   readonly outputSchema?: TOutput;
   /**
-   * Gets arguments that have passed `inputSchema`. A `ToolError` becomes a result with `isError`.
+   * Gets arguments that have passed `inputSchema`. What it throws becomes a result with `isError`,
+   * but for a `ProtocolError`.
    */
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
 }
@@ -146,12 +158,21 @@ export function defineTool<
       `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
     );
   }
+  checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
   const defined: Tool = { inputSchema: noArguments, ...tool };
   // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
   // it.
   jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
   return defined;
+}
+
+/** @throws {TypeError} it is none */
+export function checkErrorExposure(errors: unknown, of: string): void {
+  if (errors === undefined || errorExposures.some((exposure) => exposure === errors)) return;
+  throw new TypeError(
+    `errors is one of ${errorExposures.join(', ')}; of ${of} it is ${describe(errors)}`,
+  );
 }
 
 /** Names a tool's schema in messages. */

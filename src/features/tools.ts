@@ -8,19 +8,20 @@ import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textBlock } from '../protocol/content.ts';
 import type { Dialect, ToolItem } from '../protocol/dialects/dialect.ts';
-import { RuntimeError, ToolError, invalidParams } from '../protocol/errors.ts';
+import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Registry } from './registry.ts';
 import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { Checked, SchemaCheck } from '../schema/schema.ts';
 import { schemaOf } from '../define/tool.ts';
-import type { Tool } from '../define/tool.ts';
+import type { ErrorExposure, Tool } from '../define/tool.ts';
 import type { SchemaCompiler } from '../schema/validation.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readToolOutput } from './output.ts';
 import type { CheckedOutput } from './output.ts';
+import { failedCall, isMeantForModel } from './tool-failure.ts';
 
 /**
  * The validator is loaded this long after a list, milliseconds. A call that comes sooner loads it
@@ -28,18 +29,23 @@ import type { CheckedOutput } from './output.ts';
  */
 const loadDelayMs = 100;
 
+/** What a server's tools share. */
+interface ToolsOptions {
+  readonly compiler: SchemaCompiler;
+  readonly contextOf: ContextOf;
+  /** Of a tool that does not say itself; undefined: `show`. */
+  readonly errors: ErrorExposure | undefined;
+}
+
 /** The tools of a server. */
-export function toolsFeature(
-  tools: Registry<Tool>,
-  compiler: SchemaCompiler,
-  contextOf: ContextOf,
-): Feature {
+export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feature {
+  const { compiler } = options;
   /** By the tool itself, not its name: a tool that replaces it has another schema. */
   const callables = new WeakMap<Tool, CallableTool>();
   const callableOf = (tool: Tool): CallableTool => {
     const known = callables.get(tool);
     if (known) return known;
-    const callable = new CallableTool(tool, compiler, contextOf);
+    const callable = new CallableTool(tool, options);
     callables.set(tool, callable);
     return callable;
   };
@@ -83,7 +89,11 @@ export function toolsFeature(
       },
       'tools/call': Object.assign(callTool, {
         prepare: () => compiler.load(),
-        recover: (error: unknown, { client }: Exchange) => failureOf(error, client.dialect),
+        // A bug of a middleware's is none of the tool's: its message is not for the model.
+        recover: (error: unknown, { client }: Exchange) => {
+          if (isMeantForModel(error)) return client.dialect.toolFailure(error);
+          throw error;
+        },
       }),
     },
     list: { sources: [tools], changed: 'notifications/tools/list_changed' },
@@ -113,56 +123,44 @@ type ToolCallResult = JsonObject | Promise<JsonObject>;
 
 class CallableTool {
   readonly #tool: Tool;
-  readonly #compiler: SchemaCompiler;
-  readonly #contextOf: ContextOf;
+  readonly #options: ToolsOptions;
   #checks: ToolChecks | undefined;
 
-  constructor(tool: Tool, compiler: SchemaCompiler, contextOf: ContextOf) {
+  constructor(tool: Tool, options: ToolsOptions) {
     this.#tool = tool;
-    this.#compiler = compiler;
-    this.#contextOf = contextOf;
+    this.#options = options;
   }
 
   call(args: JsonObject, call: Exchange): ToolCallResult {
-    const checked = this.#compiled().input(args);
-    if (!isThenable(checked)) return this.#run(checked, call);
-    return checked.then((late) => this.#run(late, call));
+    try {
+      const checked = this.#compiled().input(args);
+      if (!isThenable(checked)) return this.#run(checked, call);
+      return this.#after(checked, (late) => this.#run(late, call), call);
+    } catch (error) {
+      return this.#failed(error, call);
+    }
   }
 
   #run(args: Checked, call: Exchange): ToolCallResult {
-    const { dialect } = call.client;
     if (!args.ok) {
-      return dialect.invalidArguments(
+      return call.client.dialect.invalidArguments(
         `${this.#tool.name} was called with invalid arguments: ${args.fault}`,
       );
     }
-    try {
-      // The handler gets only arguments that its own input schema has accepted.
-      const output = this.#tool.handler(args.value as never, this.#contextOf(call));
-      if (!isThenable(output)) return this.#result(output, dialect);
-      return this.#late(output, dialect);
-    } catch (error) {
-      return failureOf(error, dialect);
-    }
+    // The handler gets only arguments that its own input schema has accepted.
+    const output = this.#tool.handler(args.value as never, this.#options.contextOf(call));
+    if (!isThenable(output)) return this.#result(output, call);
+    return this.#after(output, (late) => this.#result(late, call), call);
   }
 
-  async #late(output: PromiseLike<unknown>, dialect: Dialect): Promise<JsonObject> {
-    let given: unknown;
-    try {
-      given = await output;
-    } catch (error) {
-      return failureOf(error, dialect);
-    }
-    return this.#result(given, dialect);
-  }
-
-  #result(given: unknown, dialect: Dialect): ToolCallResult {
+  #result(given: unknown, call: Exchange): ToolCallResult {
+    const { dialect } = call.client;
     const output = readToolOutput(given);
     const check = this.#compiled().output;
     if (!check || output.isError) return resultOf(output, dialect);
     const checked = check(output.structured);
     if (!isThenable(checked)) return this.#conforming(output, checked, dialect);
-    return checked.then((late) => this.#conforming(output, late, dialect));
+    return this.#after(checked, (late) => this.#conforming(output, late, dialect), call);
   }
 
   #conforming(output: CheckedOutput, checked: Checked, dialect: Dialect): JsonObject {
@@ -173,12 +171,27 @@ class CallableTool {
     throw new TypeError(`${this.#tool.name} gave what its outputSchema refuses: ${checked.fault}`);
   }
 
+  /** Goes on with what a promise gives; its failure is the call's. */
+  async #after<T>(late: PromiseLike<T>, goOn: (value: T) => ToolCallResult, call: Exchange) {
+    try {
+      const result = goOn(await late);
+      return isThenable(result) ? await result : result;
+    } catch (error) {
+      return this.#failed(error, call);
+    }
+  }
+
+  #failed(error: unknown, call: Exchange): JsonObject {
+    const { name, errors = this.#options.errors ?? 'show' } = this.#tool;
+    return failedCall(error, call, { name, errors });
+  }
+
   #compiled(): ToolChecks {
     const { inputSchema, outputSchema } = this.#tool;
     return (this.#checks ??= {
-      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#compiler),
+      input: checkOf(inputSchema, 'input', schemaOf(this.#tool, 'input'), this.#options.compiler),
       output: outputSchema
-        ? checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output'), this.#compiler)
+        ? checkOf(outputSchema, 'output', schemaOf(this.#tool, 'output'), this.#options.compiler)
         : undefined,
     });
   }
@@ -191,11 +204,4 @@ function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialec
     isError,
     _meta,
   });
-}
-
-/** Makes a result of an error that the model may recover from. Others go on to the router. */
-function failureOf(error: unknown, dialect: Dialect): JsonObject {
-  if (error instanceof ToolError || error instanceof RuntimeError)
-    return dialect.toolFailure(error);
-  throw error;
 }

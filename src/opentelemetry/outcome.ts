@@ -1,5 +1,6 @@
 /** How a request ended, in the terms of the conventions. */
 import type { Exception } from '@opentelemetry/api';
+import { causeOfFailure } from '../features/tool-failure.ts';
 import {
   RuntimeError,
   ToolError,
@@ -17,7 +18,7 @@ export interface CallOutcome {
   readonly statusCode?: string;
   /** The message of the error that the client gets. */
   readonly message?: string;
-  /** The bug behind an internal error. The client never sees it. */
+  /** The error behind an internal error, or behind the failure of a tool that its author did not mean. */
   readonly exception?: Exception;
 }
 
@@ -25,7 +26,9 @@ const toolFailed: CallOutcome = { errorType: 'tool_error' };
 
 /** On the wire, a tool's failure is a result like any other. */
 export function outcomeOfResult(method: string, result: JsonObject): CallOutcome {
-  return method === 'tools/call' && result['isError'] === true ? toolFailed : {};
+  if (method !== 'tools/call' || result['isError'] !== true) return {};
+  const cause = causeOfFailure(result);
+  return cause ? { ...toolFailed, exception: exceptionOf(cause.error) } : toolFailed;
 }
 
 export function outcomeOfError(method: string, error: unknown): CallOutcome {
@@ -33,8 +36,11 @@ export function outcomeOfError(method: string, error: unknown): CallOutcome {
   if (isForTheModel && method === 'tools/call') return toolFailed;
   const meant = toWireError(error);
   if (meant) return outcomeOfWireError(meant);
-  const exception = error instanceof Error ? error : textOfError(error);
-  return { ...outcomeOfWireError(internalError), exception };
+  return { ...outcomeOfWireError(internalError), exception: exceptionOf(error) };
+}
+
+function exceptionOf(error: unknown): Exception {
+  return error instanceof Error ? error : textOfError(error);
 }
 
 /** The client cancelled and gets no answer, or the session ended. */

@@ -7,8 +7,9 @@
  * | `ToolError` | the model may recover | a result with `isError: true` |
  * | `RuntimeError` | a string code | the caller |
  *
- * Anything else that is thrown is a bug: it is logged with its cause, and the wire gets `-32603`
- * without details.
+ * Anything else that is thrown is unexpected and logged with its cause. If a tool threw it, the model
+ * gets its message, or an id if the author masks errors; otherwise the wire gets `-32603` without
+ * details.
  */
 import type { RequestId, WireError } from './frames.ts';
 

@@ -9,7 +9,7 @@
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { SessionSetup } from '../session/session-environment.ts';
+import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;
@@ -63,7 +63,7 @@ export type EndLine = Input & { readonly end: true };
 /** A timer fired; timers are numbered in the order in which the session set them. */
 export type TimerLine = Input & { readonly timer: number };
 /** A random id that the session took. */
-export type RandomLine = Input & { readonly random: string; readonly for: 'request' | 'task' };
+export type RandomLine = Input & { readonly random: string; readonly for: RandomIdUse };
 /** What the writer told the session of its output. */
 export type OutputLine = Input & {
   readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';

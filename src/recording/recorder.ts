@@ -21,6 +21,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type {
   BeginningSession,
   Notify,
+  RandomIdUse,
   SessionEnvironment,
 } from '../session/session-environment.ts';
 import type { Transport } from '../transports/transport.ts';
@@ -105,7 +106,7 @@ class SessionRecorder implements Recorder {
     return timeOfDayAt(start, this.#started().now);
   }
 
-  randomId(of: 'request' | 'task', make: () => string): string {
+  randomId(of: RandomIdUse, make: () => string): string {
     const random = make();
     this.#started().output({ random, for: of });
     return random;

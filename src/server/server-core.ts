@@ -7,6 +7,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import { sessionContexts } from './session-contexts.ts';
 import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
+import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
 import type { Feature } from '../features/feature.ts';
 import type { KeptTask } from '../features/kept-task.ts';
@@ -55,7 +56,8 @@ export class ServerCore {
   #service: Service | undefined;
 
   constructor(definition: ServerDefinition) {
-    const { logging } = definition;
+    const { errors, logging } = definition;
+    checkErrorExposure(errors, `the server "${definition.name}"`);
     const catalog = catalogOf(definition);
     const compiler = new SchemaCompiler();
     this.definition = definition;
@@ -67,7 +69,7 @@ export class ServerCore {
       : undefined;
     this.#features = [
       ...(logging ? [loggingFeature(setLogLevel)] : []),
-      ...(definition.tools ? [toolsFeature(catalog.tools, compiler, contextOf)] : []),
+      ...(definition.tools ? [toolsFeature(catalog.tools, { compiler, contextOf, errors })] : []),
       ...(this.#resources ? [this.#resources] : []),
       ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf)] : []),
     ];

@@ -47,6 +47,9 @@ export interface BeginningSession {
   readonly notify: Notify;
 }
 
+/** What a random id is for: a request to the client, a task, or an error that is masked. */
+export type RandomIdUse = 'request' | 'task' | 'error';
+
 /**
  * Stands between one session and everything outside of it. Each method hands on what it is given,
  * or puts something else in its place.
@@ -62,8 +65,7 @@ export interface SessionEnvironment {
   transport(transport: Transport): Transport;
   /** The time of day of a task, ISO 8601. */
   timeOfDay(timeOfDay: () => string): string;
-  /** A random id for a task or for the session's requests. */
-  randomId(of: 'request' | 'task', make: () => string): string;
+  randomId(of: RandomIdUse, make: () => string): string;
   /** Called each time the client is asked for its roots. */
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
   /** The author's code or the host sends a notification that belongs to no call. */

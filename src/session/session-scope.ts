@@ -22,10 +22,11 @@ import type { Report } from '../actors/facts.ts';
 import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { SessionHandle } from '../context/session-view.ts';
+import { defaultReport } from './default-report.ts';
 import { safeReport } from './guarded-listeners.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { SessionEnvironment } from './session-environment.ts';
+import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
 import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
 import { Transitions } from './transitions.ts';
@@ -34,7 +35,7 @@ import { Transitions } from './transitions.ts';
 export interface ScopeOptions {
   /** Overrides of {@link defaultLimits}. */
   readonly limits?: Partial<Limits>;
-  /** Called with each fact; by default facts go nowhere. */
+  /** Hears what happens. By default, warnings and errors go to stderr. */
   readonly report?: Report;
   /** The time of day, for the timestamps that clients get, such as a task's. */
   readonly wallClock?: () => Date;
@@ -66,7 +67,6 @@ export interface SessionEnds {
   readonly writer: Port<WriterEvent, WriterInput>;
 }
 
-const unreported: Report = () => {};
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
 const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
@@ -106,7 +106,7 @@ export abstract class SessionScope implements SessionHandle {
     this.clock = clock;
     this.hostClock = hostClock;
     this.limits = options.limits ? { ...defaultLimits, ...options.limits } : defaultLimits;
-    this.report = options.report ? safeReport(options.report) : unreported;
+    this.report = safeReport(options.report ?? defaultReport);
     this.startedAt = hostClock.now();
     this.#options = options;
     this.traffic = new Traffic(this);
@@ -194,7 +194,7 @@ export abstract class SessionScope implements SessionHandle {
   }
 
   /** Makes an unguessable id. */
-  randomId(of: 'request' | 'task'): string {
+  randomId(of: RandomIdUse): string {
     return this.environment.randomId(of, this.#options.randomId ?? (() => crypto.randomUUID()));
   }
 

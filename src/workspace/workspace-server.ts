@@ -54,6 +54,8 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
       ],
       resources: [rootsResource(workspace)],
       resolveRoots: rootsResolver(),
+      // The message of an unexpected error may name what lies outside of the roots.
+      errors: 'mask',
     },
     rootsUpdated: (report) => workspace.rootsUpdated(report),
     async withoutRoots() {

@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createLog, logLevels } from '../../src/cli/log/log.ts';
+import { createLog, logLevels } from '../../src/log/log.ts';
 import type { Fact } from '../../src/actors/facts.ts';
-import { humanForm, jsonForm } from '../../src/cli/log/log-line.ts';
-import type { LogThreshold } from '../../src/cli/log/log.ts';
-import { fileSink, streamSink } from '../../src/cli/log/log-sink.ts';
+import { humanForm, jsonForm } from '../../src/log/log-line.ts';
+import type { LogThreshold } from '../../src/log/log.ts';
+import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
 

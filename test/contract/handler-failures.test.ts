@@ -1,5 +1,5 @@
-import { ProtocolError, RuntimeError, ToolError } from 'mcp-actors';
-import { gate, toolCall } from 'mcp-actors/testing';
+import { ProtocolError, RuntimeError, ToolError, defineTool } from 'mcp-actors';
+import { cancelled, gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, operate, textOf, tool } from './serving.ts';
@@ -14,40 +14,61 @@ function throwing(thrown: unknown): () => never {
   };
 }
 
-/** What a handler may do wrong that is a bug of its own: the client learns nothing of it. */
-const bugs: { readonly [what: string]: () => unknown } = {
-  'throws an error': () => {
-    throw new Error('the password is 1234');
-  },
-  'throws a string': throwing('the password is 1234'),
-  'throws undefined': throwing(undefined),
-  'throws what has no text': () => {
-    throw Object.create(null);
-  },
-  'throws what throws when it is looked at': throwing({
-    toString: () => {
-      throw new Error('the password is 1234');
+const silence = "The tool failed without a message. The server's log may say more.";
+
+/** What a handler may do that its author did not mean, and what the model reads of it. */
+const bugs: { readonly [what: string]: readonly [handler: () => unknown, told: string] } = {
+  'throws an error': [
+    () => {
+      throw new Error('the disk is full');
     },
-  }),
-  rejects: () => Promise.reject(new Error('the password is 1234')),
-  'rejects with undefined': () => Promise.reject(undefined as unknown as Error),
-  'rejects with what has no text': () => Promise.reject(Object.create(null) as Error),
-  'gives nothing': () => undefined,
-  'gives null': () => null,
-  'gives a number': () => 7,
-  'gives true': () => true,
-  'gives an empty object': () => ({}),
-  'gives a promise of nothing': () => Promise.resolve(),
-  'gives content that is no list': () => ({ content: 'text' }),
-  'gives blocks that are none': () => [1, 2],
-  'gives a text block without text': () => [{ type: 'text' }],
-  'gives structured that is no object': () => ({ structured: [1] }),
-  'gives a thenable that throws': () => ({
-    // oxlint-disable-next-line unicorn/no-thenable -- what handlers may give that are no promises is tried
-    then: () => {
-      throw new Error('the password is 1234');
-    },
-  }),
+    'the disk is full',
+  ],
+  'throws a string': [throwing('the disk is full'), 'the disk is full'],
+  'throws undefined': [throwing(undefined), silence],
+  'throws an error without a message': [throwing(new TypeError()), silence],
+  'throws what has no text': [throwing(Object.create(null)), silence],
+  'throws what throws when it is looked at': [
+    throwing({
+      get message() {
+        throw new Error('look away');
+      },
+      toString: () => {
+        throw new Error('look away');
+      },
+    }),
+    silence,
+  ],
+  'throws a long message': [
+    throwing(new Error('x'.repeat(2001))),
+    `${'x'.repeat(2000)}… (1 more characters)`,
+  ],
+  'throws a long message with half a character at the cut': [
+    throwing(new Error(`${'x'.repeat(1999)}😀`)),
+    `${'x'.repeat(1999)}… (2 more characters)`,
+  ],
+  rejects: [() => Promise.reject(new Error('the disk is full')), 'the disk is full'],
+  'rejects with undefined': [() => Promise.reject(undefined as unknown as Error), silence],
+  'rejects with what has no text': [() => Promise.reject(Object.create(null) as Error), silence],
+  'gives nothing': [() => undefined, 'a tool gives a string'],
+  'gives null': [() => null, 'a tool gives a string'],
+  'gives a number': [() => 7, 'a tool gives a string'],
+  'gives true': [() => true, 'a tool gives a string'],
+  'gives an empty object': [() => ({}), 'this has neither'],
+  'gives a promise of nothing': [() => Promise.resolve(), 'a tool gives a string'],
+  'gives content that is no list': [() => ({ content: 'text' }), '"content" must be a list'],
+  'gives blocks that are none': [() => [1, 2], 'content block 0'],
+  'gives a text block without text': [() => [{ type: 'text' }], 'content block 0'],
+  'gives structured that is no object': [() => ({ structured: [1] }), '"structured" must be'],
+  'gives a thenable that throws': [
+    () => ({
+      // oxlint-disable-next-line unicorn/no-thenable -- what handlers may give that are no promises is tried
+      then: () => {
+        throw new Error('the disk is full');
+      },
+    }),
+    'the disk is full',
+  ],
 };
 
 /** Codes that JSON-RPC does not have. */
@@ -86,13 +107,20 @@ everywhere('a handler', eachTransport, (combination) => {
       return 'held';
     });
     const throws = tool('throws', () => {
-      throw new Error('the password is 1234');
+      throw new Error('the disk is full');
     });
     const { peer, facts } = await operate({ tools: [hold, throws] }, combination);
     peer.send(toolCall(1, 'hold'), toolCall(2, 'throws'));
-    const { error } = await peer.response(2);
-    expect(error).toEqual({ code: -32603, message: 'Internal error' });
-    expect((await facts.next('handler.failed')).message).toContain('1234');
+    const { result } = await peer.response(2);
+    expect(result).toEqual({
+      content: [{ type: 'text', text: 'the disk is full' }],
+      isError: true,
+    });
+    expect(await facts.next('handler.failed')).toMatchObject({
+      level: 'error',
+      message: 'The tool "throws" failed: Error: the disk is full',
+      details: { id: 2, tool: 'throws', error: expect.any(Error) as unknown },
+    });
     door.release();
     expect(textOf((await peer.response(1)).result)).toBe('held');
   });
@@ -111,17 +139,79 @@ everywhere('a handler', eachTransport, (combination) => {
 
 everywhere('a handler', eachTransport, () => {
   test.each(Object.entries(bugs))(
-    'that %s harms only its own request, and tells nothing [FLOW-04] [BASE-08]',
-    async (_, handler) => {
+    'that %s harms only its own request, and the model reads why [FLOW-04] [BASE-08] [TOOLS-03]',
+    async (_, [handler, told]) => {
       const { peer, facts, session } = await operate({ tools: [tool('buggy', handler), echo] });
       peer.send(toolCall(1, 'buggy'), toolCall(2, 'echo', { n: 2 }));
       expect(textOf((await peer.response(2)).result)).toBe('{"n":2}');
-      const { error } = await peer.response(1);
-      expect(error).toEqual({ code: -32603, message: 'Internal error' });
+      const { result } = await peer.response(1);
+      expect(result).toHaveProperty('isError', true);
+      expect(textOf(result)).toContain(told);
+      expect(JSON.stringify(result)).not.toContain('handler-failures');
       await facts.next('handler.failed');
       expect(session.state).toBe('rootsKnown');
     },
   );
+
+  test.each(Object.entries(bugs))(
+    'that %s tells nothing but an id if errors are masked [BASE-06]',
+    async (_, [handler]) => {
+      const { peer, facts } = await operate({ errors: 'mask', tools: [tool('buggy', handler)] });
+      const result = await peer.call('buggy');
+      expect(result).toHaveProperty('isError', true);
+      const { errorId } = (await facts.next('handler.failed')).details ?? {};
+      expect(errorId).toMatch(/^[0-9a-f-]{36}$/);
+      expect(textOf(result)).toBe(
+        `The tool failed. The server's log has the error under ${String(errorId)}.`,
+      );
+    },
+  );
+
+  test('decides itself what the model sees, whatever its server says [BASE-06]', async () => {
+    const failing = (name: string, errors: 'show' | 'mask') =>
+      defineTool({
+        name,
+        description: 'Fails',
+        errors,
+        handler: () => {
+          throw new Error('the disk is full');
+        },
+      });
+    const tools = [failing('open', 'show'), failing('closed', 'mask')];
+    for (const errors of ['show', 'mask'] as const) {
+      const { peer } = await operate({ errors, tools });
+      expect(textOf(await peer.call('open'))).toBe('the disk is full');
+      expect(textOf(await peer.call('closed'))).not.toContain('disk');
+      expect(JSON.stringify(await peer.ask('tools/list'))).not.toContain('errors');
+    }
+  });
+
+  test('that means its failure for the model is not masked, and not logged [TOOLS-03]', async () => {
+    const fails = tool('fails', () => {
+      throw new ToolError('Try a shorter path', { code: 'TOO_LONG' });
+    });
+    const { peer, facts } = await operate({ errors: 'mask', tools: [fails] });
+    expect(textOf(await peer.call('fails'))).toBe('TOO_LONG: Try a shorter path');
+    expect(facts.of('handler.failed')).toEqual([]);
+  });
+
+  test('that throws once its request is cancelled is not answered, and nothing is reported [FLOW-04]', async () => {
+    const [started, stopped] = [gate(), gate()];
+    const stops = tool('stops', async (_, { signal }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      started.release();
+      await aborted;
+      stopped.release();
+      throw new Error('stopped');
+    });
+    const { peer, facts } = await operate({ tools: [stops, echo] });
+    peer.send(toolCall(1, 'stops'));
+    await started.pass();
+    peer.send(cancelled(1));
+    await stopped.pass();
+    await peer.call('echo');
+    expect(facts.of('handler.failed')).toEqual([]);
+  });
 
   test.each(Object.entries(unserializable))(
     'that gives %s gets -32603 for its own request [FLOW-05]',
@@ -179,8 +269,7 @@ everywhere('the error of a handler', eachTransport, () => {
       throw new ProtocolError(code as number, 'odd');
     });
     const { peer, facts } = await operate({ tools: [odd] });
-    peer.send(toolCall(1, 'odd'));
-    expect(await peer.error(1)).toEqual({ code: -32603, message: 'Internal error' });
+    expect(await peer.call('odd')).toHaveProperty('isError', true);
     expect((await facts.next('handler.failed')).message).toContain('must be an integer');
   });
 

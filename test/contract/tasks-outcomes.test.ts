@@ -14,14 +14,14 @@ const failures = {
   'a ToolError': () => {
     throw new ToolError('Nothing there', { code: 'NOT_FOUND' });
   },
+  'an unexpected error': () => Promise.reject(new Error('the disk is full')),
+  'what is no result': () => 5,
   'an error result': () => ({ content: [{ type: 'text', text: 'bad' }], isError: true }),
 } as const;
 const errors = {
   'a ProtocolError': () => {
     throw new ProtocolError(-32602, 'wrong', { field: 'a' });
   },
-  'a bug': () => Promise.reject(new Error('secret')),
-  'what is no result': () => 5,
 } as const;
 const kinds = { ...outcomes, ...failures, ...errors };
 const any = taskTool('any', ({ kind }) => kinds[kind as keyof typeof kinds]());

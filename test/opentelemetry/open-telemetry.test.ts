@@ -247,17 +247,15 @@ describe('a failure', () => {
     expect(measurements[0]?.attributes).toMatchObject(attributes);
   });
 
-  test('that is a bug is what the client sees, with the exception beside it [OTEL-03]', async () => {
+  test('that is an unexpected error of a tool has the exception beside it [OTEL-03]', async () => {
     const broken = tool('broken', () => {
       throw new TypeError('the bug');
     });
     const { peer, spans } = await operate({ tools: [broken] });
-    await expect(peer.call('broken')).rejects.toThrow('-32603');
-    expect(spans()[0]?.attributes).toMatchObject({
-      'error.type': '-32603',
-      'rpc.response.status_code': '-32603',
-    });
-    expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'Internal error' });
+    expect(await peer.call('broken')).toHaveProperty('isError', true);
+    expect(spans()[0]?.attributes).toMatchObject({ 'error.type': 'tool_error' });
+    expect(spans()[0]?.attributes).not.toHaveProperty('rpc.response.status_code');
+    expect(spans()[0]?.status).toEqual({ code: SpanStatusCode.ERROR });
     expect(spans()[0]?.events).toEqual([
       expect.objectContaining({
         name: 'exception',
@@ -281,8 +279,9 @@ describe('a failure', () => {
       throw thrown as unknown as Error;
     });
     const { peer, spans } = await operate({ tools: [broken] });
-    await expect(peer.call('broken')).rejects.toThrow('-32603');
-    expect(spans()[0]?.attributes['error.type']).toBe('-32603');
+    expect(await peer.call('broken')).toHaveProperty('isError', true);
+    expect(spans()[0]?.attributes['error.type']).toBe('tool_error');
+    expect(spans()[0]?.events).toHaveLength(1);
   });
 
   test('for a name that is not there makes no time series of it [OTEL-04]', async () => {

@@ -26,7 +26,7 @@ const rows: Demands = {
   },
   'JSON-RPC 2.0, "Error object"': {
     'BASE-06':
-      'Unknown or undeclared methods are -32601, bad params -32602, bugs -32603 without details.',
+      'Unknown or undeclared methods are -32601, bad params -32602, bugs -32603 without details, but for those of tools: see TOOLS-03.',
     'STDIO-03': {
       text: 'Bad JSON and bad UTF-8 are -32700, and the connection lives.',
       over: 'bytes',

@@ -22,7 +22,8 @@ export const serverFeatures: Demands = {
       text: 'Arguments that fail the schema are a result with isError since 2025-11-25, -32602 before.',
       by: 'revision',
     },
-    'TOOLS-03': 'A failure that a model may recover from is a result with isError.',
+    'TOOLS-03':
+      'A failure of a tool that was found is a result with isError, with a message for the model.',
   },
   'MCP 2025-11-25, server/tools, "Structured Content"': {
     'TOOLS-04': {

@@ -165,7 +165,7 @@ describe('middleware', () => {
     expect((await facts.next('handler.failed')).message).toContain('secret');
   });
 
-  test('sees a tool’s failure as the result that it becomes, and what a handler throws as thrown [MIDDLE-02]', async () => {
+  test('sees a tool’s failure as the result that it becomes, and an error of the protocol as thrown [MIDDLE-02]', async () => {
     const seen: unknown[] = [];
     const failing = tool('failing', () => {
       throw new ToolError('try again');
@@ -185,18 +185,20 @@ describe('middleware', () => {
     };
     const { peer } = await operate([watch], { tools: [failing, broken] });
     await peer.call('failing');
-    await expect(peer.call('broken')).rejects.toMatchObject({ error: { code: -32603 } });
+    expect(await peer.call('broken')).toEqual({ ...answer('a bug'), isError: true });
     await expect(peer.call('missing')).rejects.toMatchObject({ error: { code: -32602 } });
-    expect(seen).toEqual([true, expect.any(TypeError), expect.any(ProtocolError)]);
+    expect(seen).toEqual([true, true, expect.any(ProtocolError)]);
   });
 
   test('may turn a failure into an answer [MIDDLE-02]', async () => {
     const broken = tool('broken', () => {
       throw new TypeError('a bug');
     });
-    const { peer } = await operate([(_call, next) => next().catch(() => answer('never mind'))], {
-      tools: [broken],
-    });
+    const soothe: Middleware = async (_call, next) => {
+      const result = await next();
+      return result['isError'] ? answer('never mind') : result;
+    };
+    const { peer } = await operate([soothe], { tools: [broken] });
     expect(await peer.call('broken')).toEqual(answer('never mind'));
   });
 

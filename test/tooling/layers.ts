@@ -36,7 +36,8 @@ export const layers: { readonly [path: string]: Layer } = {
   define: { imports: ['protocol', 'machines', 'schema', 'context'], packages: ['uri-template'] },
   transports: { imports: core, packages: ['xstate'] },
   diagnosis: { imports: core, packages: ['xstate'] },
-  session: { imports: [...core, 'context', 'transports'], packages: ['xstate'] },
+  log: { imports: ['protocol', 'actors', 'diagnosis'] },
+  session: { imports: [...core, 'context', 'transports', 'log'], packages: ['xstate'] },
   features: { imports: [...core, 'schema', 'context', 'define', 'session'], packages: ['xstate'] },
   server: {
     imports: [
@@ -83,6 +84,7 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [
       ...runtime,
       'diagnosis',
+      'log',
       'recording',
       'inspect',
       'workspace',

@@ -9,6 +9,8 @@ import type { WorkspaceFacts } from '../../src/workspace/project/workspace-facts
 import { workspaceRootsUri, workspaceServer } from '../../src/workspace/workspace-server.ts';
 import type { WorkspaceOptions } from '../../src/workspace/workspace-server.ts';
 import { createWorkspace } from '../../src/workspace/project/workspace.ts';
+import { defineTool } from 'mcp-actors';
+import { operate } from '../contract/serving.ts';
 import { callTool, fakeContext, reportOf, toolError, undeclared } from './fake-context.ts';
 import { rootAt } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -27,6 +29,21 @@ async function infoOf(options: Partial<WorkspaceOptions>, report: RootsReport = 
   const tool = toolOf(serverOf(options), 'workspace_info');
   return await callTool<WorkspaceFacts>(tool, {}, fakeContext(report));
 }
+
+test('an unexpected error of a tool stays in the log', async () => {
+  const { definition } = serverOf();
+  const broken = defineTool({
+    name: 'broken',
+    description: 'Fails',
+    handler: () => {
+      throw new Error("EIO: i/o error, open '/outside/secret'");
+    },
+  });
+  const tools = [...(definition.tools ?? []), broken];
+  const { peer, facts } = await operate({ ...definition, tools });
+  expect(JSON.stringify(await peer.call('broken'))).not.toContain('secret');
+  expect((await facts.next('handler.failed')).message).toContain('secret');
+});
 
 describe('workspace_info', () => {
   test('tells the project, why, each root, the branch and the scripts', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
-import type { LineSink } from '../log/log-sink.ts';
+import type { LineSink } from '../../log/log.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
 import { packageVersion } from '../command.ts';

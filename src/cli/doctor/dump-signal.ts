@@ -1,7 +1,7 @@
 /** SIGUSR2 asks a serving process what it waits for. Until then, this costs one listener. */
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
-import type { CommandFact, Log } from '../log/log.ts';
-import type { LineSink } from '../log/log-sink.ts';
+import type { CommandFact, Log } from '../../log/log.ts';
+import type { LineSink } from '../../log/log.ts';
 
 export interface DumpAnswerOptions {
   /** One dump for each open session. */

@@ -2,7 +2,7 @@
 import type { Limits } from '../../actors/limits.ts';
 import { inspectorWish } from '../inspector.ts';
 import type { InspectorWish } from '../inspector.ts';
-import type { LogThreshold } from '../log/log.ts';
+import type { LogThreshold } from '../../log/log.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';

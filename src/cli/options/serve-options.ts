@@ -3,7 +3,7 @@ import { defaultRecordingBytes } from '../../recording/format.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
-import { logLevels } from '../log/log.ts';
+import { logLevels } from '../../log/log.ts';
 import type { Measured, OptionTable } from './option.ts';
 import type { Bounds } from './units.ts';
 

@@ -3,7 +3,6 @@ import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
 import { describe, isJsonObject } from '../classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../errors.ts';
-import type { ToolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
@@ -19,6 +18,7 @@ import type {
   PromptItem,
   ResourceItem,
   TemplateItem,
+  ToolFailure,
   ToolItem,
   ToolResultItem,
   TypedItem,
@@ -180,7 +180,7 @@ export class Dialect20241105 implements Dialect {
     throw invalidParams(message);
   }
 
-  toolFailure({ code, message }: ToolError | RuntimeError): JsonObject {
+  toolFailure({ code, message }: ToolFailure): JsonObject {
     const text = code === undefined ? message : `${code}: ${message}`;
     return { content: [textBlock(text)], isError: true };
   }

@@ -9,7 +9,7 @@
  */
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
-import type { ProtocolError, RuntimeError, ToolError } from '../errors.ts';
+import type { ProtocolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { ServerDescription } from '../implementation.ts';
@@ -79,6 +79,13 @@ export interface ConversationMessage {
   readonly _meta?: JsonObject | undefined;
 }
 
+/** Why a tool call has failed. Any `ToolError` and `RuntimeError` is one. */
+export interface ToolFailure {
+  readonly message: string;
+  /** Leads the text that the model reads. */
+  readonly code?: string | undefined;
+}
+
 export interface Dialect {
   /** The date that names the revision on the wire. */
   readonly version: string;
@@ -113,7 +120,7 @@ export interface Dialect {
    */
   invalidArguments(message: string): JsonObject;
   /** The result of a failed tool call that the model may recover from. */
-  toolFailure(error: ToolError | RuntimeError): JsonObject;
+  toolFailure(failure: ToolFailure): JsonObject;
   /** The error for a resource that does not exist. */
   resourceNotFound(uri: string): ProtocolError;
   /** The params of a progress notification. */

@@ -1,17 +1,8 @@
-/**
- * The destinations of log lines. A failing sink says so by its return value alone: it does not know
- * the log, so a failure to log never causes another line.
- */
+/** The destinations of log lines. */
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { UsageError } from '../command.ts';
-
-export interface LineSink {
-  /** @returns false if the line is lost */
-  write(line: string): boolean;
-  /** Resolves once the operating system has every line, or cannot take more. Never rejects. */
-  flush(): Promise<void>;
-}
+import type { LineSink } from '../log/log.ts';
+import { UsageError } from './command.ts';
 
 /** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */
 const maxBacklogBytes = 1024 ** 2;

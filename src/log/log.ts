@@ -1,7 +1,7 @@
 /** The log: facts that pass a level, at a bounded rate, written to a sink. */
-import type { Fact, FactLevel, Report } from '../../actors/facts.ts';
+import type { Fact, FactLevel, Report } from '../actors/facts.ts';
+import { systemClock } from '../actors/clock.ts';
 import type { LogForm } from './log-line.ts';
-import type { LineSink } from './log-sink.ts';
 
 /** From the most detailed to the least; `silent` logs nothing. */
 export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;
@@ -9,7 +9,7 @@ export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as cons
 /** A log takes facts of its threshold's level and above. */
 export type LogThreshold = (typeof logLevels)[number];
 
-/** Facts that only the command reports. */
+/** Facts that only a process reports that serves a session, and its log. */
 type CommandFactName =
   /** One of several directories on the command line cannot be used. */
   | 'directory.unusable'
@@ -29,6 +29,17 @@ type CommandFactName =
   | 'log.lost';
 
 export type CommandFact = Fact<CommandFactName>;
+
+/**
+ * Where lines go. A failing sink says so by its return value alone: it does not know the log, so a
+ * failure to log never causes another line.
+ */
+export interface LineSink {
+  /** @returns false if the line is lost */
+  write(line: string): boolean;
+  /** Resolves once the operating system has every line, or cannot take more. Never rejects. */
+  flush(): Promise<void>;
+}
 
 export interface LogOptions {
   readonly level: LogThreshold;
@@ -52,7 +63,7 @@ const intervalMs = 1000;
 interface Interval {
   logged: number;
   suppressed: number;
-  readonly timer: NodeJS.Timeout;
+  readonly timer: unknown;
   readonly level: Fact['level'];
 }
 
@@ -78,8 +89,7 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
   }
 
   function open(fact: Fact): Interval {
-    const timer = setTimeout(end, intervalMs, fact.name);
-    timer.unref();
+    const timer = systemClock.setTimeout(() => end(fact.name), intervalMs);
     const interval = { logged: 0, suppressed: 0, timer, level: fact.level };
     intervals.set(fact.name, interval);
     return interval;
@@ -88,7 +98,7 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
   function end(of: string): void {
     const interval = intervals.get(of);
     if (interval === undefined) return;
-    clearTimeout(interval.timer);
+    systemClock.clearTimeout(interval.timer);
     intervals.delete(of);
     const { suppressed: count, level } = interval;
     if (count === 0) return;

@@ -1,7 +1,8 @@
 /** The text of a log entry. */
-import type { FactLevel } from '../../actors/facts.ts';
-import { printable } from '../../protocol/printable.ts';
-import { redact, redactText } from '../../diagnosis/redaction.ts';
+import type { FactLevel } from '../actors/facts.ts';
+import { isJsonObject } from '../protocol/classify.ts';
+import { printable } from '../protocol/printable.ts';
+import { redact, redactText } from '../diagnosis/redaction.ts';
 
 /** One entry of the log. */
 export interface LogEntry {
@@ -37,15 +38,29 @@ export const jsonForm: LogForm = ({ time, level, event, message, session, detail
   return `${JSON.stringify({ ...head, details: boundedDetails(details) })}\n`;
 };
 
-/** For people at a terminal: the time of day, the level, the event, the state, the message. */
+/**
+ * For people: the time of day, the level, the event, the state, the message; the stack of an error
+ * and of its causes below it.
+ */
 export const humanForm: LogForm = ({ time, level, event, message, session, details }) => {
   const clock = new Date(time).toISOString().slice(11, 23);
   const state = session === undefined ? '' : ` [${session}]`;
-  const tail = details === undefined ? '' : ` ${JSON.stringify(boundedDetails(details))}`;
+  const { error, ...others } = details ?? {};
+  const stack = stackLines(redact(error));
+  const shown = stack.length > 0 ? others : details;
+  const hasTail = shown && Object.keys(shown).length > 0;
+  const tail = hasTail ? ` ${JSON.stringify(boundedDetails(shown))}` : '';
   const line = `${clock} ${level} ${event}${state} ${redactText(message, maxMessage)}${tail}`;
   // A client's text must not move the terminal's cursor.
-  return `${printable(line, Infinity)}\n`;
+  return [line, ...stack].map((text) => `${printable(text, Infinity)}\n`).join('');
 };
+
+/** The stack of an error, as {@link redact} has copied it, and those of its causes. */
+function stackLines(error: unknown): readonly string[] {
+  if (!isJsonObject(error) || typeof error['stack'] !== 'string') return [];
+  const causes = stackLines(error['cause']).map((line) => `  ${line}`);
+  return [...error['stack'].split('\n').map((line) => `    ${line}`), ...causes];
+}
 
 /** Bounds each value, and all together: many short values also make a long line. */
 function boundedDetails(details: LogEntry['details']): unknown {

@@ -1,0 +1,83 @@
+/** What a session writes if its host gives no `report`. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { McpServer, ServerDefinition } from 'mcp-actors';
+import { connect } from 'mcp-actors/testing';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+function fail(): never {
+  throw new Error('no such table', { cause: new TypeError('password=hunter2 was refused') });
+}
+
+const query = defineTool({ name: 'query', description: 'Fails', handler: () => fail() });
+
+let written = '';
+let stdout = 0;
+beforeEach(() => {
+  written = '';
+  stdout = 0;
+  vi.spyOn(console, 'error').mockImplementation((line: unknown) => {
+    written += `${String(line)}\n`;
+  });
+  for (const method of ['log', 'info', 'debug', 'warn'] as const) {
+    vi.spyOn(console, method).mockImplementation(() => {
+      stdout++;
+    });
+  }
+});
+afterEach(() => {
+  expect(stdout).toBe(0);
+});
+
+/** A server whose sessions have no `report`, whoever connects. */
+function serverOf(definition: Partial<ServerDefinition> = {}): McpServer {
+  const server = createMcpServer({
+    name: 'failing',
+    version: '1.0.0',
+    tools: [query],
+    ...definition,
+  });
+  return {
+    ...server,
+    listen: (transport, { report: _, ...options } = {}) => server.listen(transport, options),
+  };
+}
+
+test('an unexpected error is on stderr with its stack and its causes, the tool and the request', async () => {
+  await using client = await connect(serverOf());
+  await client.request('tools/call', { name: 'query' });
+  expect(written).toMatch(/ error handler\.failed The tool "query" failed: Error: no such table /);
+  expect(written).toMatch(/\{"id":"client-1","tool":"query"\}/);
+  expect(written).toMatch(/\n {4}Error: no such table\n {8}at fail \(/);
+  expect(written).toMatch(/\n +TypeError: password=\[redacted\] was refused\n/);
+});
+
+test('a masked error is there with the id that the model has', async () => {
+  await using client = await connect(serverOf({ errors: 'mask' }));
+  const { content } = await client.request('tools/call', { name: 'query' });
+  const [, id = ''] = /under ([0-9a-f-]{36})\./.exec(JSON.stringify(content)) ?? [];
+  expect(id).not.toBe('');
+  expect(written).toContain(`"errorId":"${id}"`);
+});
+
+test('what is normal is not written', async () => {
+  const client = await connect(serverOf({ tools: [] }));
+  await client.request('ping');
+  await client[Symbol.asyncDispose]();
+  expect(written).toBe('');
+});
+
+test('nothing is written if the host hears itself', async () => {
+  const server = createMcpServer({ name: 'failing', version: '1.0.0', tools: [query] });
+  await using client = await connect(server);
+  await client.request('tools/call', { name: 'query' });
+  expect((await client.facts.next('handler.failed')).message).toContain('no such table');
+  expect(written).toBe('');
+});
+
+test('what floods is counted, not written', async () => {
+  await using client = await connect(serverOf());
+  await Promise.all(
+    Array.from({ length: 60 }, () => client.request('tools/call', { name: 'query' })),
+  );
+  expect(written.match(/error handler\.failed/g)?.length).toBeLessThan(60);
+});
