@@ -58,6 +58,7 @@ describe('the public names', () => {
         type ContentOf
         type Described
         type Dialect
+        type ErrorExposure
         type Fact
         type FactLevel
         type FactName
