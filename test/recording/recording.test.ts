@@ -240,7 +240,10 @@ describe('a file that is no recording', () => {
       '{"shutdown":"done","drainTimeoutMs":"soon"}\n',
       /^x\.jsonl:1: "drainTimeoutMs" must be a number of milliseconds, this is "soon"$/,
     ],
-    ['{"random":"a","for":"fun"}\n', /^x\.jsonl:1: "for" must be one of "request", "task", "error", this/],
+    [
+      '{"random":"a","for":"fun"}\n',
+      /^x\.jsonl:1: "for" must be one of "request", "task", "error", this/,
+    ],
     ['{"output":"dry"}\n', /^x\.jsonl:1: "output" must be one of "blocked", .*, this is "dry"$/],
     ['{"call":1,"ask":1}\n', /^x\.jsonl:1: "method" must be a string, this is missing$/],
     ['{"call":1,"error":{}}\n', /^x\.jsonl:1: "error" must be an object with "code" and "message"/],
