@@ -90,6 +90,15 @@ describe('the rules of a project for what to ignore', () => {
     },
   );
 
+  test.runIf(process.platform === 'linux')('count in a directory with line breaks', async () => {
+    const cwd = await temporaryDirectory({
+      'x\nrg: y\nz/.gitignore': rules(mebibyte),
+      'x\nrg: y\nz/a.txt': 'x',
+    });
+    const error = await toolError(searchIn(cwd)({ pattern: 'x' }));
+    expect(error.message).toContain('"./x\\nrg: y\\nz/.gitignore" and the ignore files above it');
+  });
+
   test('count along the way down to a directory, not side by side', async () => {
     const part = rules(30_000);
     const cwd = await temporaryDirectory({
@@ -128,6 +137,26 @@ describe('what is left out for it', () => {
     const matches = found.files[0]?.lines.filter(({ match }) => match);
     expect(matches?.map((match) => match.line)).toEqual([1, 50_003, 50_005]);
     expect(found.problems).toEqual(['"large.txt": line 2 and 1 more, longer than 256 KiB']);
+  });
+
+  test.runIf(process.platform !== 'win32')(
+    'a large file is searched if line breaks are in its name',
+    async () => {
+      const large = `${'y'.repeat(99)}\n`.repeat(50_000);
+      const cwd = await temporaryDirectory({ 'a\nb\nc.txt': `${large}needle` });
+      const found = await searchIn(cwd)({ pattern: 'needle' });
+      expect(found.files.map(({ path }) => path)).toEqual(['a\nb\nc.txt']);
+      expect(found.problems).toEqual([]);
+    },
+  );
+
+  test('problems beyond those that are listed are counted', async () => {
+    const long = `needle${'x'.repeat(300_000)}`;
+    const names = Array.from({ length: 25 }, (_, index) => `${index}.txt`);
+    const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, long])));
+    const { problems } = await searchIn(cwd)({ pattern: 'needle' });
+    expect(problems).toHaveLength(21);
+    expect(problems.at(-1)).toBe('and 5 more, which are not listed');
   });
 
   test('a long line says so even if it would match what stands for it', async () => {

@@ -52,7 +52,8 @@ export class IgnoreFiles {
 
 async function sizeOf(path: string): Promise<number> {
   try {
-    return (await stat(path)).size;
+    const stats = await stat(path);
+    return stats.isFile() ? stats.size : 0;
   } catch {
     // It has gone since: ripgrep has read what there was, and nobody can tell how much.
     return 0;

@@ -89,13 +89,19 @@ export function countedFiles(): RecordReader<CountedFile> {
 
 const maxKeptCharacters = 64 * 1024;
 const maxLineCharacters = 16 * 1024;
-const tooLarge = /^rg: DEBUG\|ignore::walk\|[^:]+:\d+: ignoring (.+): \d+ bytes$/;
-const ignoreFile = /^rg: DEBUG\|ignore::gitignore\|[^:]+:\d+: opened gitignore file: (.+)$/;
+/** How each message of `--debug` begins. */
+const debugStart = /^rg: DEBUG\|[\w:]+\|[^:]+\.rs:\d+: /;
+const namingStart = /: (?:ignoring|opened gitignore file:) /;
+const tooLarge = /^rg: DEBUG\|ignore::walk\|[^:]+:\d+: ignoring (.+): \d+ bytes$/s;
+const ignoreFile = /^rg: DEBUG\|ignore::gitignore\|[^:]+:\d+: opened gitignore file: (.+)$/s;
 
 export interface MessageListeners {
   /** Told the path of each file that `--max-filesize` has left out. */
   readonly onTooLarge?: ((path: string) => void) | undefined;
-  /** Told the path of each file that says which ones to ignore, when it has been opened. */
+  /**
+   * Told the path of each file that says which ones to ignore, when it has been opened; of a path
+   * with line breaks also what stands before each of them.
+   */
   readonly onIgnoreFile: (path: string) => void;
 }
 
@@ -109,14 +115,18 @@ export function readMessages(
 ): () => string {
   let problems = '';
   let rest = '';
+  /** The message that names a path, as far as it has come. */
+  let naming = '';
   const take = (line: string): void => {
-    if (!line.startsWith('rg: DEBUG|')) {
-      problems = `${problems}${line}\n`.slice(-maxKeptCharacters);
-      return;
-    }
-    const left = tooLarge.exec(line)?.[1];
+    const isDebug = debugStart.test(line);
+    if (!isDebug) problems = `${problems}${line}\n`.slice(-maxKeptCharacters);
+    // A path is printed as it is, and a name can contain line breaks: these must not let it escape
+    // what bounds the memory.
+    if (isDebug) naming = namingStart.test(line) ? line : '';
+    else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
+    const left = tooLarge.exec(naming)?.[1];
     if (left !== undefined) onTooLarge?.(left);
-    const opened = ignoreFile.exec(line)?.[1];
+    const opened = ignoreFile.exec(naming)?.[1];
     if (opened !== undefined) onIgnoreFile(opened);
   };
   stderr.setEncoding('utf8');

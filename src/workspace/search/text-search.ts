@@ -10,6 +10,7 @@ import { countedFiles, markedRecords } from './ripgrep-output.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
+import { SearchProblems } from './search-problems.ts';
 import { readSearchRecord, withoutDot } from './search-record.ts';
 import type { SearchLine } from './search-record.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
@@ -55,7 +56,6 @@ export interface TextSearchRun {
 
 /** What a result may hold, characters of text. */
 const maxCharacters = 200_000;
-const maxProblems = 20;
 /**
  * Larger files are not for ripgrep's threads: each of them holds a whole file if it is one line.
  */
@@ -73,14 +73,12 @@ const maxLargeFiles = 10_000;
 export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
   const { boundary, contextLines, deadline, limit } = run;
   const byPath = new Map<string, FoundLine[]>();
-  const problems = new Set<string>();
+  const problems = new SearchProblems();
   let matchingLines = 0;
   let characters = 0;
   let truncated: TextSearch['truncated'];
   let hasEnough = false;
-  const addProblem = (problem: string) => {
-    if (problems.size < maxProblems) problems.add(problem);
-  };
+  const addProblem = (problem: string) => problems.add(problem);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const onEnough = () => (hasEnough = true);
@@ -122,7 +120,7 @@ export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
     // A limit may fall between a match and the context before it.
     .filter(({ lines }) => lines.some(({ match }) => match))
     .toSorted((left, right) => comparePaths(left.path, right.path));
-  const found = { files, matchingLines, problems: [...problems] };
+  const found = { files, matchingLines, problems: problems.list() };
   return truncated === undefined ? found : { ...found, truncated };
 }
 

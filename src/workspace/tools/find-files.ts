@@ -5,6 +5,7 @@ import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
 import { selectFiles } from '../globs/file-selection.ts';
 import { FilePages, walkFiles } from '../search/file-walk.ts';
+import { SearchProblems } from '../search/search-problems.ts';
 import { markedRecords } from '../search/ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
 import type { Workspace } from '../project/workspace.ts';
@@ -14,7 +15,6 @@ const defaultLimit = 200;
 const maxLimit = 2000;
 /** How many files are looked at between two reports of progress. */
 const progressStep = 500;
-const maxProblems = 20;
 
 /** Makes `find_files` over a session's workspace. */
 export function findFilesTool(workspace: Workspace): Tool {
@@ -76,7 +76,7 @@ export function findFilesTool(workspace: Workspace): Tool {
       const after = cursor === undefined ? undefined : readCursor(cursor, query);
       const wanted = Math.min(Math.max(1, limit), maxLimit);
 
-      const problems: string[] = [];
+      const met = new SearchProblems();
       let seen = 0;
       const walk = async (signal: AbortSignal, deadline: AbortSignal) => {
         const args = ['--files', '--null', '--sort=path', ...selection.args, '--', './'];
@@ -86,7 +86,7 @@ export function findFilesTool(workspace: Workspace): Tool {
           signal,
           deadline,
           records: markedRecords('\0'),
-          onEnd: (end) => void problems.push(...end.problems.slice(0, maxProblems)),
+          onEnd: (end) => end.problems.forEach((problem) => met.add(problem)),
         });
         const { accepts } = selection;
         const onFile = (count: number, found: number) => {
@@ -100,6 +100,7 @@ export function findFilesTool(workspace: Workspace): Tool {
       const { files, unnamed, next } = await pages.page(query, after, wanted, search);
       if (seen > 0) context.progress(seen + 1, { message: `${files.length} files found` });
 
+      const problems = met.list();
       const [example] = unnamed;
       if (example !== undefined) {
         const name = quoted(Buffer.from(example).toString());
