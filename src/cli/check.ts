@@ -17,6 +17,7 @@ import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { parseOptions, switchIn } from './options/parse-options.ts';
+import { showProgress } from './progress.ts';
 
 const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
 
@@ -34,6 +35,10 @@ export const checkOptions = {
     help: 'The revision of the protocol that the client asks for.',
   },
   json: { kind: 'switch', help: 'Print the report as JSON.' },
+  progress: {
+    kind: 'switch',
+    help: 'Show on stderr how far the check has come and about how long it still takes, also if that is not a terminal.',
+  },
   only: {
     kind: 'texts',
     placeholder: 'ID',
@@ -124,6 +129,8 @@ export const command: Command = {
     const sequences = values.play.map(readPlay);
     const roots = await makeRootsFolder();
     const interruption = interruptible(roots);
+    const progress = showProgress(process.stderr);
+    const isShown = values.progress || process.stderr.isTTY;
     let report: CheckReport;
     try {
       report = await checkServer({
@@ -143,7 +150,7 @@ export const command: Command = {
         ...(only.size > 0 ? { only } : {}),
         ...(sequences.length > 0 ? { sequences } : {}),
         signal: interruption.signal,
-        ...(process.stderr.isTTY ? { progress: showProgress } : {}),
+        ...(isShown ? { progress: progress.update } : {}),
       });
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
@@ -151,10 +158,9 @@ export const command: Command = {
         cause: error,
       });
     } finally {
+      progress.end();
       await roots.remove();
     }
-    // The progress line has no line feed yet.
-    if (process.stderr.isTTY && report.interrupted) process.stderr.write('\n');
     const text = values.json
       ? `${JSON.stringify(reportJson(report), null, 2)}\n`
       : reportText(report);
@@ -223,8 +229,4 @@ function readPlay(text: string): MoveSequence {
 function listText(): string {
   const rows = invariants.map(({ id, title }) => `  ${id}: ${title}`);
   return `Invariants:\n${rows.join('\n')}\n\nMoves:\n${moveHelp()}\n`;
-}
-
-function showProgress(done: number, total: number): void {
-  process.stderr.write(`\r${done} of ${total} plays${done === total ? '\n' : ''}`);
 }

@@ -4,10 +4,9 @@ import { dirname, resolve } from 'node:path';
 import { statSync } from 'node:fs';
 import { printableLines } from '../protocol/printable.ts';
 import { workspaceServer } from '../workspace/workspace-server.ts';
-import { UsageError, packageVersion, print } from './command.ts';
+import { packageVersion, print } from './command.ts';
 import type { Command } from './command.ts';
-import { checkDirectories, workingDirectory } from './directories.ts';
-import type { GivenDirectories } from './directories.ts';
+import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import {
   greeting,
   hostBlock,
@@ -63,7 +62,9 @@ export const command: Command = {
     const host = isHostName(first) ? first : undefined;
     const directories = host === undefined ? positionals : rest;
     const given = optionsGiven(options, line).filter(({ name }) => !(name in ownOptions));
-    const { usable, faults } = namedDirectories(directories, host === undefined);
+    const cwd = workingDirectory();
+    if (host === undefined) refuseMistyped(directories, cwd, { what: 'a host', known: hostNames });
+    const { usable, faults } = checkDirectories(directories, cwd);
     const served = await servedArguments(given, usable);
     const launch = values.local ? launchOf(script, served.args) : npxLaunch(served.args);
     for (const problem of [...faults, ...served.warnings]) {
@@ -100,21 +101,6 @@ function allHosts(launch: LaunchCommand, isLocal: boolean): string {
   return `${hostConfiguration(launch)}${hint}
 The client's roots choose within the directories; with --follow-roots they replace them.
 `;
-}
-
-function namedDirectories(names: readonly string[], mayBeHost: boolean): GivenDirectories {
-  try {
-    return checkDirectories(names, workingDirectory());
-  } catch (error) {
-    const [name] = names;
-    if (!mayBeHost || !(error instanceof UsageError) || name === undefined || /\W/.test(name)) {
-      throw error;
-    }
-    throw new UsageError(
-      `${JSON.stringify(name)} is neither a directory nor a host that is known: ${hostNames.join(', ')}`,
-      { cause: error },
-    );
-  }
 }
 
 interface ServedArguments {

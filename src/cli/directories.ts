@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './command.ts';
+import { nearest } from './options/nearest.ts';
 
 /**
  * The directory that the command was started in.
@@ -48,6 +49,36 @@ export function checkDirectories(names: readonly string[], cwd: string): GivenDi
   const faults = checked.flatMap(({ fault }) => fault ?? []);
   if (faults.length > 0 && usable.length === 0) throw new UsageError(faults.join('\n'));
   return { all: checked.map(({ path }) => path), usable, faults };
+}
+
+/** What may stand where a directory may, too. */
+export interface NamedThings {
+  /** One of them: `a command`. */
+  readonly what: string;
+  readonly known: readonly string[];
+}
+
+/**
+ * Tells a mistyped name from a directory: it is the first argument and a plain word, there is no
+ * such directory, and it is like a known name or all that was given.
+ *
+ * @throws {UsageError} it is one; the message names the nearest
+ */
+export function refuseMistyped(
+  [word = '', ...others]: readonly string[],
+  cwd: string,
+  { what, known }: NamedThings,
+): void {
+  if (!/^[a-z][a-z-]*$/i.test(word) || faultOf(resolve(cwd, word)) === undefined) return;
+  const near = nearest(word, known);
+  if (near === undefined && others.length > 0) return;
+  const advice =
+    near === undefined
+      ? `Give one of ${known.filter((name) => !name.startsWith('-')).join(', ')}, or a directory that exists`
+      : `Is it ${near} that you mean?`;
+  throw new UsageError(
+    `${JSON.stringify(word)} is neither ${what} nor a directory (looked for ${resolve(cwd, word)}). ${advice}`,
+  );
 }
 
 function faultOf(path: string): string | undefined {

@@ -16,10 +16,9 @@ It works in these directories; with several, the client's roots choose among the
 Without any, the client's roots decide, then MCP_PROJECT_PATH, then the directory
 that it is started in.
 
-Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB; plain numbers are
-milliseconds and bytes.
+Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.
 
-Commands; each has a --help of its own:
+Commands; mcp-actors help COMMAND tells more of one:
 ${commandRows()}
 
 Options:

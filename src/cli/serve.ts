@@ -9,7 +9,8 @@ import { stateName } from '../machines/state-name.ts';
 import { stdio } from '../transports/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { RecordWish, ServeInvocation } from './options/arguments.ts';
-import { checkDirectories, workingDirectory } from './directories.ts';
+import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
+import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
 import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { createLog } from '../log/log.ts';
@@ -17,7 +18,19 @@ import type { CommandFact, LineSink, Log } from '../log/log.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { fileSink, streamSink } from './log-sink.ts';
 import { endWithProcess, signalDrainTimeoutMs } from './process-end.ts';
-import { UsageError, packageVersion } from './command.ts';
+import { UsageError, commandNames, packageVersion } from './command.ts';
+
+/** `inspect` and `record` are options here. */
+const commandsAndOptions = {
+  what: 'a command',
+  known: [
+    ...commandNames,
+    'serve',
+    'help',
+    'version',
+    ...Object.keys(options).map((o) => `--${o}`),
+  ],
+};
 
 /**
  * Serves until the client has gone or the process is told to end.
@@ -27,6 +40,9 @@ import { UsageError, packageVersion } from './command.ts';
  */
 export async function serve(invocation: ServeInvocation): Promise<number> {
   const cwd = workingDirectory();
+  if (invocation.place === 'where a command may stand') {
+    refuseMistyped(invocation.directories, cwd, commandsAndOptions);
+  }
   const given = checkDirectories(invocation.directories, cwd);
   const directories = given.all;
   const limits = { ...defaultLimits, ...invocation.limits };

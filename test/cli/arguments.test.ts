@@ -59,6 +59,7 @@ describe('the command line', () => {
     expect(readArguments([], {})).toEqual({
       kind: 'serve',
       directories: [],
+      place: 'where a command may stand',
       logLevel: 'warning',
       logFile: undefined,
       followRoots: false,
@@ -78,6 +79,16 @@ describe('the command line', () => {
       inspect: wish,
       directories: ['directory'],
     });
+  });
+
+  test.each<[readonly string[], object]>([
+    [['help'], { kind: 'help' }],
+    [['help', 'serve'], { kind: 'help' }],
+    [['help', 'check'], { kind: 'command', name: 'check', args: ['--help'] }],
+    [['version'], { kind: 'version' }],
+    [['./help'], { kind: 'serve', directories: ['./help'] }],
+  ])('takes the words of %j', (args, invocation) => {
+    expect(readArguments(args, {})).toMatchObject(invocation);
   });
 
   test('takes "serve" as the command, and only where it comes first', () => {
@@ -131,6 +142,9 @@ describe('the command line', () => {
     [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
     [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
     [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
+    [['help', 'dctor'], /^There is no command "dctor"\. Is it doctor that you mean\?$/],
+    [['help', 'nonsense'], /^There is no command "nonsense"\. See mcp-actors help$/],
+    [['--roots-timeout', '5'], /^--roots-timeout: "5" has no unit: write 5ms, 5s or 5min$/],
     [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],
     [['--roots-timeout', '25d'], /^--roots-timeout: "25d" is not a duration/],
     [['--request-timeout', '600h'], /^--request-timeout: "600h" is out of range/],

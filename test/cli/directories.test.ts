@@ -1,8 +1,8 @@
 import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkDirectories } from '../../src/cli/directories.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkDirectories, refuseMistyped } from '../../src/cli/directories.ts';
 import { UsageError } from '../../src/cli/command.ts';
 
 let base: string;
@@ -46,4 +46,23 @@ test('one that cannot be used beside another is a fault, and never becomes the w
 
 test('where none can be used each is named', () => {
   expect(() => checkDirectories(['gone', 'file'], base)).toThrow(/"gone" .*\n"file" is not/);
+});
+
+describe('a word that may be a command', () => {
+  const commands = { what: 'a command', known: ['check', 'doctor', '--inspect'] };
+  const refuse = (...names: readonly string[]) => refuseMistyped(names, base, commands);
+
+  test('is refused with the nearest, whatever follows it', () => {
+    expect(() => refuse('dctor', '.')).toThrow(
+      /^"dctor" is neither a command nor a directory \(looked for .*\/dctor\)\. Is it doctor that/,
+    );
+    expect(() => refuse('inspect')).toThrow(/Is it --inspect that you mean\?$/);
+    expect(() => refuse('nonsense')).toThrow(/Give one of check, doctor, or a directory/);
+  });
+
+  test('is a directory if there is one, if it is written as a path, or if others are', () => {
+    mkdirSync(join(base, 'doctors'));
+    const names = [['doctors'], ['./dctor'], ['nonsense', '.'], [], ['']];
+    for (const each of names) expect(() => refuse(...each)).not.toThrow();
+  });
 });

@@ -8,7 +8,6 @@ const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
 describe('a value with a unit', () => {
   test.each<[Quantity, string, number]>([
-    ['duration', '50', 50],
     ['duration', '50ms', 50],
     ['duration', '5s', 5000],
     ['duration', '1.5 s', 1500],
@@ -30,6 +29,8 @@ describe('a value with a unit', () => {
 
   test.each<[Quantity, string]>([
     ['duration', ''],
+    ['duration', '5'],
+    ['duration', '1.5'],
     ['duration', 'soon'],
     ['duration', '-5s'],
     ['duration', '5 fortnights'],
@@ -47,6 +48,11 @@ describe('a value with a unit', () => {
     const read = () => parseQuantity(quantity, text, bounds);
     expect(read).toThrow(UsageError);
     expect(read).toThrow(JSON.stringify(text));
+  });
+
+  test('a time without a unit is refused, and the message writes it with one', () => {
+    const read = () => parseQuantity('duration', '5', bounds);
+    expect(read).toThrow('"5" has no unit: write 5ms, 5s or 5min');
   });
 
   test('out of its bounds is refused, and the message names them', () => {

@@ -121,6 +121,18 @@ describe('mcp-actors check', () => {
     expect(code).toBe(1);
   });
 
+  test('--progress says on stderr how far it has come, also without a terminal', async () => {
+    const { stderr } = await check(
+      '--progress',
+      '--play',
+      handshake,
+      '--play',
+      handshake,
+      ...server,
+    );
+    expect(stderr).toMatch(/^1 of 2 plays, about \d+s left\n2 of 2 plays, in \d+s\n$/);
+  });
+
   test('says what a server wrote to stderr that does not speak', async () => {
     const args = [
       '--start-timeout',

@@ -47,6 +47,12 @@ describe('the command', () => {
     expect(run(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
+  test('help and version work as words', () => {
+    expect(run(['version'])).toEqual(run(['--version']));
+    expect(run(['help'])).toEqual(run(['--help']));
+    expect(run(['help', 'doctor'])).toEqual(run(['doctor', '--help']));
+  });
+
   test('--help prints the options on stdout', () => {
     const { status, stdout, stderr } = run(['--help']);
     expect(status).toBe(0);
@@ -56,7 +62,12 @@ describe('the command', () => {
   });
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
-    [['gone'], {}, /^mcp-actors: "gone" does not exist \(looked for .*gone\)/],
+    [['./gone'], {}, /^mcp-actors: ".\/gone" does not exist \(looked for .*gone\)/],
+    [['dctor'], {}, /^mcp-actors: "dctor" is neither a command .* Is it doctor that you mean\?/],
+    [['inspect', '.'], {}, /^mcp-actors: "inspect" is neither .* Is it --inspect that you mean\?/],
+    [['record'], {}, /^mcp-actors: "record" is neither .* Is it --record that you mean\?/],
+    [['serve', 'record'], {}, /^mcp-actors: "record" does not exist/],
+    [['config', 'vscod'], {}, /^mcp-actors: "vscod" is neither a host .* Is it vscode that/],
     [['gone', 'file'], {}, /^mcp-actors: "gone" does not .*\n"file" is not a directory/],
     [['serve', 'file'], {}, /^mcp-actors: "file" is not a directory/],
     [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
@@ -177,7 +188,7 @@ describe('mcp-actors config', () => {
   test('tells a host that it does not know from a directory', () => {
     const { status, stderr } = run(['config', 'notepad']);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/"notepad" is neither a directory nor a host .*claude-code, .*vscode/);
+    expect(stderr).toMatch(/"notepad" is neither a host nor a directory .*claude-code, .*vscode/);
   });
 });
 

@@ -6,7 +6,8 @@ import type { LogThreshold } from '../../log/log.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
-import { UsageError, isCommandName } from '../command.ts';
+import { UsageError, commandNames, isCommandName } from '../command.ts';
+import { nearest } from './nearest.ts';
 import type { CommandName } from '../command.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 
@@ -21,6 +22,8 @@ export interface ServeInvocation {
   readonly kind: 'serve';
   /** As given; not checked yet. */
   readonly directories: readonly string[];
+  /** Whether the first directory may be meant as a command. */
+  readonly place: 'after serve' | 'where a command may stand';
   readonly logLevel: LogThreshold;
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
@@ -57,8 +60,10 @@ export function readArguments(
   args: readonly string[],
   environment: { readonly [name: string]: string | undefined },
 ): Invocation {
-  const [name] = args;
-  if (isCommandName(name)) return { kind: 'command', name, args: args.slice(1) };
+  const [name, ...others] = args;
+  if (isCommandName(name)) return { kind: 'command', name, args: others };
+  if (name === 'help') return helpOn(others[0]);
+  if (name === 'version') return { kind: 'version' };
   const line = { command: 'mcp-actors', args, environment };
   const wanted = switchIn(options, line, 'help', 'version');
   if (wanted) return { kind: wanted };
@@ -67,6 +72,7 @@ export function readArguments(
   return {
     kind: 'serve',
     directories: first === 'serve' ? rest : positionals,
+    place: first === 'serve' ? 'after serve' : 'where a command may stand',
     logLevel: values['log-level'],
     logFile: values['log-file'],
     followRoots: values['follow-roots'],
@@ -76,6 +82,14 @@ export function readArguments(
     record: recordWish(values),
     limits: limitsOf(values),
   };
+}
+
+function helpOn(topic: string | undefined): Invocation {
+  if (isCommandName(topic)) return { kind: 'command', name: topic, args: ['--help'] };
+  if (topic === undefined || topic === 'serve' || topic.startsWith('-')) return { kind: 'help' };
+  const near = nearest(topic, commandNames);
+  const advice = near === undefined ? 'See mcp-actors help' : `Is it ${near} that you mean?`;
+  throw new UsageError(`There is no command ${JSON.stringify(topic)}. ${advice}`);
 }
 
 function recordWish(values: Values<typeof options>): RecordWish | undefined {

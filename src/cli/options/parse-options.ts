@@ -1,6 +1,7 @@
 /** Parses a command's arguments by its table of options. */
 import { parseArgs } from 'node:util';
 import type { Choice, CommandOption, OptionTable, OptionValue } from './option.ts';
+import { nearest } from './nearest.ts';
 import { parseQuantity } from './units.ts';
 import { UsageError } from '../command.ts';
 
@@ -177,17 +178,7 @@ function given(name: string, args: readonly string[]): string {
 }
 
 function adviceFor(name: string, table: OptionTable, command: string): string {
-  const near = Object.keys(table).find((known) => isNear(known, name.replace(/^-+/, '')));
+  const near = nearest(name, Object.keys(table));
   const meant = near === undefined ? '' : `Is it --${near} that you mean? `;
   return `${meant}See ${command} --help; what begins with a dash and is not an option is written ./${name}`;
-}
-
-/** True if one name begins with the other, or they share more than 60 % of their letter pairs. */
-function isNear(known: string, written: string): boolean {
-  if (written.length < 3) return false;
-  if (known.startsWith(written) || written.startsWith(known)) return true;
-  const pairs = (word: string) =>
-    Array.from({ length: word.length - 1 }, (_, i) => word.slice(i, i + 2));
-  const [a, b] = [pairs(known), new Set(pairs(written))];
-  return (2 * a.filter((pair) => b.has(pair)).length) / (a.length + b.size) > 0.6;
 }

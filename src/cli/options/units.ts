@@ -10,7 +10,7 @@ type Units = { readonly [unit: string]: number };
 const durationUnits: Units = { ms: 1, s: 1000, min: 60_000, h: 3_600_000 };
 const sizeUnits: Units = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
-/** The accepted spellings, in lower case. A plain number is milliseconds, bytes, or a count. */
+/** The accepted spellings, in lower case. A plain number is bytes or a count; a time needs its unit. */
 const readable: { readonly [quantity in Quantity]: Units } = {
   duration: { '': 1, ...durationUnits, m: 60_000 },
   size: {
@@ -30,7 +30,7 @@ const readable: { readonly [quantity in Quantity]: Units } = {
 };
 
 const shapes: { readonly [quantity in Quantity]: string } = {
-  duration: 'a duration such as 500ms, 5s or 2min; a plain number is milliseconds',
+  duration: 'a duration such as 500ms, 5s or 2min',
   size: 'a size such as 64KiB or 16MiB; a plain number is bytes',
   count: 'a whole number',
 };
@@ -48,7 +48,14 @@ export interface Bounds {
  * @throws {UsageError} the message says what is right; the caller adds the option's name
  */
 export function parseQuantity(quantity: Quantity, text: string, { min, max }: Bounds): number {
-  const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(text.trim());
+  const trimmed = text.trim();
+  // 0 is the same in every unit. Any other plain number is 5 seconds to one and 5 milliseconds to another.
+  if (quantity === 'duration' && /^\d+(?:\.\d+)?$/.test(trimmed) && Number(trimmed) !== 0) {
+    throw new UsageError(
+      `${JSON.stringify(text)} has no unit: write ${trimmed}ms, ${trimmed}s or ${trimmed}min`,
+    );
+  }
+  const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(trimmed);
   const unit = readable[quantity][match?.[2]?.toLowerCase() ?? 'none'];
   if (match === null || unit === undefined) {
     throw new UsageError(`${JSON.stringify(text)} is not ${shapes[quantity]}`);

@@ -1,0 +1,57 @@
+/** How far a check has come and how long it may still take, on stderr. */
+
+/** What progress is written to. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface Progress {
+  /** Takes the number of plays that are done, of how many. */
+  readonly update: (done: number, total: number) => void;
+  /** Ends a line that is still open. */
+  readonly end: () => void;
+}
+
+const clearToEnd = '\u001B[K';
+
+/**
+ * Writes progress: one line over and over on a terminal, otherwise a line for each tenth.
+ *
+ * @param now a clock, milliseconds
+ */
+export function showProgress(stream: ProgressStream, now = () => performance.now()): Progress {
+  const start = now();
+  let line: 'none' | 'open' = 'none';
+  let tenths = 0;
+  return {
+    update(done, total) {
+      const text = progressText(done, total, now() - start);
+      if (stream.isTTY === true) {
+        line = done === total ? 'none' : 'open';
+        stream.write(`\r${text}${clearToEnd}${done === total ? '\n' : ''}`);
+        return;
+      }
+      const reached = Math.floor((done * 10) / total);
+      if (reached === tenths) return;
+      tenths = reached;
+      stream.write(`${text}\n`);
+    },
+    end() {
+      if (line === 'open') stream.write('\n');
+      line = 'none';
+    },
+  };
+}
+
+/** The estimate takes plays that are still to come for as long as those that are done. */
+function progressText(done: number, total: number, elapsedMs: number): string {
+  const plays = `${done} of ${total} plays`;
+  if (done === total) return `${plays}, in ${roughly(elapsedMs)}`;
+  return `${plays}, about ${roughly((elapsedMs / done) * (total - done))} left`;
+}
+
+function roughly(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  return seconds < 100 ? `${seconds}s` : `${Math.round(seconds / 60)}min`;
+}

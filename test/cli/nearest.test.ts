@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { nearest } from '../../src/cli/options/nearest.ts';
+
+const known = ['check', 'doctor', 'diagram', 'replay', '--record', '--record-limit'];
+
+test.each([
+  ['dctor', 'doctor'],
+  ['chekc', 'check'],
+  ['chek', 'check'],
+  ['diag', 'diagram'],
+  ['diagrams', 'diagram'],
+  ['record', '--record'],
+  ['--recrod', '--record'],
+  ['src', undefined],
+  ['do', undefined],
+  ['docs', undefined],
+])('%s: %s', (written, name) => {
+  expect(nearest(written, known)).toBe(name);
+});
