@@ -1,5 +1,6 @@
 import { type } from 'arktype';
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 
 const unit = type("'celsius' | 'fahrenheit'");
 
@@ -25,4 +26,4 @@ const convert = defineTool({
 
 const server = createMcpServer({ name: 'thermometer', version: '1.0.0', tools: [convert] });
 
-await server.listen(stdio()).closed;
+await serve(server);

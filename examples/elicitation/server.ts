@@ -1,4 +1,5 @@
-import { createMcpServer, defineForm, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 
 // #region form
 const booking = defineForm({
@@ -64,4 +65,4 @@ const server = createMcpServer({
   tools: [bookTable, keepCard, orderAhead],
 });
 
-await server.listen(stdio()).closed;
+await serve(server);

@@ -1,5 +1,6 @@
 /** A server that can be watched. It prints the address of its page on stderr. */
-import { createMcpServer, defineForm, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineForm, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { inspectPage } from 'mcp-actors/inspect';
 
 const wish = defineForm({
@@ -29,6 +30,6 @@ const bookTables = defineTool({
 
 const server = createMcpServer({ name: 'restaurant', version: '1.0.0', tools: [bookTables] });
 
-await using page = await inspectPage();
+const page = await inspectPage();
 process.stderr.write(`Watch it on ${page.url}\n`);
-await server.listen(stdio(), { watchers: [page.watcher] }).closed;
+await serve(server, { watchers: [page.watcher], beforeExit: () => page.close() });

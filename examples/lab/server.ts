@@ -3,22 +3,23 @@
  *
  *     npx tsx examples/lab/server.ts
  */
-import { createMcpServer, describeDump, stdio } from 'mcp-actors';
+import { createMcpServer, describeDump } from 'mcp-actors';
+import type { Watcher } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { ask } from './ask.ts';
 import { echo, listRoots, slow } from './tools.ts';
 
-const session = createMcpServer({
+const server = createMcpServer({
   name: 'lab',
   title: 'Laboratory',
   version: '1.0.0',
   instructions: 'Tools for trying out a session: roots, cancellation, requests to the client.',
   tools: [listRoots, slow, echo, ask],
-}).listen(stdio());
+});
 
-process.once('SIGINT', () => session.shutdown('SIGINT'));
-process.once('SIGTERM', () => session.shutdown('SIGTERM'));
-// Why does it not go on? kill -USR2 PID
-process.on('SIGUSR2', () => console.error(describeDump(session.dump())));
+/** Why does it not go on? kill -USR2 PID */
+const tellOnSignal: Watcher = ({ dump }) => {
+  process.on('SIGUSR2', () => console.error(describeDump(dump())));
+};
 
-const { kind } = await session.closed;
-process.exit(kind === 'failure' ? 1 : 0);
+await serve(server, { watchers: [tellOnSignal] });

@@ -5,7 +5,8 @@
  *     npx tsx examples/long-task/server.ts
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 
 /** How many numbers to check before letting other work run. */
 const slice = 20_000;
@@ -49,14 +50,6 @@ function isPrime(n: number): boolean {
   return true;
 }
 
-const session = createMcpServer({
-  name: 'long-task',
-  version: '1.0.0',
-  tools: [countPrimes],
-}).listen(stdio(), { limits: { taskPollIntervalMs: 100, maxTasks: 4 } });
+const server = createMcpServer({ name: 'long-task', version: '1.0.0', tools: [countPrimes] });
 
-process.once('SIGINT', () => session.shutdown('SIGINT'));
-process.once('SIGTERM', () => session.shutdown('SIGTERM'));
-
-const { kind } = await session.closed;
-process.exit(kind === 'failure' ? 1 : 0);
+await serve(server, { limits: { taskPollIntervalMs: 100, maxTasks: 4 } });

@@ -3,7 +3,7 @@
  *
  *     npx tsx examples/notes/server.ts
  */
-import { stdio } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { server } from './notes.ts';
 
-await server.listen(stdio()).closed;
+await serve(server);

@@ -1,4 +1,5 @@
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 
 const server = createMcpServer({
@@ -14,4 +15,4 @@ const attributes = { 'network.transport': 'pipe' };
 // First, so that it sees what the other middleware does. The application registers its SDK as usual.
 server.use(openTelemetry({ attributes }));
 
-await server.listen(stdio(), { watchers: [sessionDurations({ attributes })] }).closed;
+await serve(server, { watchers: [sessionDurations({ attributes })] });

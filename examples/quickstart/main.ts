@@ -1,4 +1,4 @@
-import { stdio } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { server } from './server.ts';
 
-await server.listen(stdio()).closed;
+await serve(server);

@@ -1,4 +1,5 @@
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 
 const summarize = defineTool({
   name: 'summarize',
@@ -22,4 +23,4 @@ const summarize = defineTool({
 
 const server = createMcpServer({ name: 'summarizer', version: '1.0.0', tools: [summarize] });
 
-await server.listen(stdio()).closed;
+await serve(server);

@@ -1,5 +1,6 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import * as v from 'valibot';
 
 const unit = v.picklist(['celsius', 'fahrenheit']);
@@ -37,4 +38,4 @@ const convert = defineTool({
 
 const server = createMcpServer({ name: 'thermometer', version: '1.0.0', tools: [convert] });
 
-await server.listen(stdio()).closed;
+await serve(server);

@@ -1,4 +1,5 @@
-import { createMcpServer, defineTool, stdio } from 'mcp-actors';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { serve } from 'mcp-actors/serve';
 import { z } from 'zod';
 
 const unit = z.enum(['celsius', 'fahrenheit']);
@@ -25,4 +26,4 @@ const convert = defineTool({
 
 const server = createMcpServer({ name: 'thermometer', version: '1.0.0', tools: [convert] });
 
-await server.listen(stdio()).closed;
+await serve(server);

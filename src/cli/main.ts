@@ -3,7 +3,7 @@ import { printableLines } from '../protocol/printable.ts';
 import { readArguments } from './options/arguments.ts';
 import { UsageError, packageVersion, print } from './command.ts';
 import { commands } from './commands.ts';
-import { exitProcess } from './process-end.ts';
+import { exitProcess } from '../serve/process-end.ts';
 import { serve } from './serve.ts';
 
 /**

@@ -16,8 +16,9 @@ import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, LineSink, Log } from '../log/log.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
-import { fileSink, streamSink } from './log-sink.ts';
-import { endWithProcess, signalDrainTimeoutMs } from './process-end.ts';
+import { fileSink } from './log-file.ts';
+import { served, signalDrainTimeoutMs } from '../serve/process-end.ts';
+import { streamSink } from '../serve/stream-sink.ts';
 import { UsageError, commandNames, packageVersion } from './command.ts';
 
 /** `inspect` and `record` are options here. */
@@ -87,25 +88,12 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
       message,
     } satisfies CommandFact);
   }
-  const end = endWithProcess(session, log, drainTimeoutMs);
-  const served = session;
-  dumpOnSignal({ dumps: () => [served.dump()], stderr, log });
+  const serving = session;
+  const ended = served(serving, log, drainTimeoutMs, inspector && (() => inspector.close()));
+  dumpOnSignal({ dumps: () => [serving.dump()], stderr, log });
   if (process.stdin.isTTY) await greet(given.usable);
 
-  const cause = await session.closed;
-  if (cause.kind === 'failure') {
-    const message = `The session has failed: ${String(cause.error)}`;
-    log.report({
-      level: 'error',
-      name: 'session.failed',
-      message,
-      details: { error: cause.error },
-    } satisfies CommandFact);
-  }
-  await inspector?.close();
-  const code = await end.exitCode(cause);
-  await log.close();
-  return code;
+  return ended;
 }
 
 function openLog(

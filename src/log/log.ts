@@ -9,7 +9,7 @@ export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as cons
 /** A log takes facts of its threshold's level and above. */
 export type LogThreshold = (typeof logLevels)[number];
 
-/** Facts that only a process reports that serves a session, and its log. */
+/** Facts of a process that serves a session, and of its log. */
 type CommandFactName =
   /** One of several directories on the command line cannot be used. */
   | 'directory.unusable'

@@ -15,7 +15,8 @@ import { createLog, logLevels } from '../../src/log/log.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 import { humanForm, jsonForm } from '../../src/log/log-line.ts';
 import type { LogThreshold } from '../../src/log/log.ts';
-import { fileSink, streamSink } from '../../src/cli/log-sink.ts';
+import { fileSink } from '../../src/cli/log-file.ts';
+import { streamSink } from '../../src/serve/stream-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
 

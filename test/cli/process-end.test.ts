@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { endWithProcess, exitProcess } from '../../src/cli/process-end.ts';
+import { endWithProcess, exitProcess } from '../../src/serve/process-end.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 
 beforeEach(() => {

@@ -209,6 +209,10 @@ describe('the public names', () => {
         sessionDurations
         type OpenTelemetryOptions
         type SessionDurationsOptions
+      mcp-actors/serve
+        serve
+        type LogThreshold
+        type ServeOptions
       mcp-actors/testing
         ErrorAnswer
         RecordedFacts

@@ -79,12 +79,14 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   workspace: { imports: [...runtime, ...roomsOf('roots', 'project', 'tools')] },
+  serve: { imports: [...runtime, 'log'], node: true },
   testing: { imports: [...runtime, 'recording'], packages: ['xstate'] },
   cli: {
     imports: [
       ...runtime,
       'diagnosis',
       'log',
+      'serve',
       'recording',
       'inspect',
       'workspace',

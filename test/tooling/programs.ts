@@ -23,6 +23,7 @@ export const programs = [
   'examples/zod/server.ts',
   'test/e2e/awaiting-script.ts',
   'test/e2e/recording-server.ts',
+  'test/e2e/served.ts',
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',
   'test/e2e/throwing-listeners.ts',

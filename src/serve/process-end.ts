@@ -22,6 +22,11 @@ type Host = Pick<
   'emit' | 'exit' | 'getActiveResourcesInfo' | 'kill' | 'off' | 'on' | 'pid' | 'removeAllListeners'
 >;
 
+/** The part of a session that is served here. */
+interface Ending extends Endable {
+  readonly closed: Promise<CloseCause>;
+}
+
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** How long a session may drain after a signal, milliseconds: its sender does not wait for long. */
@@ -100,6 +105,35 @@ export function endWithProcess(
       return cause.kind === 'failure' || failures.length > 0 ? 1 : 0;
     },
   };
+}
+
+/**
+ * Waits until the session has ended or the process is told to end, and logs why if that is a bug.
+ *
+ * @param drainTimeoutMs how long the session may drain once the process is told to end, milliseconds
+ * @param release is awaited before the exit code is decided
+ * @returns the exit code, once the log is flushed
+ */
+export async function served(
+  session: Ending,
+  log: Log,
+  drainTimeoutMs: number,
+  release?: () => Promise<void>,
+): Promise<number> {
+  const end = endWithProcess(session, log, drainTimeoutMs);
+  const cause = await session.closed;
+  if (cause.kind === 'failure') {
+    log.report({
+      level: 'error',
+      name: 'session.failed',
+      message: `The session has failed: ${String(cause.error)}`,
+      details: { error: cause.error },
+    } satisfies CommandFact);
+  }
+  await release?.();
+  const code = await end.exitCode(cause);
+  await log.close();
+  return code;
 }
 
 /**

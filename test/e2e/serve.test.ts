@@ -1,0 +1,83 @@
+/** What `serve` does for a server of one's own. */
+import { afterEach, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
+import { launch, reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+const clean = { code: 0, signal: null };
+const served = program('test/e2e/served.ts');
+
+test('the process ends with its session, though a timer is left, once beforeExit has ended', async () => {
+  const server = launch(served);
+  await server.initialize();
+  server.end();
+  expect(await server.exit).toEqual(clean);
+  expect(server.log.all).toEqual([{ event: 'flushed' }]);
+});
+
+test('a signal lets running calls finish', async () => {
+  const server = launch(served);
+  await server.initialize();
+  server.send({ id: 1, method: 'tools/call', params: { name: 'finish' } });
+  await server.heard('notifications/message');
+  server.child.kill('SIGTERM');
+  expect(await server.answer(1)).toMatchObject({
+    result: { content: [{ type: 'text', text: 'drained' }] },
+  });
+  expect(await server.exit).toEqual(clean);
+});
+
+test('a second signal ends the process at once, though a call hangs', async () => {
+  const server = launch([...served, 'talk']);
+  await server.initialize();
+  server.send({ id: 1, method: 'tools/call', params: { name: 'finish' } });
+  await server.heard('notifications/message');
+  server.child.kill('SIGINT');
+  await server.log.find(({ event }) => event === 'process.signalled');
+  server.child.kill('SIGINT');
+  expect(await server.exit).toEqual({ code: 130, signal: null });
+});
+
+test('an error of a handler is on stderr with its stack and its cause', async () => {
+  const server = launch(served);
+  await server.initialize();
+  expect(await server.request(1, 'tools/call', { name: 'fail' })).toMatchObject({
+    result: { isError: true, content: [{ type: 'text', text: 'no such table' }] },
+  });
+  const line = await server.log.find(({ event }) => event === 'handler.failed');
+  expect(line).toMatchObject({
+    level: 'error',
+    details: {
+      id: 1,
+      tool: 'fail',
+      error: {
+        stack: expect.stringContaining('served.js'),
+        cause: { message: 'the disk is full' },
+      },
+    },
+  });
+  server.end();
+  expect(await server.exit).toEqual(clean);
+});
+
+test('an exception that nobody catches is logged and ends the session, with exit code 1', async () => {
+  const server = launch(served);
+  await server.initialize();
+  server.send({ id: 1, method: 'tools/call', params: { name: 'crash' } });
+  expect(await server.answer(1)).toHaveProperty('result');
+  expect(await server.log.find(({ event }) => event === 'process.failed')).toMatchObject({
+    details: { error: { message: 'in no call' } },
+  });
+  expect((await server.exit).code).toBe(1);
+});
+
+test('a beforeExit that hangs keeps no process alive, and is logged', async () => {
+  const server = launch([...served, 'hang']);
+  await server.initialize();
+  server.end();
+  expect(await server.exit).toEqual(clean);
+  expect(server.log.all).toMatchObject([
+    { event: 'process.failed', message: expect.stringContaining('1000 ms') as string },
+  ]);
+});
