@@ -184,7 +184,7 @@ const builds = [
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package is there only where somebody wants it.
     external: ['@vscode/ripgrep', '@statelyai/inspect'],
-    plugins: [inspectPage, afterMain('src/cli/main.ts', ['dynamic-import'])],
+    plugins: [inspectPage, lazyGrammar, afterMain('src/cli/main.ts', ['dynamic-import'])],
     legalComments: 'none',
     sourcesContent: false,
   }),

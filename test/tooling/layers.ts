@@ -61,10 +61,10 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
-  'workspace/disk': { imports: [], node: true },
+  'workspace/disk': { imports: ['actors'], node: true },
   'workspace/roots': { imports: [...runtime, 'workspace/disk'], node: true },
   'workspace/text': { imports: ['workspace/disk'], node: true },
-  'workspace/globs': { imports: ['protocol'] },
+  'workspace/globs': { imports: ['protocol', 'actors'] },
   'workspace/search': {
     imports: ['protocol', ...roomsOf('disk', 'roots', 'text', 'globs')],
     packages: ['@vscode/ripgrep'],

@@ -42,7 +42,7 @@ const outcome = async (promise: Promise<string>) =>
 
 describe.runIf(process.platform === 'linux')('while something hangs', () => {
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'hrtime'] });
   });
   afterEach(() => {
     dead.directory = undefined;

@@ -7,6 +7,7 @@
  * answers. An operation that takes too long is given up; it keeps its place until it returns. An
  * operation that would only wait behind such operations is refused at once.
  */
+import { systemClock } from '../../actors/clock.ts';
 
 export interface DiskLanesOptions {
   /** Names the volume that a path lies on: what hangs together. */
@@ -28,7 +29,7 @@ interface Operation {
   readonly path: string;
   readonly volume: Volume;
   state: 'waiting' | 'running' | 'overdue';
-  /** Milliseconds, as `performance.now()` has them. */
+  /** Milliseconds, as the system's clock has them. */
   startedAt: number;
   readonly start: () => void;
   readonly giveUp: (why: string) => void;
@@ -128,7 +129,7 @@ export class DiskLanes {
 
   /** True while an operation runs that should have returned by now, and may come to hang. */
   get isSlow(): boolean {
-    const since = performance.now() - slowMs;
+    const since = systemClock.now() - slowMs;
     return (
       this.#total(({ started }) => {
         let slow = 0;
@@ -150,7 +151,7 @@ export class DiskLanes {
         volume.waiting.delete(operation);
         if (mayStart) {
           operation.state = 'running';
-          operation.startedAt = performance.now();
+          operation.startedAt = systemClock.now();
           volume.started.add(operation);
           operation.start();
         } else operation.giveUp('operations before it have not returned');

@@ -1,4 +1,5 @@
 /** Which volume a path lies on, without asking the volume: a dead one would not answer. */
+import { systemClock } from '../../actors/clock.ts';
 import { readFileSync } from 'node:fs';
 import { parse, relative, sep } from 'node:path';
 
@@ -14,7 +15,7 @@ let mounts: { readonly readAt: number; readonly points: readonly string[] } | un
  */
 export function volumeOf(path: string): string {
   if (process.platform !== 'linux') return firstDirectories(path);
-  const now = performance.now();
+  const now = systemClock.now();
   if (mounts === undefined || now - mounts.readAt > tableMs) {
     mounts = { readAt: now, points: readMountPoints() };
   }

@@ -3,6 +3,7 @@
  * written, cancellations heard. All such work of the process shares one slice per turn of the loop:
  * however many calls filter files, a turn takes no longer.
  */
+import { systemClock } from '../../actors/clock.ts';
 
 /** A fraction of what somebody who waits for an answer to a ping notices. */
 const sliceMs = 5;
@@ -12,7 +13,7 @@ const waiting: (() => void)[] = [];
 
 /** True if the work at hand should wait for its {@link nextSlice} before it goes on. */
 export function isSliceOver(): boolean {
-  return performance.now() >= sliceEnd;
+  return systemClock.now() >= sliceEnd;
 }
 
 /**
@@ -29,7 +30,7 @@ export async function nextSlice(signal: AbortSignal): Promise<void> {
 }
 
 function beginSlice(): void {
-  sliceEnd = performance.now() + sliceMs;
+  sliceEnd = systemClock.now() + sliceMs;
   waiting.shift()?.();
   if (waiting.length > 0) setImmediate(beginSlice);
 }

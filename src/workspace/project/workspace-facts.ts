@@ -6,7 +6,6 @@ import type { Root, RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import type { HandlerContext } from '../../context/handler-context.ts';
 import type { GitHead } from './git-head.ts';
-import { readProjectFacts } from './project-facts.ts';
 import type { ProjectFacts } from './project-facts.ts';
 import { whyChosen, whyNoProject } from './project-notes.ts';
 import type { ProjectChoice, UsableRoot } from './project.ts';
@@ -137,6 +136,8 @@ async function readFacts(
     return { facts: { scripts: [] }, warnings: [error.message] };
   }
   const boundary = { directories: choice.usable, base: project };
+  // A server that has just been launched describes its tools without it.
+  const { readProjectFacts } = await import('./project-facts.ts');
   return { facts: await readProjectFacts(boundary), warnings: [] };
 }
 

@@ -4,6 +4,7 @@
  *
  * @see MCP 2025-11-25, client/roots; protocol notes 32 and 33
  */
+import { systemClock } from '../../actors/clock.ts';
 import { quoted } from '../../protocol/printable.ts';
 import type { Root } from '../../machines/roots-report.ts';
 import type { RootProblemCode } from '../../protocol/roots.ts';
@@ -37,14 +38,14 @@ export function rootsResolver(options: ResolveRootsOptions = {}): RootsResolver 
     signal.throwIfAborted();
     const resolved: Root[] = roots.map(unchecked);
     const pending = resolved.keys();
-    const expiry = performance.now() + totalTimeoutMs;
+    const expiry = systemClock.now() + totalTimeoutMs;
     const checkNext = async (): Promise<void> => {
       for (const index of pending) {
         if (signal.aborted) return;
         const root = resolved[index];
         if (root === undefined || root.problem !== undefined) continue;
         resolved[index] =
-          performance.now() > expiry
+          systemClock.now() > expiry
             ? unusable(root, 'TIMED_OUT', `The list took more than ${totalTimeoutMs} ms to check`)
             : await resolveRoot(root, options);
       }

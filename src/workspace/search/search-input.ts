@@ -12,10 +12,9 @@ import type { OpenFile } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { openerOf } from '../roots/open-inside.ts';
 import type { FileOpener } from '../roots/open-inside.ts';
+import { maxLineBytes } from './line-bounds.ts';
 import { decoderLabel, detectContent } from '../text/text-encoding.ts';
 
-/** Longer lines are not searched; they are named. */
-export const maxLineBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
 const newline = 0x0a;
 

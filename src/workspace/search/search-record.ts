@@ -5,6 +5,7 @@
  */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
+import { maxLineCharacters } from './line-bounds.ts';
 import { cutText } from '../text/line-range.ts';
 
 /** One line of what was searched: a match, or what stands around one. */
@@ -18,9 +19,6 @@ export interface SearchLine {
   /** How much of the line is not shown, characters. */
   readonly omitted: number;
 }
-
-/** Longer lines are cut around the match. */
-export const maxLineCharacters = 500;
 
 const submatchesKey = '"submatches":[';
 const startKey = '"start":';

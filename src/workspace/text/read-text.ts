@@ -2,6 +2,8 @@
 import type { OpenFile } from '../disk/disk.ts';
 import { LineTaker } from './line-range.ts';
 import type { LineRange, TakenLines } from './line-range.ts';
+import { defaultBounds } from './read-bounds.ts';
+import type { ReadBounds } from './read-bounds.ts';
 import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
 import type { TextEncoding } from './text-encoding.ts';
 
@@ -17,19 +19,6 @@ export type TextReading =
       readonly reach: 'end' | 'range' | 'short';
     }
   | { readonly text: false; readonly kind: string };
-
-/** How much of a file is read, bytes. */
-export interface ReadBounds {
-  /** The file's size when it was opened: what is appended meanwhile is not read. */
-  readonly sizeBytes: number;
-  /** Beyond this nothing is read only to count lines. */
-  readonly countedBytes?: number;
-  /** Beyond this the range is not looked for. */
-  readonly soughtBytes?: number;
-}
-
-/** Defaults of {@link ReadBounds}. */
-export const defaultBounds = { countedBytes: 64 * 1024 ** 2, soughtBytes: 1024 ** 3 } as const;
 
 export interface TextReadOptions extends ReadBounds {
   readonly signal: AbortSignal;

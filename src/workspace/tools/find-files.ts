@@ -3,11 +3,7 @@ import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import { selectFiles } from '../globs/file-selection.ts';
-import { FilePages, walkFiles } from '../search/file-walk.ts';
-import { SearchProblems } from '../search/search-problems.ts';
-import { markedRecords } from '../search/ripgrep-output.ts';
-import { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
+import type { FilePages } from '../search/file-walk.ts';
 import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
@@ -18,7 +14,7 @@ const progressStep = 500;
 
 /** Makes `find_files` over a session's workspace. */
 export function findFilesTool(workspace: Workspace): Tool {
-  const pages = new FilePages();
+  let pages: FilePages | undefined;
   return defineTool({
     name: 'find_files',
     title: 'Find files',
@@ -69,6 +65,9 @@ export function findFilesTool(workspace: Workspace): Tool {
       additionalProperties: false,
     },
     async handler({ globs = [], hidden = false, limit = defaultLimit, cursor, root }, context) {
+      const running = await import('./at-first-call.ts');
+      const { selectFiles, walkFiles, markedRecords, ripgrep, ripgrepArguments } = running;
+      const { SearchProblems } = running;
       const selection = await selectFiles(globs, hidden, context.signal);
       const entered = await workspace.enter(context, root);
       const { path, identity } = entered.root;
@@ -97,7 +96,12 @@ export function findFilesTool(workspace: Workspace): Tool {
         return await walkFiles({ records, deadline, accepts, after, limit: wanted, onFile });
       };
       const search = async () => await workspace.search(entered, context, walk);
-      const { files, unnamed, next } = await pages.page(query, after, wanted, search);
+      const { files, unnamed, next } = await (pages ??= new running.FilePages()).page(
+        query,
+        after,
+        wanted,
+        search,
+      );
       if (seen > 0) context.progress(seen + 1, { message: `${files.length} files found` });
 
       const problems = met.list();

@@ -5,10 +5,9 @@ import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import type { LineRange } from '../text/line-range.ts';
-import { openInside } from '../roots/open-inside.ts';
 import type { InsideFile } from '../roots/open-inside.ts';
-import { defaultBounds, readText } from '../text/read-text.ts';
-import type { TextReading } from '../text/read-text.ts';
+import { defaultBounds } from '../text/read-bounds.ts';
+import type { TextReadOptions, TextReading } from '../text/read-text.ts';
 import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
 
@@ -106,6 +105,7 @@ export function readFileTool(workspace: Workspace): Tool {
     },
     async handler({ path: given, root, ...asked }, context) {
       const range = toRange(asked);
+      const { openInside } = await import('./at-first-call.ts');
       const entered = await workspace.enter(context, root);
       const file = await openInside(entered.boundary, given);
       const { path, stats } = file;
@@ -187,9 +187,10 @@ async function readAndClose(
   { handle }: InsideFile,
   given: string,
   range: LineRange,
-  options: Parameters<typeof readText>[2],
+  options: TextReadOptions,
 ): Promise<TextReading> {
   try {
+    const { readText } = await import('./at-first-call.ts');
     return await readText(handle, range, options);
   } catch (error) {
     if (error instanceof ToolError || systemCode(error) === undefined) throw error;

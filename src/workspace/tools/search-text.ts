@@ -3,10 +3,7 @@ import { quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import { selectFiles } from '../globs/file-selection.ts';
-import { maxLineBytes } from '../search/search-input.ts';
-import { maxLineCharacters } from '../search/search-record.ts';
-import { collectMatches } from '../search/text-search.ts';
+import { maxLineBytes, maxLineCharacters } from '../search/line-bounds.ts';
 import type { FoundFile, TextSearch } from '../search/text-search.ts';
 import type { Workspace } from '../project/workspace.ts';
 import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
@@ -130,6 +127,7 @@ export function searchTextTool(workspace: Workspace): Tool {
     async handler(args, context) {
       const { pattern, regex = false, globs = [], contextLines = 0, hidden = false } = args;
       assertPattern(pattern);
+      const { selectFiles, collectMatches } = await import('./at-first-call.ts');
       const selection = await selectFiles(globs, hidden, context.signal);
       const entered = await workspace.enter(context, args.root);
       const found = await workspace.search(entered, context, (signal, deadline) =>

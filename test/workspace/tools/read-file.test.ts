@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LineTaker } from '../../../src/workspace/text/line-range.ts';
 import type { LineRange } from '../../../src/workspace/text/line-range.ts';
 import { readText } from '../../../src/workspace/text/read-text.ts';
-import type { ReadBounds } from '../../../src/workspace/text/read-text.ts';
+import type { ReadBounds } from '../../../src/workspace/text/read-bounds.ts';
 import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
 import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../fake-context.ts';
