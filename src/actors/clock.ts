@@ -56,3 +56,14 @@ export function heldProcess(): () => void {
 function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void } {
   return typeof timer === 'object' && timer !== null && 'unref' in timer;
 }
+
+/**
+ * Refuses what is no time for somebody to answer in: such a deadline would never come, and would hold
+ * up all others.
+ *
+ * @throws {RangeError}
+ */
+export function refuseDuration(name: string, value: number): void {
+  if (Number.isFinite(value) && value > 0) return;
+  throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
+}

@@ -1,5 +1,6 @@
 /** Every bound and every time of a session, with its default. Each is an option. */
 import type { SessionLimits } from '../machines/session.machine.ts';
+import { describe } from '../protocol/classify.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -125,3 +126,26 @@ export const defaultLimits: Limits = {
   maxTaskTtlMs: 24 * 60 * minute,
   taskPollIntervalMs: 1 * second,
 };
+
+/** Without one of them no call would ever run, and no list would end. */
+const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>(['maxRunning', 'pageSize']);
+
+/**
+ * The defaults with these in their places; what is undefined stays the default.
+ *
+ * @throws {RangeError} a limit is not a number, or too small
+ */
+export function limitsWith(given: {
+  readonly [K in keyof Limits]?: Limits[K] | undefined;
+}): Limits {
+  const changed = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of changed) {
+    const least = atLeastOne.has(name) ? 1 : 0;
+    // Not a number is neither.
+    if (typeof value === 'number' && value >= least) continue;
+    throw new RangeError(
+      `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,
+    );
+  }
+  return { ...defaultLimits, ...Object.fromEntries(changed) };
+}

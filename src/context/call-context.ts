@@ -1,6 +1,7 @@
 /**
  * The context of one call, over its exchange with the client. A handler pays only for what it uses.
  */
+import { refuseDuration } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { forgettable, refused } from '../actors/exchange.ts';
 import type { Exchange, TaskHandle } from '../actors/exchange.ts';
@@ -253,11 +254,6 @@ function missingCapability(
   if (lacking === undefined) return undefined;
   const message = `The client ${client.info.name} ${lacking}, so it cannot be sent ${method}`;
   return new RuntimeError('CAPABILITY_MISSING', message);
-}
-
-function refuseDuration(name: string, value: number): void {
-  if (Number.isFinite(value) && value > 0) return;
-  throw new RangeError(`${name} must be a positive number of milliseconds, this is ${value}`);
 }
 
 /** Options have neither of these members. */

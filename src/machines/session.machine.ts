@@ -38,7 +38,7 @@ import type {
 import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
 
-/** Times and bounds of a session's own. The defaults are in `server/limits.ts`. */
+/** Times and bounds of a session's own. The defaults are in `actors/limits.ts`. */
 export interface SessionLimits extends KeepaliveLimits {
   /** How long handlers and the output may take to finish once the session ends, milliseconds. */
   readonly drainTimeoutMs: number;
@@ -119,7 +119,7 @@ export type SessionTag = (typeof sessionTags)[number];
 
 /**
  * A session's actor logic, with typed `input`, `output` and emitted events.
- * `server/session-logic.ts` provides its actors; a host that provides others invokes or spawns it
+ * `session/session-logic.ts` provides its actors; a host that provides others invokes or spawns it
  * in the same way.
  */
 export const sessionMachine = setup({

@@ -3,7 +3,7 @@
  */
 import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
-import { heldProcess } from '../actors/clock.ts';
+import { heldProcess, refuseDuration } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
@@ -89,6 +89,7 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
    * @param options `timeoutMs`: by default `keepaliveTimeoutMs`
    * @returns the time until the answer, milliseconds
    * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
+   * @throws {RangeError} `timeoutMs` is not a positive number
    * @see MCP 2025-11-25, basic/utilities/ping
    */
   ping(options?: { readonly timeoutMs?: number; readonly signal?: AbortSignal }): Promise<number>;
@@ -184,6 +185,7 @@ export class ServedSession extends SessionScope implements McpSession {
     timeoutMs = this.limits.keepaliveTimeoutMs,
     signal,
   }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<number> {
+    refuseDuration('timeoutMs', timeoutMs);
     const askedAt = this.hostClock.now();
     const { correlation } = this.actor.getSnapshot().context;
     await this.environment.ping(timeoutMs, signal, (until) =>

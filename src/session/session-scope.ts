@@ -24,7 +24,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
 import { safeReport } from './guarded-listeners.ts';
-import { defaultLimits } from '../actors/limits.ts';
+import { defaultLimits, limitsWith } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
@@ -105,7 +105,7 @@ export abstract class SessionScope implements SessionHandle {
     this.environment = environment;
     this.clock = clock;
     this.hostClock = hostClock;
-    this.limits = options.limits ? { ...defaultLimits, ...options.limits } : defaultLimits;
+    this.limits = options.limits ? limitsWith(options.limits) : defaultLimits;
     this.report = safeReport(options.report ?? defaultReport);
     this.startedAt = hostClock.now();
     this.#options = options;

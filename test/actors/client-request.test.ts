@@ -90,6 +90,34 @@ describe('a request as a promise', () => {
     expect(listeners()).toBe(0);
   });
 
+  test('that is asked while the actor is busy fails if the actor is stopped before it is done', async () => {
+    const { ref, actor, answer } = opened();
+    const lost: Promise<unknown>[] = [];
+    const first = ask(ref, spec);
+    const settled = () => {
+      lost.push(requestClient(ref, spec));
+      actor.stop();
+    };
+    const second = new AskedRequest(spec, { correlation: ref, settled });
+    sendAsked(ref, [second]);
+    answer(second.ticket?.id);
+    await expect(first.result).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
+    expect(lost).toHaveLength(1);
+    await expect(lost[0]).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
+  });
+
+  test('that is asked while the actor is busy is sent after what it is busy with', async () => {
+    const { ref, answer, wire } = opened();
+    const next: Promise<unknown>[] = [];
+    const settledFirst = () => void next.push(requestClient(ref, { ...spec, method: 'ping' }));
+    const first = new AskedRequest(spec, { correlation: ref, settled: settledFirst });
+    sendAsked(ref, [first]);
+    answer(first.ticket?.id);
+    await settled();
+    expect(wire()).toEqual(['roots/list', 'ping']);
+    expect(next).toHaveLength(1);
+  });
+
   test('with a signal that fired before is cancelled', async () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();

@@ -94,6 +94,21 @@ describe('the writer', () => {
     expect(ids()).toEqual([1]);
     expect(sink.events).toBeUndefined();
   });
+
+  test('keeps nothing once it is stopped, and is not broken by what the stream says later', async () => {
+    const { actor, send, sink, told, heard, view } = startWriter({ room: 1 });
+    for (const id of [1, 2]) {
+      send(answer(id));
+      await settled();
+    }
+    const { events } = sink;
+    send(answer(3));
+    actor.stop();
+    expect(view()).toEqual({ state: 'ended', queuedBytes: 0 });
+    events?.broken(new Error('EPIPE'));
+    expect(told()).toEqual([]);
+    expect(heard).toEqual([]);
+  });
 });
 
 describe('a full sink', () => {

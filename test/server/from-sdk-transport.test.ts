@@ -306,6 +306,7 @@ describe('a send', () => {
       kind: 'output-broken',
       error: { code: 'LIMIT_EXCEEDED' },
     });
+    expect(transport.calls.filter((call) => call === 'close')).toHaveLength(1);
   });
 
   test('that takes again after it took nothing goes on', async () => {

@@ -47,6 +47,21 @@ everywhere('ping', eachTransport, (combination) => {
     expect(await second).toBe(0);
   });
 
+  test.each([NaN, 0, -1])('in %s ms is refused, and stops no other deadline', async (timeoutMs) => {
+    const { peer, session, clock } = await operate({}, combination);
+    await expect(session.ping({ timeoutMs })).rejects.toThrow(
+      `timeoutMs must be a positive number of milliseconds, this is ${timeoutMs}`,
+    );
+    const first = expect(session.ping({ timeoutMs: 100 })).rejects.toThrow('within 100 ms');
+    await peer.request('ping');
+    clock.increment(100);
+    await first;
+    const second = expect(session.ping({ timeoutMs: 200 })).rejects.toThrow('within 200 ms');
+    await peer.request('ping');
+    clock.increment(200);
+    await second;
+  });
+
   test('without an answer fails, and is reported [PING-03]', async () => {
     const { peer, session, clock, facts } = await operate({}, combination);
     const pinged = session.ping({ timeoutMs: 50 }).catch((error: unknown) => error);

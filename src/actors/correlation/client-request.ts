@@ -10,6 +10,7 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { forgettable, refused } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
+import { afterThis } from '../microtask.ts';
 
 /** On whose behalf something is asked. */
 export interface Asker {
@@ -116,14 +117,30 @@ export function sendAsked(
   requests: readonly AskedRequest[],
 ): void {
   const due = requests.filter(({ state }) => state === 'unsent');
-  if (correlation.getSnapshot().status === 'active') {
-    for (const request of due) request.state = 'sent';
-    if (due.length > 0) correlation.send({ type: 'requests.send', requests: due });
-  } else {
-    for (const request of due) {
-      const error = unsent('TRANSPORT_CLOSED', request.method, 'the session has ended');
-      request.settle({ ok: false, error });
-    }
+  if (due.length === 0) return;
+  if (!isActive(correlation)) return refuseAll(due);
+  for (const request of due) request.state = 'sent';
+  correlation.send({ type: 'requests.send', requests: due });
+  // An actor that is busy has them in its mailbox, and loses them if it is stopped before it is done.
+  if (due.some(isUntaken)) {
+    afterThis(() => {
+      if (!isActive(correlation)) refuseAll(due.filter(isUntaken));
+    });
+  }
+}
+
+function isActive(correlation: Ref<CorrelationEvent>): boolean {
+  return correlation.getSnapshot().status === 'active';
+}
+
+function isUntaken({ state, ticket }: AskedRequest): boolean {
+  return state === 'sent' && !ticket;
+}
+
+function refuseAll(requests: readonly AskedRequest[]): void {
+  for (const request of requests) {
+    const error = unsent('TRANSPORT_CLOSED', request.method, 'the session has ended');
+    request.settle({ ok: false, error });
   }
 }
 

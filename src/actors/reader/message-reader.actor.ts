@@ -1,6 +1,7 @@
 /**
  * The input of a session over a transport that gives messages, not bytes: one event per message.
  */
+import { Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
 import type { Port } from '../../machines/port.ts';
 import type { ReaderEvent, ReaderInput } from '../../machines/session-ports.ts';
@@ -42,18 +43,18 @@ export function messageReaderActor(
     const end = () => {
       const message = `The client takes nothing, and has sent more than ${limits.readAheadBytes} bytes meanwhile: the session ends`;
       report({ level: 'warning', name: 'output.overrun', message });
-      stop();
+      started.unsubscribe();
       session.send({ type: 'output.broken', error: new RuntimeError('LIMIT_EXCEEDED', message) });
     };
-    const stop = source.start({
-      message: receive,
-      ended: () => session.send({ type: 'input.ended' }),
-    });
+    // Ended once, though the session stops a reader that has ended by itself.
+    const started = new Subscription(
+      source.start({ message: receive, ended: () => session.send({ type: 'input.ended' }) }),
+    );
     return {
       receive: ({ type }) => {
         allowance = type === 'output.blocked' ? limits.readAheadBytes : Infinity;
       },
-      stop,
+      stop: () => started.unsubscribe(),
     };
   });
 }

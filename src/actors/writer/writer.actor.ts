@@ -92,6 +92,8 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   stop(): void {
     this.#endTurn();
     this.#stopListening();
+    // A stream may outlive its session, and with it the listener that stays for its errors.
+    this.#flow.stop();
   }
 
   take(chunk: Chunk): boolean {
