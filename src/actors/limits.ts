@@ -133,13 +133,17 @@ const atLeastOne: ReadonlySet<string> = new Set<keyof Limits>(['maxRunning', 'pa
 /**
  * The defaults with these in their places; what is undefined stays the default.
  *
- * @throws {RangeError} a limit is not a number, or too small
+ * @throws {RangeError} there is no such limit, or it is not a number, or too small
  */
 export function limitsWith(given: {
   readonly [K in keyof Limits]?: Limits[K] | undefined;
 }): Limits {
   const changed = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of changed) {
+    if (!Object.hasOwn(defaultLimits, name)) {
+      const known = Object.keys(defaultLimits).join(', ');
+      throw new RangeError(`There is no limit ${describe(name)}; the limits are ${known}`);
+    }
     const least = atLeastOne.has(name) ? 1 : 0;
     // Not a number is neither.
     if (typeof value === 'number' && value >= least) continue;

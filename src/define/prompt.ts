@@ -3,10 +3,13 @@
  *
  * @see MCP 2025-11-25, server/prompts
  */
+import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { ContentBlock } from '../protocol/content.ts';
 import type { Described } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import { checkItem } from './item-faults.ts';
+import type { ItemRules } from './item-faults.ts';
 import type { Complete } from './resource.ts';
 
 /** An argument of a prompt. On the wire, all arguments are strings. */
@@ -63,9 +66,33 @@ export interface PromptSpecification<TArguments extends PromptArguments> extends
   ): PromptOutput | Promise<PromptOutput>;
 }
 
-/** Defines a prompt. `get` receives the values typed after `arguments`. */
+/**
+ * Defines a prompt. `get` receives the values typed after `arguments`.
+ *
+ * @throws {TypeError} a member is missing or is none of ours
+ */
 export function definePrompt<const TArguments extends PromptArguments = Record<never, never>>(
   prompt: PromptSpecification<TArguments>,
 ): Prompt {
+  checkItem(prompt, rules);
+  const { name, arguments: args } = prompt;
+  if (args !== undefined && !isJsonObject(args)) {
+    throw new TypeError(
+      `"arguments" of the prompt ${describe(name)} must be an object of arguments by name, such as { city: { required: true } }; this is ${describe(args)}`,
+    );
+  }
+  for (const [argument, described] of Object.entries(args ?? {})) {
+    if (isJsonObject(described)) continue;
+    throw new TypeError(
+      `The argument ${describe(argument)} of the prompt ${describe(name)} must be an object, this is ${describe(described)}`,
+    );
+  }
   return prompt;
 }
+
+const rules: ItemRules = {
+  kind: 'prompt',
+  key: 'name',
+  functions: ['get'],
+  synonyms: { handler: 'get', load: 'get', callback: 'get', argsSchema: 'arguments' },
+};

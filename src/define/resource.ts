@@ -7,6 +7,7 @@ import { describe } from '../protocol/classify.ts';
 import type { ResourceContents } from '../protocol/content.ts';
 import type { Described } from '../protocol/described.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import { checkItem } from './item-faults.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
@@ -123,12 +124,19 @@ export interface ResourceTemplateSpecification<
   read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
 }
 
+const rules = {
+  strings: ['name'],
+  functions: ['read'],
+  synonyms: { load: 'read', handler: 'read', callback: 'read', readCallback: 'read' },
+};
+
 /**
  * Defines a resource with a fixed URI.
  *
- * @throws {TypeError} `uri` is not a URI
+ * @throws {TypeError} a member is missing or is none of ours, or `uri` is not a URI
  */
 export function defineResource(resource: Resource): Resource {
+  checkItem(resource, { kind: 'resource', key: 'uri', ...rules });
   if (!isUri(resource.uri)) {
     throw new TypeError(
       `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${describe(resource.uri)}`,
@@ -141,12 +149,14 @@ export function defineResource(resource: Resource): Resource {
  * Defines resources whose URIs match a template. `read` receives its variables, typed after the
  * template.
  *
- * @throws {TypeError} the template cannot be parsed or matched, or `complete` names a variable that
+ * @throws {TypeError} a member is missing or is none of ours; the template cannot be parsed or
+ *   matched, or `complete` names a variable that
  *   it does not have
  */
 export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
+  checkItem(template, { kind: 'resource template', key: 'uriTemplate', ...rules });
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
   if (stray !== undefined) {

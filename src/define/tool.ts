@@ -10,9 +10,12 @@ import type { Described } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
-import { jsonSchemaOf } from '../schema/schema.ts';
+import { faultOfSchema } from '../schema/schema-faults.ts';
+import { isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
 import type { SchemaSide } from '../schema/json-schema.ts';
+import { checkItem } from './item-faults.ts';
+import type { ItemRules } from './item-faults.ts';
 
 /**
  * Hints about a tool for a host.
@@ -95,10 +98,6 @@ export type StructuredOutput<T> =
       readonly _meta?: JsonObject;
     };
 
-type OutputOf<TOutput> = TOutput extends Schema
-  ? StructuredOutput<Frozen<AcceptedBy<TOutput>>>
-  : ToolOutput;
-
 type Primitive = string | number | bigint | boolean | symbol | null | undefined;
 
 /**
@@ -133,12 +132,31 @@ export interface ToolSpecification<
  * What a handler returns, at once or as a promise. A constant type parameter extends it, so that a
  * literal in a result keeps its literal type.
  */
-type Returned<TOutput> = OutputOf<TOutput> | Promise<OutputOf<TOutput>>;
+type Returned<TOutput> = TOutput extends Schema
+  ?
+      | StructuredOutput<Frozen<AcceptedBy<TOutput>>>
+      | Promise<StructuredOutput<Frozen<AcceptedBy<TOutput>>>>
+  : ToolOutput | Promise<ToolOutput>;
+
+const rules: ItemRules = {
+  kind: 'tool',
+  key: 'name',
+  strings: ['description'],
+  functions: ['handler'],
+  synonyms: {
+    execute: 'handler',
+    callback: 'handler',
+    run: 'handler',
+    parameters: 'inputSchema',
+    paramsSchema: 'inputSchema',
+  },
+};
 
 /**
  * Defines a tool. The schemas type the handler's arguments and its structured output.
  *
- * @throws {TypeError} the specification does not allow the name or the `taskSupport`; or a schema
+ * @throws {TypeError} a member is missing or is none of ours; the specification does not allow the
+ *   name or the `taskSupport`; or a schema
  *   does not describe objects, or its library cannot convert it to JSON Schema. A JSON Schema that
  *   ajv cannot compile is found at the first call
  * @see MCP 2025-11-25, server/tools, "Tool Names"
@@ -148,6 +166,7 @@ export function defineTool<
   const TOutput extends Schema | undefined = undefined,
   const TReturned extends Returned<TOutput> = Returned<TOutput>,
 >(tool: ToolSpecification<TInput, TOutput, TReturned>): Tool {
+  checkItem(tool, rules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
@@ -164,7 +183,15 @@ export function defineTool<
   // it.
   jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
+  checkSchema(tool.inputSchema, schemaOf(tool, 'input'));
+  checkSchema(tool.outputSchema, schemaOf(tool, 'output'));
   return defined;
+}
+
+/** @throws {TypeError} it is a JSON Schema with a fault */
+function checkSchema(schema: Schema | undefined, what: string): void {
+  const fault = schema && !isStandardSchema(schema) ? faultOfSchema(schema) : undefined;
+  if (fault !== undefined) throw new TypeError(`${what} is not a JSON Schema: ${fault}`);
 }
 
 /** @throws {TypeError} it is none */

@@ -35,6 +35,9 @@ export function readToolOutput(output: unknown): CheckedOutput {
     );
   }
   const { content, structured, isError, _meta } = output;
+  if (output['structuredContent'] !== undefined && structured === undefined) {
+    throw new TypeError('"structuredContent" of a result is called "structured" here');
+  }
   if (structured !== undefined && !isJsonObject(structured)) {
     throw new TypeError(`"structured" must be an object, this is ${describe(structured)}`);
   }

@@ -7,6 +7,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import { sessionContexts } from './session-contexts.ts';
 import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
+import { checkItem } from '../define/item-faults.ts';
 import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
 import type { Feature } from '../features/feature.ts';
@@ -41,6 +42,14 @@ interface Service {
   readonly tasks: TasksFeature | undefined;
 }
 
+const rules = {
+  kind: 'server',
+  key: 'name',
+  strings: ['version'],
+  functions: [],
+  synonyms: {},
+};
+
 export class ServerCore {
   readonly definition: ServerDefinition;
   readonly catalog: Catalog;
@@ -57,6 +66,7 @@ export class ServerCore {
 
   constructor(definition: ServerDefinition) {
     const { errors, logging } = definition;
+    checkItem(definition, rules);
     checkErrorExposure(errors, `the server "${definition.name}"`);
     const catalog = catalogOf(definition);
     const compiler = new SchemaCompiler();

@@ -1,0 +1,35 @@
+/** What is wrong with an item of a server, said when it is defined. It may be written in JavaScript. */
+import { describe, isJsonObject } from '../protocol/classify.ts';
+
+/** The members that an item of a kind must have. */
+export interface ItemRules {
+  /** `tool` */
+  readonly kind: string;
+  /** The member that tells items of this kind apart, a string. */
+  readonly key: string;
+  readonly strings?: readonly string[];
+  readonly functions: readonly string[];
+  /** What other libraries call a member, and its name here. */
+  readonly synonyms: { readonly [name: string]: string };
+}
+
+/** @throws {TypeError} it names the item, the member, what it is and what it must be */
+export function checkItem(item: unknown, rules: ItemRules): void {
+  const { kind, key, strings = [], functions, synonyms } = rules;
+  if (!isJsonObject(item)) {
+    throw new TypeError(`A ${kind} is an object with ${key}; this is ${describe(item)}`);
+  }
+  const named = typeof item[key] === 'string' ? `the ${kind} ${describe(item[key])}` : `a ${kind}`;
+  for (const [theirs, ours] of Object.entries(synonyms)) {
+    if (item[theirs] === undefined || item[ours] !== undefined) continue;
+    throw new TypeError(`"${theirs}" of ${named} is called "${ours}" here`);
+  }
+  const demand = (member: string, type: 'string' | 'function') => {
+    if (typeof item[member] === type) return;
+    throw new TypeError(
+      `"${member}" of ${named} must be a ${type}, this is ${describe(item[member])}`,
+    );
+  };
+  for (const member of [key, ...strings]) demand(member, 'string');
+  for (const member of functions) demand(member, 'function');
+}

@@ -1,0 +1,120 @@
+/** What is wrong in a definition is said when it is defined, with the item and the member. JavaScript has no types to say it. */
+import {
+  createMcpServer,
+  definePrompt,
+  defineResource,
+  defineResourceTemplate,
+  defineTool,
+  memory,
+} from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import { describe, expect, test } from 'vitest';
+import { operate, textOf, tool } from '../contract/serving.ts';
+
+const handler = () => 'text';
+const named = { name: 'sum', description: 'Adds' };
+const inSchema = (inputSchema: JsonObject) => ({ ...named, inputSchema, handler });
+
+test.each<[item: unknown, message: string]>([
+  [undefined, 'A tool is an object with name; this is missing'],
+  [{ description: 'Adds', handler }, '"name" of a tool must be a string, this is missing'],
+  [{ name: 'sum', handler }, '"description" of the tool "sum" must be a string, this is missing'],
+  [named, '"handler" of the tool "sum" must be a function, this is missing'],
+  [{ ...named, handler: 'no' }, '"handler" of the tool "sum" must be a function, this is "no"'],
+  [{ ...named, execute: handler }, '"execute" of the tool "sum" is called "handler" here'],
+  [
+    { ...named, handler, parameters: {} },
+    '"parameters" of the tool "sum" is called "inputSchema" here',
+  ],
+  [
+    inSchema({ type: 'object', properties: { n: { type: 'int' } } }),
+    'The inputSchema of the tool "sum" is not a JSON Schema: #/properties/n/type must be one of array, boolean',
+  ],
+  [
+    inSchema({ type: 'object', properties: { n: 'number' } }),
+    '#/properties/n must be a schema, this is "number"',
+  ],
+  [inSchema({ type: 'object', properties: [] }), '#/properties must be an object of schemas'],
+  [inSchema({ type: 'object', required: true }), '#/required must be a list of names'],
+  [
+    inSchema({ type: 'object', properties: { n: { anyOf: [] } } }),
+    '#/properties/n/anyOf must be a list of schemas',
+  ],
+  [
+    inSchema({ type: 'object', properties: { n: { minimum: '1' } } }),
+    '#/properties/n/minimum must be a number, this is "1"',
+  ],
+  [inSchema({ type: 'object', $defs: { a: { enum: 'b' } } }), '#/$defs/a/enum must be a list'],
+  [
+    { ...named, handler, outputSchema: { type: 'object', items: { type: 7 } } },
+    'The outputSchema of the tool "sum" is not a JSON Schema: #/items/type',
+  ],
+])('a tool: %j', (item, message) => {
+  expect(() => defineTool(item as never)).toThrow(message);
+});
+
+test('a schema that contains itself is left to the compiler', () => {
+  const cycle: { type: string; items?: unknown } = { type: 'object' };
+  cycle.items = cycle;
+  expect(defineTool(inSchema(cycle) as never).name).toBe('sum');
+});
+
+test.each<[define: (item: never) => unknown, item: object, message: string]>([
+  [
+    defineResource,
+    { uri: 'a://b', name: 'b' },
+    '"read" of the resource "a://b" must be a function',
+  ],
+  [
+    defineResource,
+    { uri: 'a://b', name: 'b', load: handler },
+    '"load" of the resource "a://b" is called "read" here',
+  ],
+  [defineResource, { name: 'b', read: handler }, '"uri" of a resource must be a string'],
+  [
+    defineResourceTemplate,
+    { uriTemplate: 'a://{b}', name: 'b' },
+    '"read" of the resource template "a://{b}" must be a function',
+  ],
+  [definePrompt, { name: 'ask' }, '"get" of the prompt "ask" must be a function'],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: [{ name: 'city' }] },
+    '"arguments" of the prompt "ask" must be an object of arguments by name, such as { city: { required: true } }; this is an array',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: { city: true } },
+    'The argument "city" of the prompt "ask" must be an object, this is true',
+  ],
+  [createMcpServer, { version: '1' }, '"name" of a server must be a string, this is missing'],
+  [createMcpServer, { name: 'a' }, '"version" of the server "a" must be a string'],
+])('%o: %j', (define, item, message) => {
+  expect(() => define(item as never)).toThrow(message);
+});
+
+describe('a limit', () => {
+  const listen = (limits: object) =>
+    createMcpServer({ name: 'a', version: '1' }).listen(memory().transport, { limits });
+
+  test('that does not exist is named, with those that do', () => {
+    expect(() => listen({ maxTask: 1 })).toThrow(
+      /There is no limit "maxTask"; the limits are .*maxTasks/,
+    );
+  });
+
+  test.each([-1, Number.NaN, '5', null])('must be a number: %j', (maxTasks) => {
+    expect(() => listen({ maxTasks })).toThrow('limits.maxTasks must be a number of at least 0');
+  });
+});
+
+test('a result in the SDKs’ shape gets a hint, with content and without', async () => {
+  const both = tool('both', () => ({ content: [], structuredContent: { n: 1 } }));
+  const alone = tool('alone', () => ({ structuredContent: { n: 1 } }));
+  const { peer } = await operate({ tools: [both, alone] });
+  for (const name of ['both', 'alone']) {
+    expect(textOf(await peer.call(name))).toBe(
+      '"structuredContent" of a result is called "structured" here',
+    );
+  }
+});
