@@ -1,5 +1,6 @@
 /** How a session's end begins: what asks for it, why, and how long it may take. */
 import type { ErrorActorEvent } from 'xstate';
+import { RuntimeError } from '../protocol/errors.ts';
 import type { RootsUpdated } from './roots.machine.ts';
 import type { CloseCause, SessionFact } from './session-ports.ts';
 
@@ -40,6 +41,12 @@ export function causeOf(event: SessionEvent): CloseCause {
 /** Why a session has ended: nothing leads to its end without a cause. */
 export function endOf(cause: CloseCause | undefined): CloseCause {
   return cause ?? { kind: 'failure', error: new Error('The session ended without a cause') };
+}
+
+/** What a request fails with whose answer the session's end has overtaken. */
+export function endedBefore(cause: CloseCause | undefined): RuntimeError {
+  const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
+  return new RuntimeError('TRANSPORT_CLOSED', message, { cause });
 }
 
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */

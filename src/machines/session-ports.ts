@@ -63,10 +63,10 @@ export interface FramesToSend {
 export type WriterEvent =
   | FramesToSend
   /**
-   * Answer `output.flushed` once everything is with the operating system. Asked again before that,
-   * answer `output.stalled` if nothing was taken since.
+   * Answer `output.flushed` once everything is with the operating system. If the stall time has
+   * passed since it was asked last, answer `output.stalled` if nothing was taken meanwhile.
    */
-  | { readonly type: 'output.flush' };
+  | { readonly type: 'output.flush'; readonly after?: 'stallTimeout' };
 
 /** What the correlation actor takes. */
 export type CorrelationEvent =

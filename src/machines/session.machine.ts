@@ -8,7 +8,6 @@
  */
 import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
-import { RuntimeError } from '../protocol/errors.ts';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
@@ -18,7 +17,7 @@ import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import { causeOf, drainTimeoutOf, endOf } from './session-end.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-end.ts';
 import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
@@ -217,17 +216,14 @@ export const sessionMachine = setup({
     closeInboundGate: sendTo(({ context }) => context.router, { type: 'gate.closed' }),
     closeOutboundGate: sendTo(
       ({ context }) => context.correlation,
-      ({ context }) => ({
-        type: 'gate.closed',
-        error: new RuntimeError(
-          'TRANSPORT_CLOSED',
-          `The session has ended (${context.cause?.kind}), the client's answer cannot come any more`,
-          { cause: context.cause },
-        ),
-      }),
+      ({ context }) => ({ type: 'gate.closed', error: endedBefore(context.cause) }),
     ),
     abandonCalls: sendTo(({ context }) => context.router, { type: 'calls.abandon' }),
     flushOutput: sendTo(({ context }) => context.writer, { type: 'output.flush' }),
+    flushOverdueOutput: sendTo(({ context }) => context.writer, {
+      type: 'output.flush',
+      after: 'stallTimeout',
+    }),
   },
 }).createMachine({
   id: 'session',
@@ -366,25 +362,29 @@ export const sessionMachine = setup({
           tags: 'settling',
           exit: 'abandonCalls',
           always: { guard: 'isUnread', target: 'aborting' },
-          on: { 'calls.drained': 'flushing', 'output.broken': 'aborting' },
+          on: {
+            'calls.drained': { target: 'flushing', actions: 'flushOutput' },
+            'output.broken': 'aborting',
+          },
           after: { settleTimeout: 'aborting' },
         },
         aborting: {
           description: 'What still runs is cancelled, and may clean up.',
           tags: 'aborting',
-          on: { 'calls.drained': 'flushing' },
+          on: { 'calls.drained': { target: 'flushing', actions: 'flushOutput' } },
         },
         flushing: {
           description:
             'The writer is asked again and again; it says whether anything was taken since.',
           tags: 'flushing',
-          entry: 'flushOutput',
           on: {
             'output.broken': '#session.closed',
             'output.flushed': '#session.closed',
             'output.stalled': '#session.closed',
           },
-          after: { stallTimeout: { target: 'flushing', reenter: true } },
+          after: {
+            stallTimeout: { target: 'flushing', reenter: true, actions: 'flushOverdueOutput' },
+          },
         },
       },
     },

@@ -364,6 +364,7 @@ describe('what JSON cannot hold', () => {
 
 describe('a writer that is asked to flush', () => {
   const flush = { type: 'output.flush' } as const;
+  const flushOverdue = { ...flush, after: 'stallTimeout' } as const;
 
   test('again and again says that nothing was taken since it was asked last', async () => {
     const { actor, send, sink, told, heard } = startWriter({ room: 1 });
@@ -372,13 +373,22 @@ describe('a writer that is asked to flush', () => {
     sink.untaken = 100;
     actor.send(flush);
     sink.untaken = 40;
-    actor.send(flush);
+    actor.send(flushOverdue);
     expect(told()).toEqual([]);
     // More that is said is not more that is taken.
     send(answer(1));
-    actor.send(flush);
+    actor.send(flushOverdue);
     expect(told()).toEqual(['output.stalled']);
     expect(heard).toMatchObject([{ name: 'output.stalled', level: 'warning' }]);
+  });
+
+  test('again before the stall time has passed waits on', async () => {
+    const { actor, send, told } = startWriter({ room: 1 });
+    send(answer(0), answer(1));
+    await settled();
+    actor.send(flush);
+    actor.send(flush);
+    expect(told()).toEqual([]);
   });
 
   test('and has nothing that waits says so at once', () => {

@@ -177,6 +177,20 @@ describe('the end of a session', () => {
     },
   );
 
+  test('that is asked for again, sooner, gives the client the stall time again', () => {
+    const { actor, heard, send, clock } = startSession();
+    send(initialize(), { type: 'input.ended' }, { type: 'calls.drained' });
+    clock.increment(299);
+    send({ type: 'session.shutdown', reason: 'SIGTERM', drainTimeoutMs: 1000 });
+    send({ type: 'calls.drained' });
+    clock.increment(299);
+    expect(heard.writer).toEqual([{ type: 'output.flush' }, { type: 'output.flush' }]);
+    clock.increment(1);
+    expect(heard.writer.at(-1)).toEqual({ type: 'output.flush', after: 'stallTimeout' });
+    clock.increment(700);
+    expect(actor.getSnapshot().status).toBe('done');
+  });
+
   test('cancels what still runs, and leaves it an eighth of the time to clean up', () => {
     const { actor, heard, send, clock } = startSession();
     send(initialize(), { type: 'session.shutdown', reason: 'SIGTERM' });

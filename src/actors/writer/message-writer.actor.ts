@@ -66,7 +66,7 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
   }
 
   receive(event: WriterEvent): void {
-    if (event.type === 'output.flush') return this.#flow.flush();
+    if (event.type === 'output.flush') return this.#flow.flush(event.after);
     const { frames, relatedTo, rejected } = event;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) =>

@@ -118,14 +118,15 @@ export class OutboundFlow<T extends { readonly length: number }> {
   }
 
   /**
-   * The session wants to know when everything has gone: `output.flushed`. Asked again, it hears if
-   * nothing has gone since: `output.stalled`.
+   * The session wants to know when everything has gone: `output.flushed`. If it asks because the
+   * stall time has passed, it hears if nothing has gone meanwhile: `output.stalled`. It may ask for
+   * other reasons, such as a second shutdown, and then no time has passed.
    */
-  flush(): void {
+  flush(after?: 'stallTimeout'): void {
     if (this.#state === 'ended') return this.#flushed();
     this.#flush = 'asked';
     if (this.#state === 'flowing') this.#flushOutlet();
-    this.#notice();
+    this.#notice(after);
   }
 
   /** Nobody takes anything any more, and the session does not know. */
@@ -199,9 +200,9 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#session.send({ type: 'output.flushed' });
   }
 
-  #notice(): void {
+  #notice(after: 'stallTimeout' | undefined): void {
     const gone = this.#taken - this.#outlet.untaken();
-    if (gone !== this.#goneWhenAsked) {
+    if (after === undefined || gone !== this.#goneWhenAsked) {
       this.#goneWhenAsked = gone;
       return;
     }

@@ -86,7 +86,7 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   receive(event: WriterEvent): void {
     if (event.type === 'frames.send') return this.#encode(event);
     this.#endTurn();
-    this.#flow.flush();
+    this.#flow.flush(event.after);
   }
 
   stop(): void {
