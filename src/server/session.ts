@@ -77,6 +77,7 @@ export interface McpSession extends SessionHandle, SessionStreams, AsyncDisposab
    * unless it gives a shorter time.
    *
    * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
+   * @throws {RangeError} `drainTimeoutMs` is negative or NaN; the session goes on
    */
   shutdown(reason: string, drainTimeoutMs?: number): void;
   /**
@@ -156,6 +157,11 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   shutdown(reason: string, drainTimeoutMs?: number): void {
+    if (drainTimeoutMs !== undefined && !(drainTimeoutMs >= 0)) {
+      throw new RangeError(
+        `drainTimeoutMs must be a number of milliseconds from 0 on, this is ${drainTimeoutMs}`,
+      );
+    }
     const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
     this.environment.shutdown(event, () => this.actor.send(event));
   }

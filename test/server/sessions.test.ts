@@ -142,3 +142,16 @@ test('the session machine is public, and names the states of a session [LIFE-01]
     'closed',
   ]);
 });
+
+test.each([NaN, -1])(
+  'a shutdown with a drain time of %d is refused, and the session goes on',
+  async (ms) => {
+    const { session, peer } = await operate({});
+    expect(() => session.shutdown('test', ms)).toThrow(
+      new RangeError(`drainTimeoutMs must be a number of milliseconds from 0 on, this is ${ms}`),
+    );
+    peer.send(request('still', 'ping'));
+    expect(await peer.response('still')).toMatchObject({ result: {} });
+    expect(session.state).toBe('rootsKnown');
+  },
+);
