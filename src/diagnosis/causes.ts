@@ -28,9 +28,10 @@ export type Cause =
   /** The limit of running tasks is reached. */
   | { readonly kind: 'tasks-full' }
   /**
-   * `task`: a call waits for its task to end. `work`: a handler runs and asks the client nothing.
+   * `task`: a call waits for its task to end. `roots`: a handler waits until the client's roots are
+   * known. `work`: a handler runs and asks the client nothing.
    */
-  | { readonly kind: 'task' | 'work'; readonly subject: CallDump; readonly ageMs: number }
+  | { readonly kind: 'task' | 'roots' | 'work'; readonly subject: CallDump; readonly ageMs: number }
   /** Asking for the client's roots failed. */
   | { readonly kind: 'roots-failed'; readonly problem: string | undefined };
 
@@ -122,11 +123,17 @@ function bounds({ calls, queues: { running, waiting, pending, tasks } }: Session
 }
 
 function work({ calls }: SessionDump): Cause[] {
-  const quiet = (state: CallDump['state'], kind: 'task' | 'work') =>
+  const kindOf = ({ state, openQuestions, awaitsRoots }: CallDump) => {
+    if (openQuestions > 0) return undefined;
+    if (state === 'parked') return 'task';
+    if (state !== 'running') return undefined;
+    return awaitsRoots ? 'roots' : 'work';
+  };
+  return (['task', 'roots', 'work'] as const).flatMap((kind) =>
     calls
-      .filter((call) => call.state === state && call.openQuestions === 0)
-      .map((subject): Cause => ({ kind, subject, ageMs: subject.ageMs }));
-  return [...quiet('parked', 'task'), ...quiet('running', 'work')];
+      .filter((call) => kindOf(call) === kind)
+      .map((subject): Cause => ({ kind, subject, ageMs: subject.ageMs })),
+  );
 }
 
 function roots({ roots: { status, problem } }: SessionDump): Cause[] {

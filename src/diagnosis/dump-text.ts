@@ -34,7 +34,7 @@ export function explainDump(dump: SessionDump): readonly string[] {
   });
 }
 
-function sentenceOf(cause: Cause, { queues, roots }: SessionDump): string {
+function sentenceOf(cause: Cause, { queues }: SessionDump): string {
   switch (cause.kind) {
     case 'initialize-missing':
       return `The client has not sent initialize, ${timeInWords(cause.ageMs)} after the start`;
@@ -69,10 +69,10 @@ function sentenceOf(cause: Cause, { queues, roots }: SessionDump): string {
       return `${queues.tasks.count} of ${queues.tasks.max} tasks run: no more are begun`;
     case 'task':
       return `${callInWords(cause.subject)} has waited ${timeInWords(cause.ageMs)} for the task to end`;
-    case 'work': {
-      const unsettled = !roots.tags.includes('settled');
-      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client${unsettled ? ', unless it waits for the roots' : ': its handler is at work'}`;
-    }
+    case 'roots':
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and waits until the client's roots are known`;
+    case 'work':
+      return `${capitalized(callInWords(cause.subject))} has run for ${timeInWords(cause.ageMs)} and asks nothing of the client: its handler is at work`;
     case 'roots-failed':
       return `The roots are not known: ${printableName(cause.problem ?? 'the client gave no answer')}`;
   }

@@ -96,6 +96,8 @@ export interface CallDump {
   readonly ageMs: number;
   /** How many requests it has sent that the client has not answered. */
   readonly openQuestions: number;
+  /** Set while its handler waits until the client's roots are known. */
+  readonly awaitsRoots?: true;
   /** The task that it works on, if any. */
   readonly taskId?: string;
 }
@@ -208,7 +210,7 @@ function dumpActor(actor: AnyActorRef): ActorDump {
 }
 
 function dumpCall(call: Call, now: number): CallDump {
-  const { id, method, params, state, receivedAt, openQuestions, task } = call;
+  const { id, method, params, state, receivedAt, openQuestions, rootsAwaited, task } = call;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
     id,
@@ -217,6 +219,7 @@ function dumpCall(call: Call, now: number): CallDump {
     state,
     ageMs: Math.round(now - receivedAt),
     openQuestions,
+    ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),
   };
 }

@@ -229,6 +229,30 @@ describe('a dump says of a session', () => {
     );
   });
 
+  test('which call waits until the roots are known', async () => {
+    const where = tool('where', async (_, context) => {
+      const { roots } = await context.roots();
+      return roots.map(({ uri }) => uri).join();
+    });
+    const { peer, session, clock } = await operateWarm(
+      { tools: [where] },
+      { capabilities: { roots: {} } },
+    );
+    const question = await peer.request('roots/list');
+    peer.send(toolCall(7, 'where'));
+    await expect.poll(() => session.dump().calls).toMatchObject([{ id: 7, awaitsRoots: true }]);
+    clock.increment(3000);
+    expect(causes(describeDump(session.dump()))).toEqual([
+      'The client has not answered roots/list, asked 3 s ago, given up in 2 s; what needs the roots waits for it',
+      "tools/call 7 (where) has run for 3 s and waits until the client's roots are known",
+    ]);
+    peer.answer(question, { roots: [{ uri: 'file:///work' }] });
+    expect(await peer.response(7)).toMatchObject({
+      result: { content: [{ text: 'file:///work' }] },
+    });
+    expect(session.dump().calls).toEqual([]);
+  });
+
   test('that the roots could not be had, and why', async () => {
     const { peer, session, clock } = await operate({}, { capabilities: { roots: {} } });
     await peer.request('roots/list');

@@ -77,6 +77,8 @@ export class Call implements Asker, Exchange {
   /** When its chunk of input came, the clock's milliseconds. */
   receivedAt = 0;
   context: object | undefined;
+  /** How many of its handler's questions for the roots wait until these are known. */
+  rootsAwaited = 0;
   #atEnd: (() => void)[] | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
@@ -204,7 +206,15 @@ export class Call implements Asker, Exchange {
   }
 
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
-    return settledRoots(this.scope.roots(), () => ({ ...wait, signal: this.signal }));
+    const before = this.rootsAwaited;
+    const report = settledRoots(this.scope.roots(), () => {
+      this.rootsAwaited += 1;
+      return { ...wait, signal: this.signal };
+    });
+    if (this.rootsAwaited === before) return report;
+    return report.finally(() => {
+      this.rootsAwaited -= 1;
+    });
   }
 
   whenEnded(callback: () => void): void {
