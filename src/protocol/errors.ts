@@ -67,12 +67,10 @@ export class ToolError extends Error {
 }
 
 export type RuntimeErrorCode =
-  | 'ALREADY_CLOSED'
   | 'CANCELLED'
   | 'CAPABILITY_MISSING'
   | 'INVALID_RESPONSE'
   | 'LIMIT_EXCEEDED'
-  | 'OUTSIDE_ROOTS'
   | 'REMOTE_CANCELLED'
   | 'REQUEST_FAILED'
   | 'REQUEST_TIMEOUT'

@@ -1,0 +1,67 @@
+/** docs/errors.md has every code that the sources have, and no other. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrorCode } from 'mcp-actors';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const page = read('docs/errors.md');
+
+const sourcesBelow = (folder: string): string =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(join(folder, name)))
+    .join('\n');
+
+/** The first cells of the table under this heading. */
+function listed(heading: string): readonly string[] {
+  const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^\| `([^`]+)` /gm)].map(([, code = '']) => code).sort();
+}
+
+/** Every text in capitals that a match of the pattern holds in its first group, but for what is only compared. */
+function codesIn(source: string, pattern: RegExp): readonly string[] {
+  const found = [...source.matchAll(pattern)].flatMap(([, part = '']) =>
+    [...part.matchAll(/(?<!=== )'([A-Z][A-Z_]+)'/g)].map(([, code = '']) => code),
+  );
+  return [...new Set(found)].sort();
+}
+
+describe('the page on errors lists', () => {
+  test('every code of the wire', () => {
+    expect(listed('On the wire')).toEqual(Object.values(ErrorCode).map(String).sort());
+  });
+
+  test('every reason of a refusal', () => {
+    const reasons = [...sourcesBelow('src').matchAll(/\breason: '([a-z-]+)', retryable/g)];
+    expect(reasons.length).toBeGreaterThan(4);
+    for (const [, reason] of reasons) expect(page).toContain(`\`${reason}\``);
+  });
+
+  test('every code of a RuntimeError', () => {
+    const codes = codesIn(read('src/protocol/errors.ts'), /type RuntimeErrorCode =([^;]*);/g);
+    expect(listed('`RuntimeError` codes')).toEqual(codes);
+  });
+
+  test('every code of the workspace’s tool errors', () => {
+    const codes = codesIn(
+      sourcesBelow('src/workspace'),
+      /new ToolError\((?:(?!new ToolError)[^])*?\bcode:([^,}]*)/g,
+    );
+    // Of the reading of `.git`, which says in words what is wrong.
+    const internal = ['NOT_A_REPOSITORY'];
+    expect(listed('Tool errors of the workspace server')).toEqual(
+      codes.filter((code) => !internal.includes(code)),
+    );
+  });
+
+  test('every code of a root that cannot be used', () => {
+    const codes = codesIn(
+      read('src/protocol/roots.ts') + sourcesBelow('src/workspace'),
+      /type (?:RootProblemCode|DirectoryProblemCode) =([^;]*);/g,
+    );
+    const given = codesIn(sourcesBelow('src/workspace'), /problem: \{ code:([^,]*),/g);
+    expect(listed('Why a root cannot be used')).toEqual([...new Set([...codes, ...given])].sort());
+  });
+});
