@@ -7,6 +7,7 @@ import type { Tool } from '../../src/define/tool.ts';
 import { logLevels } from '../../src/context/session-log.ts';
 import type { HandlerLog } from '../../src/context/session-log.ts';
 import type { HandlerContext } from '../../src/context/handler-context.ts';
+import type { ContentBlock } from '../../src/protocol/content.ts';
 import type { ToolResult } from '../../src/define/tool.ts';
 
 /** A settled report of roots that are resolved already. */
@@ -74,9 +75,14 @@ export async function callTool<TStructured = Record<string, unknown>>(
   context: HandlerContext,
 ): Promise<{ readonly structured: TStructured; readonly text: string }> {
   const output = await tool.handler(args as never, context);
-  const { structured, content } = output as ToolResult;
+  const given = output as readonly ContentBlock[] | ToolResult;
+  const { structured, content } = isBlocks(given) ? { content: given } : given;
   const text = (content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('\n');
   return { structured: structured as TStructured, text };
+}
+
+function isBlocks(output: readonly ContentBlock[] | ToolResult): output is readonly ContentBlock[] {
+  return Array.isArray(output);
 }
 
 /** The `ToolError` that a promise rejects with. */

@@ -169,9 +169,9 @@ describe('reasons', () => {
   test('a silent client is told apart from one without roots, an empty list and unusable ones', () => {
     const problem = 'the client did not answer within 5000 ms';
     expect(fallbackNote(choose({ report: reportOf([], { status: 'failed', problem }) }))).toBe(
-      `Fallback: roots were asked for without success: ${problem}; so the server's working directory is used: /cwd`,
+      `Working in /cwd, the server's working directory: roots were asked for without success: ${problem}.`,
     );
-    expect(reasonOf(choose({}), 'roots')).toContain('does not declare');
+    expect(reasonOf(choose({}), 'roots')).toContain('does not use roots');
     expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');
     expect(reasonOf(choose({ report: reportOf([unusableRoot]) }), 'roots')).toContain(
       '"/gone" does not exist',

@@ -131,7 +131,9 @@ describe('every tool', () => {
       expect(tool.description.length).toBeGreaterThan(40);
       expect(tool.annotations).toMatchObject({ readOnlyHint: true, openWorldHint: false });
       expect(tool.inputSchema).toMatchObject({ additionalProperties: false });
-      expect(tool.outputSchema).toMatchObject({ additionalProperties: false });
+      if (tool.outputSchema) {
+        expect(tool.outputSchema).toMatchObject({ additionalProperties: false });
+      }
     }
   });
 
@@ -148,28 +150,29 @@ describe('every tool', () => {
       const ajv = new Ajv2020({ strict: true });
       expect(ajv.validate(tool.inputSchema, calls[tool.name]), tool.name).toBe(true);
       const { structured, text } = await callTool(tool, calls[tool.name] ?? {}, fakeContext());
-      expect(ajv.validate(tool.outputSchema ?? {}, structured), ajv.errorsText()).toBe(true);
+      if (tool.outputSchema === undefined) expect(structured).toBeUndefined();
+      else expect(ajv.validate(tool.outputSchema, structured), ajv.errorsText()).toBe(true);
       expect(text).toMatch(/\w/);
     }
   });
 
-  test('says that it rests on a fallback, and why', async () => {
+  test.each([
+    ['find_files', {}],
+    ['search_text', { pattern: 'needle' }],
+    ['read_file', { path: 'a.txt' }],
+  ])('says that it rests on a fallback, and why, in the first result: %s', async (name, args) => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const problem = 'the client did not answer within 5000 ms';
     const context = fakeContext(reportOf([], { status: 'failed', problem }));
     const server = serverOf({ cwd });
-    for (const [name, args] of [
-      ['find_files', {}],
-      ['search_text', { pattern: 'needle' }],
-      ['read_file', { path: 'a.txt' }],
-    ] as const) {
-      const { structured, text } = await callTool(toolOf(server, name), args, context);
-      expect(structured['root']).toMatchObject({
-        source: 'cwd',
-        note: expect.stringContaining(problem),
-      });
-      expect(text).toContain(problem);
-    }
+    const call = async (of = context) => (await callTool(toolOf(server, name), args, of)).text;
+    await toolError(callTool(toolOf(server, 'read_file'), { path: 'absent' }, context));
+    const first = await call();
+    expect(first.split(problem)).toHaveLength(2);
+    expect(first).toContain(`Working in ${cwd}, the server's working directory: `);
+    expect(await call()).not.toContain(problem);
+    // Another one is news.
+    expect(await call(fakeContext(reportOf([])))).toContain('an empty list of roots');
   });
 
   test('without a project fails with the reasons', async () => {

@@ -25,7 +25,7 @@ export function fallbackNote(choice: ProjectChoice): string | undefined {
   // With directories on the command line, a client without roots does not deserve a line in every
   // result.
   if (source === 'argument' && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
-  return `Fallback: ${passed?.reason ?? 'no roots'}; so ${sourceWords[source]} is used: ${project.path}`;
+  return `Working in ${project.path}, ${sourceWords[source]}: ${passed?.reason ?? 'no roots'}.`;
 }
 
 /** Why there is no project at all; for the error of a tool that needs one. */

@@ -234,7 +234,7 @@ function whyNoRoots(roots: readonly Root[], report: RootsReport, most: number): 
   const unusable = `none of the client's ${roots.length} roots can be used: ${listFaults(roots, most)}`;
   switch (report.status) {
     case 'undeclared':
-      return 'the client does not declare the roots capability';
+      return 'the client does not use roots';
     case 'unsupported':
       return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
     case 'failed':

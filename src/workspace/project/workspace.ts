@@ -38,8 +38,11 @@ export interface Entered {
   readonly root: UsableRoot;
   /** All usable roots; relative paths are relative to `root`. */
   readonly boundary: Boundary;
-  /** A sentence that says so, if the root rests on a fallback. */
-  readonly note: string | undefined;
+  /**
+   * A sentence that says so, if the root rests on a fallback. It is given once: undefined if the
+   * session has been told already.
+   */
+  takeNote(): string | undefined;
   /** The roots report that the choice rests on. */
   readonly generation: number;
 }
@@ -85,6 +88,8 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   const running = new Set<{ readonly root: UsableRoot; readonly controller: AbortController }>();
   let newest: RootsReport | undefined;
   let chdirProblem: string | undefined;
+  /** What the session has last been told of a fallback. */
+  let told: string | undefined;
   const readDirectory = directoryReader();
   // What the paths of the command line, the environment and the process mean is settled now, not at
   // the first call.
@@ -126,7 +131,12 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       return {
         root,
         boundary: { directories: choice.usable, base: root },
-        note: fallbackNote(choice),
+        takeNote: () => {
+          const note = fallbackNote(choice);
+          const isNew = note !== told;
+          told = note;
+          return isNew ? note : undefined;
+        },
         generation: report.generation,
       };
     },

@@ -97,7 +97,8 @@ function readGiven(given: string): string {
       `A path has at most ${maxPathBytes} bytes; this one has ${Buffer.byteLength(given)}`,
     );
   }
-  if (!/^file:/i.test(given)) return given;
+  // `file:12` is the twelfth line of a file that is called `file`.
+  if (!/^file:[/\\]/i.test(given)) return given;
   const reading = readFileUri(given);
   if (!reading.ok) throw invalid(reading.message);
   return reading.path;

@@ -7,7 +7,7 @@ export interface LineRange {
   readonly endLine?: number;
   /** How far into the first line to begin, in characters (UTF-16 units) from 1. */
   readonly startColumn: number;
-  /** The most that is taken, characters. */
+  /** The most that is taken, characters; at least 2, so that any character fits. */
   readonly maxCharacters: number;
 }
 
@@ -18,7 +18,10 @@ export interface TakenLines {
   readonly endLine: number;
   /** Lines in all pieces. */
   readonly lines: number;
-  /** Where to go on, if `maxCharacters` ended it before the range did. */
+  /**
+   * Where to go on, if `maxCharacters` ended it before the range did: at the beginning of a line,
+   * unless the first line alone is too long.
+   */
   readonly next?: { readonly startLine: number; readonly startColumn: number };
 }
 
@@ -27,7 +30,9 @@ export interface TakenLines {
  */
 export class LineTaker {
   readonly #range: LineRange;
+  /** Whole lines, and apart from them what there is of the last one. */
   readonly #taken: string[] = [];
+  #last: string[] = [];
   #length = 0;
   /** The line that the next character belongs to, and its place in it. */
   #line = 1;
@@ -45,8 +50,7 @@ export class LineTaker {
     let from = 0;
     for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', from)) {
       this.#takePart(piece.slice(from, end + 1));
-      this.#line += 1;
-      this.#column = 1;
+      this.#endOfLine();
       from = end + 1;
     }
     if (from < piece.length) this.#takePart(piece.slice(from));
@@ -64,8 +68,16 @@ export class LineTaker {
   /** What was taken, once every piece has been added. */
   finish(): TakenLines {
     const lines = this.#column > 1 ? this.#line : this.#line - 1;
-    const taken = { text: this.#taken.join(''), endLine: this.#endLine, lines };
+    const text = [...this.#taken, ...this.#last].join('');
+    const taken = { text, endLine: this.#endLine, lines };
     return this.#next === undefined ? taken : { ...taken, next: this.#next };
+  }
+
+  #endOfLine(): void {
+    this.#taken.push(...this.#last);
+    this.#last = [];
+    this.#line += 1;
+    this.#column = 1;
   }
 
   /** Part of one line: its end, or as much of it as the piece has. */
@@ -78,13 +90,20 @@ export class LineTaker {
       this.#line === startLine ? afterPair(part, Math.max(0, startColumn - column)) : 0;
     if (skipped >= part.length) return;
     const room = maxCharacters - this.#length;
-    const fits = part.length - skipped <= room;
-    const kept = fits ? part.slice(skipped) : cutText(part, skipped, skipped + room);
-    if (!fits) {
+    const isWhole = part.length - skipped <= room;
+    if (!isWhole && this.#taken.length > 0) {
+      // The lines before are an answer: this one is left to the next call, as a whole.
+      this.#last = [];
+      this.#endLine = this.#line - 1;
+      this.#next = { startLine: this.#line, startColumn: 1 };
+      return;
+    }
+    const kept = isWhole ? part.slice(skipped) : cutText(part, skipped, skipped + room);
+    if (!isWhole) {
       this.#next = { startLine: this.#line, startColumn: column + skipped + kept.length };
     }
     if (kept === '') return;
-    this.#taken.push(kept);
+    this.#last.push(kept);
     this.#length += kept.length;
     this.#endLine = this.#line;
   }

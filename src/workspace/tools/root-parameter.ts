@@ -22,25 +22,22 @@ export const rootResult = {
       description:
         "The command line, the client's roots, MCP_PROJECT_PATH, or the server's working directory.",
     },
-    note: {
-      type: 'string',
-      description: "Present if this is a fallback: why the client's roots were not used.",
-    },
   },
   required: ['path', 'name', 'source'],
   additionalProperties: false,
 } as const;
 
 /** The output's `root`. */
-export function rootUsed({ root, note }: Entered) {
+export function rootUsed({ root }: Entered) {
   const { path, name, source } = root;
-  return note === undefined ? { path, name, source } : { path, name, source, note };
+  return { path, name, source };
 }
 
 /**
- * A tool's text: its lines, each {@link printableLines printable}, and the fallback's note at the
- * end if there is one.
+ * A tool's text: its lines, each {@link printableLines printable}, and at the end the note that the
+ * root rests on a fallback, in the first result of a session that has one.
  */
-export function withNote(lines: readonly string[], { note }: Entered): string {
+export function withNote(lines: readonly string[], entered: Entered): string {
+  const note = entered.takeNote();
   return printableLines([...lines, ...(note === undefined ? [] : ['', note])]);
 }

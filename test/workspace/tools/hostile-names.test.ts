@@ -68,10 +68,10 @@ describe('in the text of a result', () => {
   test('read_file, besides the content', async () => {
     const { call } = await project();
     const { text } = await call(readFileTool, { path: `${hostile}.txt` });
-    const [content, ...facts] = text.split('\n\n');
-    expect(content).toBe('needle \u001b[31m');
-    expect(facts.join()).not.toMatch(harmful);
-    expect(facts.join()).toContain(`${shownAs}.txt: lines 1 to 1 of 1`);
+    const [heading, content] = text.split('\n\n');
+    expect(content).toBe('needle \u001b[31m\n');
+    expect(heading).not.toMatch(harmful);
+    expect(heading).toBe(`${shownAs}.txt: 1 lines, 13 bytes`);
   });
 
   test('errors', async () => {

@@ -12,19 +12,21 @@ import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../fake-context.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
+/** What a reading says above the text, the text, and the path that gives the rest. */
 interface Read {
+  readonly heading: string;
   readonly text: string;
-  readonly encoding: string;
-  readonly endLine: number;
-  readonly totalLines?: number;
-  readonly truncated: boolean;
-  readonly next?: { readonly startLine: number; readonly startColumn: number };
+  readonly rest: string | undefined;
 }
 
 async function project() {
   const cwd = await temporaryDirectory();
-  const tool = readFileTool(createWorkspace({ cwd, home: '/nobody' }));
-  const read = (args: object) => callTool<Read>(tool, args, fakeContext());
+  const tool = readFileTool(createWorkspace({ directories: [cwd], cwd, home: '/nobody' }));
+  const read = async (args: object): Promise<Read> => {
+    const { text: whole } = await callTool(tool, args, fakeContext());
+    const [heading = '', text = ''] = /^(.*)\n\n([^]*)$/.exec(whole)?.slice(1) ?? [whole];
+    return { heading, text, rest: /for the rest read "(.*)"$/.exec(heading)?.[1] };
+  };
   const readContent = async (content: string | Buffer, args: object = {}) => {
     await writeFile(join(cwd, 'file'), content);
     return await read({ path: 'file', ...args });
@@ -34,25 +36,37 @@ async function project() {
 
 describe('lines', () => {
   test.each([
-    ['one\ntwo\nthree\n', {}, 'one\ntwo\nthree\n', 3, 3],
-    ['one\ntwo\nthree', {}, 'one\ntwo\nthree', 3, 3],
-    ['one\r\ntwo\r\n', {}, 'one\r\ntwo\r\n', 2, 2],
-    ['one\ntwo\nthree\n', { startLine: 2 }, 'two\nthree\n', 3, 3],
-    ['one\ntwo\nthree\n', { startLine: 2, endLine: 2 }, 'two\n', 2, 3],
-    ['one\ntwo\nthree\n', { endLine: 99 }, 'one\ntwo\nthree\n', 3, 3],
-    ['', {}, '', 0, 0],
-    ['\n', {}, '\n', 1, 1],
-    ['one\u2028still one\n', {}, 'one\u2028still one\n', 1, 1],
-  ])('%j with %j is %j', async (content, range, text, endLine, totalLines) => {
+    ['one\ntwo\nthree\n', {}, 'one\ntwo\nthree\n', '3 lines'],
+    ['one\ntwo\nthree', {}, 'one\ntwo\nthree', '3 lines'],
+    ['one\r\ntwo\r\n', {}, 'one\r\ntwo\r\n', '2 lines'],
+    ['one\ntwo\nthree\n', { startLine: 2 }, 'two\nthree\n', 'lines 2 to 3 of 3'],
+    ['one\ntwo\nthree\n', { startLine: 2, endLine: 2 }, 'two\n', 'lines 2 to 2 of 3'],
+    ['one\ntwo\nthree\n', { endLine: 99 }, 'one\ntwo\nthree\n', '3 lines'],
+    ['', {}, '', '0 lines'],
+    ['\n', {}, '\n', '1 lines'],
+    ['one\u2028still one\n', {}, 'one\u2028still one\n', '1 lines'],
+  ])('%j with %j is %j', async (content, range, text, lines) => {
     const { readContent } = await project();
-    const { structured } = await readContent(content, range);
-    expect(structured).toMatchObject({
-      text,
-      endLine,
-      totalLines,
-      truncated: false,
-      encoding: 'utf-8',
-    });
+    const read = await readContent(content, range);
+    const heading = `file: ${lines}, ${Buffer.byteLength(content)} bytes`;
+    expect(read).toEqual({ heading, text, rest: undefined });
+  });
+
+  test('a path may name its lines, unless a file has such a name', async () => {
+    const { cwd, read, readContent } = await project();
+    await readContent('one\ntwo\nthree\nfour\n');
+    expect((await read({ path: 'file:2-3' })).text).toBe('two\nthree\n');
+    expect((await read({ path: 'file:3' })).text).toBe('three\nfour\n');
+    expect((await read({ path: 'file:2:2' })).text).toBe('wo\nthree\nfour\n');
+    expect((await read({ path: 'file:2:3-2' })).text).toBe('o\n');
+    const both = await toolError(read({ path: 'file:2', endLine: 3 }));
+    expect([both.code, both.message]).toEqual([
+      'INVALID_RANGE',
+      '"file:2" names its lines: leave out endLine, or the lines in the path',
+    ]);
+    await writeFile(join(cwd, 'file:3'), 'its own\n');
+    expect((await read({ path: 'file:3' })).text).toBe('its own\n');
+    expect((await toolError(read({ path: 'absent:3' }))).message).toContain('"absent"');
   });
 
   test('a range behind the end, and one that ends before it begins, are refused', async () => {
@@ -65,17 +79,23 @@ describe('lines', () => {
     );
   });
 
-  test('a text longer than the limit says how to get the rest', async () => {
+  test('a text longer than the limit ends with a line, and says how to get the rest', async () => {
+    const { read, readContent } = await project();
+    const first = await readContent('one\ntwo\nthree\n', { maxCharacters: 6 });
+    expect(first).toMatchObject({ text: 'one\n', rest: 'file:2' });
+    expect(first.heading).toBe('file: lines 1 to 1 of 3, 14 bytes; for the rest read "file:2"');
+    expect((await read({ path: first.rest })).text).toBe('two\nthree\n');
+    const range = await read({ path: 'file:1-2', maxCharacters: 6 });
+    expect(range.rest).toBe('file:2-2');
+  });
+
+  test('a line that is longer than the limit is cut, and the result says so', async () => {
     const { readContent } = await project();
-    const { structured, text } = await readContent('one\ntwo\nthree\n', { maxCharacters: 6 });
-    expect(structured).toMatchObject({
-      text: 'one\ntw',
-      endLine: 2,
-      totalLines: 3,
-      truncated: true,
-      next: { startLine: 2, startColumn: 3 },
-    });
-    expect(text).toContain('startLine 2, startColumn 3');
+    const { heading, text } = await readContent('one and two\nthree\n', { maxCharacters: 6 });
+    expect(text).toBe('one an');
+    expect(heading).toBe(
+      'file: lines 1 to 1 of 2, 18 bytes; line 1 is cut before column 7, for the rest read "file:1:7"',
+    );
   });
 
   test('the parts of a long file join to the whole, whatever its lines and characters', async () => {
@@ -83,16 +103,12 @@ describe('lines', () => {
     const content = `${'😀項é'.repeat(40)}\nshort\n\n${'x'.repeat(100)}\nlast`;
     await readContent(content);
     let joined = '';
-    let next: Read['next'] = { startLine: 1, startColumn: 1 };
-    while (next !== undefined) {
-      const { structured }: { structured: Read } = await read({
-        path: 'file',
-        maxCharacters: 7,
-        ...next,
-      });
-      expect(Buffer.from(structured.text).toString()).toBe(structured.text);
-      joined += structured.text;
-      next = structured.next;
+    let path: string | undefined = 'file';
+    while (path !== undefined) {
+      const part: Read = await read({ path, maxCharacters: 7 });
+      expect(Buffer.from(part.text).toString()).toBe(part.text);
+      joined += part.text;
+      path = part.rest;
     }
     expect(joined).toBe(content);
   });
@@ -119,11 +135,12 @@ describe('lines', () => {
 
   test('a large file is read to its end for its lines, and only the range is kept', async () => {
     const { readContent } = await project();
-    const { structured } = await readContent('0123456789\n'.repeat(200_000), {
+    const { text, heading } = await readContent('0123456789\n'.repeat(200_000), {
       startLine: 150_000,
       endLine: 150_001,
     });
-    expect(structured).toMatchObject({ text: '0123456789\n0123456789\n', totalLines: 200_000 });
+    expect(text).toBe('0123456789\n0123456789\n');
+    expect(heading).toContain('lines 150000 to 150001 of 200000');
   });
 });
 
@@ -135,21 +152,26 @@ describe('encodings', () => {
     ['utf-16be', Buffer.from('\uFEFFé項😀\n', 'utf16le').swap16()],
   ])('%s is decoded and stated', async (encoding, content) => {
     const { readContent } = await project();
-    expect((await readContent(content)).structured).toMatchObject({ text: 'é項😀\n', encoding });
+    const { heading, text } = await readContent(content);
+    expect(text).toBe('é項😀\n');
+    // The usual one goes without saying.
+    expect(heading).toContain(encoding === 'utf-8' ? ': 1 lines, 10 bytes' : `, ${encoding}, `);
   });
 
   test('text that is no UTF-8 is shown as far as it can be', async () => {
     const { readContent } = await project();
-    const { structured } = await readContent(Buffer.from('caf\xe9\n', 'latin1'));
-    expect(structured).toMatchObject({ text: 'caf\ufffd\n', encoding: 'unknown-8bit' });
+    const { heading, text } = await readContent(Buffer.from('caf\xe9\n', 'latin1'));
+    expect(text).toBe('caf\ufffd\n');
+    expect(heading).toContain('unknown-8bit');
   });
 
   test('a character on the edge of what is read at once is whole', async () => {
     const { readContent } = await project();
     for (const before of [65_533, 65_534, 65_535]) {
       const content = `${'x'.repeat(before)}😀\n`;
-      const { structured } = await readContent(content, { maxCharacters: 100_000 });
-      expect(structured).toMatchObject({ text: content, encoding: 'utf-8' });
+      const { heading, text } = await readContent(content, { maxCharacters: 100_000 });
+      expect(text).toBe(content);
+      expect(heading).not.toContain('8bit');
     }
   });
 
@@ -170,9 +192,8 @@ describe('encodings', () => {
 
   test('a text that begins like an archive is text', async () => {
     const { readContent } = await project();
-    expect((await readContent('BZh is the beginning of bzip2\n')).structured.encoding).toBe(
-      'utf-8',
-    );
+    const content = 'BZh is the beginning of bzip2\n';
+    expect((await readContent(content)).text).toBe(content);
   });
 });
 
@@ -246,7 +267,7 @@ describe('bounds', () => {
     const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
     expect(reach).toBe('range');
     expect(bytes).toBeLessThan(400_000);
-    expect(taken).toMatchObject({ endLine: 63, next: { startLine: 63, startColumn: 9 } });
+    expect(taken).toMatchObject({ endLine: 62, next: { startLine: 63, startColumn: 1 } });
   });
 
   test('a range that begins behind that is read all the same', async () => {
@@ -272,10 +293,9 @@ describe('bounds', () => {
   test('a file whose lines are not all counted has no total', async () => {
     const { readContent } = await project();
     const content = Buffer.alloc(70 * 1024 ** 2, line);
-    const { structured, text } = await readContent(content, { endLine: 1 });
-    expect(structured).toMatchObject({ text: line, endLine: 1, truncated: false });
-    expect(structured.totalLines).toBeUndefined();
-    expect(text).toMatch(/: lines 1 to 1 of more than \d+, utf-8, 73400320 bytes/);
+    const { heading, text, rest } = await readContent(content, { endLine: 1 });
+    expect([text, rest]).toEqual([line, undefined]);
+    expect(heading).toMatch(/^file: lines 1 to 1 of more than \d+, 73400320 bytes$/);
   });
 
   test.runIf(process.platform === 'linux')(

@@ -66,12 +66,7 @@ describe('results', () => {
     });
     const { structured, text } = await search({ pattern: 'needle', contextLines: 1 });
     expect(structured).toEqual({
-      root: {
-        path: cwd,
-        name: expect.any(String),
-        source: 'cwd',
-        note: expect.stringContaining('does not declare'),
-      },
+      root: { path: cwd, name: expect.any(String), source: 'cwd' },
       files: [
         {
           path: 'a.txt',
@@ -87,7 +82,7 @@ describe('results', () => {
       problems: [],
     });
     expect(text).toContain('a.txt\n1- one\n2: two é needle\n3- three\n');
-    expect(text).toContain('Fallback:');
+    expect(text).toContain(`Working in ${cwd}`);
   });
 
   test('no match is a result', async () => {
