@@ -19,7 +19,7 @@ export interface ProcessEnd {
 /** The part of the process that is used here. */
 type Host = Pick<
   NodeJS.Process,
-  'emit' | 'exit' | 'getActiveResourcesInfo' | 'kill' | 'off' | 'on' | 'pid' | 'removeAllListeners'
+  'emit' | 'exit' | 'getActiveResourcesInfo' | 'kill' | 'on' | 'pid' | 'removeAllListeners'
 >;
 
 /** The part of a session that is served here. */
@@ -54,6 +54,7 @@ export function endWithProcess(
   host: Host = process,
 ): ProcessEnd {
   const failures: unknown[] = [];
+  let phase: 'serving' | 'ending' = 'serving';
 
   function end(reason: string): void {
     session.shutdown(reason, drainTimeoutMs);
@@ -65,11 +66,13 @@ export function endWithProcess(
     }, drainTimeoutMs + graceMs);
   }
 
-  function endOnFirst(signal: NodeJS.Signals): void {
-    for (const name of endingSignals) {
-      host.off(name, endOnFirst);
-      host.on(name, (again) => void exitProcess(128 + constants.signals[again], host, again));
+  // One listener for both signals: Deno gives a signal to listeners that are added while it is delivered.
+  function onSignal(signal: NodeJS.Signals): void {
+    if (phase === 'ending') {
+      void exitProcess(128 + constants.signals[signal], host, signal);
+      return;
     }
+    phase = 'ending';
     const message = `${signal} ends the session; a second signal ends the process at once`;
     log.report({
       level: 'info',
@@ -91,7 +94,7 @@ export function endWithProcess(
     if (failures.push(error) === 1) end(origin);
   }
 
-  for (const name of endingSignals) host.on(name, endOnFirst);
+  for (const name of endingSignals) host.on(name, onSignal);
   host.on('uncaughtException', (error) => fail(error, 'uncaught exception'));
   host.on('unhandledRejection', (reason) => fail(reason, 'unhandled rejection'));
 

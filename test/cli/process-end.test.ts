@@ -59,6 +59,15 @@ test('the first signal ends the session, and not the process', async () => {
   expect(await end.exitCode({ kind: 'shutdown', reason: 'SIGTERM' })).toBe(0);
 });
 
+test('a signal is taken once, also where listeners that it adds are called for it, as in Deno', async () => {
+  const { host, shutdowns } = start();
+  host.on('newListener', (name, listener: (name: unknown) => void) => listener(name));
+  host.emit('SIGTERM', 'SIGTERM');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(shutdowns).toEqual(['SIGTERM']);
+  expect(host.exits).toEqual([]);
+});
+
 test.each([
   ['SIGTERM', 'SIGTERM', 143],
   ['SIGTERM', 'SIGINT', 130],
