@@ -13,6 +13,7 @@ export type { TrafficListener } from './actors/traffic.ts';
 export type { MachineName, MachineTransition, TransitionListener } from './session/transitions.ts';
 export { defineTool } from './define/tool.ts';
 export type {
+  DefinedTool,
   ErrorExposure,
   StructuredOutput,
   Tool,
@@ -34,6 +35,7 @@ export type {
 export type { UriTemplate, Variables } from './define/uri-template.ts';
 export { definePrompt } from './define/prompt.ts';
 export type {
+  DefinedPrompt,
   Prompt,
   PromptArgument,
   PromptArguments,

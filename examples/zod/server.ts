@@ -1,4 +1,4 @@
-import { createMcpServer, defineTool } from 'mcp-actors';
+import { createMcpServer, definePrompt, defineTool } from 'mcp-actors';
 import { serve } from 'mcp-actors/serve';
 import { z } from 'zod';
 
@@ -24,6 +24,25 @@ const convert = defineTool({
   },
 });
 
-const server = createMcpServer({ name: 'thermometer', version: '1.0.0', tools: [convert] });
+// #region prompt
+const advise = definePrompt({
+  name: 'advise',
+  description: 'Asks what to wear.',
+  arguments: z.object({
+    degrees: z.coerce.number().describe('how warm it is'),
+    unit: unit.default('celsius'),
+  }),
+  complete: { unit: (value) => unit.options.filter((each) => each.startsWith(value)) },
+  // A client sends "21"; `degrees` is the number 21.
+  get: ({ degrees, unit }) => `It is ${degrees.toFixed(1)} degrees ${unit}. What shall I wear?`,
+});
+// #endregion
+
+const server = createMcpServer({
+  name: 'thermometer',
+  version: '1.0.0',
+  tools: [convert],
+  prompts: [advise],
+});
 
 await serve(server);

@@ -7,7 +7,10 @@ import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
 
-export interface ServerDefinition extends Implementation {
+export interface ServerDefinition<
+  TTools extends readonly Tool[] = readonly Tool[],
+  TPrompts extends readonly Prompt[] = readonly Prompt[],
+> extends Implementation {
   /** Tells a model how to use the server. */
   readonly instructions?: string;
   readonly icons?: readonly Icon[];
@@ -16,10 +19,10 @@ export interface ServerDefinition extends Implementation {
    * Each kind of item that is given, even an empty list, is declared to clients. Its items may
    * change while the server runs.
    */
-  readonly tools?: readonly Tool[];
+  readonly tools?: TTools;
   readonly resources?: readonly Resource[];
   readonly resourceTemplates?: readonly ResourceTemplate[];
-  readonly prompts?: readonly Prompt[];
+  readonly prompts?: TPrompts;
   /**
    * Declares completion even if nothing completes yet, for prompts and templates that are added
    * while sessions are open. Without it, a session has completion only if something completes when

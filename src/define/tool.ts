@@ -65,6 +65,17 @@ export interface Tool extends ToolDescription {
   handler(args: never, context: HandlerContext): unknown;
 }
 
+/** A tool with what is known of its name and its schemas: the test kit's client is typed after it. */
+export interface DefinedTool<
+  TName extends string,
+  TInput extends Schema,
+  TOutput extends Schema | undefined,
+> extends Tool {
+  readonly name: TName;
+  readonly inputSchema: TInput;
+  readonly outputSchema?: NonNullable<TOutput>;
+}
+
 /**
  * A complete tool result. `structured` must conform to the tool's `outputSchema`. If `content` is
  * absent, the client gets `structured` as JSON text.
@@ -113,7 +124,9 @@ export interface ToolSpecification<
   TInput extends Schema,
   TOutput extends Schema | undefined,
   TReturned extends Returned<TOutput> = Returned<TOutput>,
+  TName extends string = string,
 > extends ToolDescription {
+  readonly name: TName;
   /**
    * A Standard Schema that can be converted to JSON Schema, or a JSON Schema as a value. Without
    * it, the tool takes no arguments.
@@ -137,6 +150,12 @@ type Returned<TOutput> = TOutput extends Schema
       | StructuredOutput<Frozen<AcceptedBy<TOutput>>>
       | Promise<StructuredOutput<Frozen<AcceptedBy<TOutput>>>>
   : ToolOutput | Promise<ToolOutput>;
+
+/**
+ * `T`, which is not inferred from what a result is used for: a list of tools would make a tool that
+ * names no schema one of any schema. `NoInfer` would stay in the type.
+ */
+type Uninferred<T> = [T] extends [infer U extends T] ? U : never;
 
 const rules: ItemRules = {
   kind: 'tool',
@@ -165,7 +184,10 @@ export function defineTool<
   const TInput extends Schema = typeof noArguments,
   const TOutput extends Schema | undefined = undefined,
   const TReturned extends Returned<TOutput> = Returned<TOutput>,
->(tool: ToolSpecification<TInput, TOutput, TReturned>): Tool {
+  const TName extends string = string,
+>(
+  tool: ToolSpecification<TInput, TOutput, TReturned, TName>,
+): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
   checkItem(tool, rules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
@@ -185,7 +207,8 @@ export function defineTool<
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
   checkSchema(tool.inputSchema, schemaOf(tool, 'input'));
   checkSchema(tool.outputSchema, schemaOf(tool, 'output'));
-  return defined;
+  // If the author names no schema, TInput is the type of noArguments.
+  return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
 }
 
 /** @throws {TypeError} it is a JSON Schema with a fault */

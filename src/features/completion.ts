@@ -8,6 +8,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Catalog } from './registry.ts';
+import { promptArguments } from '../define/prompt.ts';
 import type { Complete, Filled } from '../define/resource.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { someOf, stringParam } from './feature.ts';
@@ -21,7 +22,7 @@ export function completesSomething({ prompts, resourceTemplates }: Catalog): boo
   return (
     prompts
       .list()
-      .some(({ item }) => Object.values(item.arguments ?? {}).some(({ complete }) => complete)) ||
+      .some(({ item }) => Object.values(promptArguments(item)).some(({ complete }) => complete)) ||
     resourceTemplates.list().some(({ item }) => Object.values(item.complete ?? {}).some(Boolean))
   );
 }
@@ -56,7 +57,7 @@ function completerOf(catalog: Catalog, ref: JsonObject, name: string): Complete 
   switch (type) {
     case 'ref/prompt': {
       const prompt = findPrompt(catalog.prompts, stringParam(ref, 'name', 'ref.name'));
-      const known = prompt.arguments ?? {};
+      const known = promptArguments(prompt);
       if (!Object.hasOwn(known, name)) throw unknownArgument(prompt, name);
       return known[name]?.complete;
     }

@@ -4,12 +4,16 @@
  * @see MCP 2025-11-25, server/prompts
  */
 import { isThenable } from '../actors/exchange.ts';
+import type { Exchange } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
+import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Registry } from './registry.ts';
+import { isStandardSchema, libraryCheckOf } from '../schema/schema.ts';
+import type { Checked, SchemaCheck } from '../schema/schema.ts';
 import { sessionOf } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { someOf, stringParam } from './feature.ts';
@@ -18,6 +22,19 @@ import { readPromptOutput } from './output.ts';
 
 /** The prompts of a server. */
 export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf): Feature {
+  const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
+    if (!checked.ok) {
+      throw invalidParams(
+        `the prompt ${describe(prompt.name)} was called with invalid arguments: ${checked.fault}`,
+      );
+    }
+    const { dialect } = call.client;
+    // The values have passed what the prompt declares.
+    const output: unknown = prompt.get(checked.value as never, contextOf(call));
+    if (!isThenable(output)) return resultOf(prompt, output, dialect);
+    return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
+  };
+
   return {
     capabilities: { prompts: { listChanged: true } },
     handlers: {
@@ -25,16 +42,14 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
         const { client } = call;
         const { pageSize } = sessionOf(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
-        return { prompts: items.map((item) => client.dialect.prompt(item)), ...next };
+        const described = items.map((item) => ({ ...item, arguments: promptArguments(item) }));
+        return { prompts: described.map((item) => client.dialect.prompt(item)), ...next };
       },
       'prompts/get': (params, call) => {
         const prompt = findPrompt(prompts, stringParam(params, 'name'));
-        const values = readArguments(prompt, params?.['arguments'] ?? {});
-        const { dialect } = call.client;
-        // The values are checked against the arguments that the prompt declares.
-        const output: unknown = prompt.get(values as never, contextOf(call));
-        if (!isThenable(output)) return resultOf(prompt, output, dialect);
-        return Promise.resolve(output).then((late) => resultOf(prompt, late, dialect));
+        const checked = checkArguments(prompt, params?.['arguments'] ?? {});
+        if (!isThenable(checked)) return get(prompt, checked, call);
+        return Promise.resolve(checked).then((late) => get(prompt, late, call));
       },
     },
     list: { sources: [prompts], changed: 'notifications/prompts/list_changed' },
@@ -50,12 +65,17 @@ export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
   );
 }
 
-/** @see MCP 2025-11-25, server/prompts, "Error Handling" */
-function readArguments(prompt: Prompt, values: unknown): { readonly [name: string]: string } {
+/**
+ * Checks what a client has sent: strings, and the prompt's own schema if it has one.
+ *
+ * @throws {ProtocolError} -32602 naming the argument
+ * @see MCP 2025-11-25, server/prompts, "Error Handling"
+ */
+function checkArguments(prompt: Prompt, values: unknown): ReturnType<SchemaCheck> {
   if (!isJsonObject(values)) {
     throw invalidParams(`"arguments" must be an object, this is ${describe(values)}`);
   }
-  const declared = prompt.arguments ?? {};
+  const declared = promptArguments(prompt);
   const given = Object.keys(values).map((name): [string, string] => {
     if (!Object.hasOwn(declared, name)) throw unknownArgument(prompt, name);
     return [name, stringParam(values, name, `arguments.${name}`)];
@@ -64,12 +84,14 @@ function readArguments(prompt: Prompt, values: unknown): { readonly [name: strin
     if (!required || Object.hasOwn(values, name)) continue;
     throw invalidParams(`the prompt ${describe(prompt.name)} needs the argument ${describe(name)}`);
   }
-  return Object.fromEntries(given);
+  const value = Object.fromEntries(given);
+  const { arguments: schema } = prompt;
+  return schema && isStandardSchema(schema) ? libraryCheckOf(schema)(value) : { ok: true, value };
 }
 
 /** The error for an argument that a prompt does not have. */
 export function unknownArgument(prompt: Prompt, name: string) {
-  const has = someOf(Object.keys(prompt.arguments ?? {}));
+  const has = someOf(Object.keys(promptArguments(prompt)));
   return invalidParams(
     `the prompt ${describe(prompt.name)} has no argument ${describe(name)}; it has ${has}`,
   );

@@ -36,7 +36,7 @@ export type Checked =
 /** Checks a value. Gives a promise only if the author's library does. */
 export type SchemaCheck = (value: unknown) => Checked | Promise<Checked>;
 
-export function isStandardSchema(schema: Schema): schema is StandardSchema {
+export function isStandardSchema(schema: object): schema is StandardSchema {
   return '~standard' in schema;
 }
 
@@ -54,23 +54,44 @@ export function jsonSchemaOf(schema: Schema, side: SchemaSide, what: string): Ob
     throw new TypeError(`${what} must be a schema, this is ${describe(schema)}`);
   if (!isStandardSchema(schema)) return objectSchema(inKnownDialect(schema, what), what);
   const known = conversions.get(schema) ?? new Map<SchemaSide, ObjectSchema>();
-  const conversion = known.get(side) ?? objectSchema(convert(schema, side, what), what);
+  const conversion =
+    known.get(side) ?? objectSchema(convert(schema, side, what, strictOptions), what);
   conversions.set(schema, known.set(side, conversion));
   return conversion;
 }
 
+/**
+ * The JSON Schema of what a schema accepts, in which any value stands for what has no JSON Schema,
+ * such as a date: for those who read the members' names and descriptions from it.
+ * @param what names the schema in messages
+ * @throws {TypeError} it does not describe objects, or its library cannot convert it
+ */
+export function looseJsonSchemaOf(schema: StandardSchema, what: string): ObjectSchema {
+  return objectSchema(convert(schema, 'input', what, looseOptions), what);
+}
+
+type LibraryOptions = { readonly [vendor: string]: { readonly [option: string]: unknown } };
+
 /** Custom checks have no JSON Schema. zod and arktype leave them out; valibot has to be told to. */
-const optionsOf: { readonly [vendor: string]: Partial<StandardJSONSchemaV1.Options> } = {
-  valibot: {
-    libraryOptions: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
-  },
+const strictOptions: LibraryOptions = {
+  valibot: { ignoreActions: ['check', 'check_items', 'partial_check', 'raw_check'] },
+};
+
+const looseOptions: LibraryOptions = {
+  valibot: { errorMode: 'ignore' },
+  zod: { unrepresentable: 'any' },
 };
 
 function isSchema(schema: unknown): schema is Schema {
   return isJsonObject(schema) || typeof schema === 'function';
 }
 
-function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSchema {
+function convert(
+  schema: StandardSchema,
+  side: SchemaSide,
+  what: string,
+  optionsOf: LibraryOptions,
+): JsonSchema {
   // A library without a converter has no `jsonSchema`, whatever the type says.
   const { vendor, jsonSchema }: Partial<StandardSchema['~standard']> = schema['~standard'];
   if (!jsonSchema) {
@@ -79,10 +100,8 @@ function convert(schema: StandardSchema, side: SchemaSide, what: string): JsonSc
     throw new TypeError(`${what} is a schema of ${vendor} that cannot tell its JSON Schema${hint}`);
   }
   try {
-    const libraryOptions = Object.hasOwn(optionsOf, String(vendor))
-      ? optionsOf[String(vendor)]
-      : {};
-    return jsonSchema[side]({ target: 'draft-2020-12', ...libraryOptions });
+    const libraryOptions = { ...optionsOf[String(vendor)] };
+    return jsonSchema[side]({ target: 'draft-2020-12', libraryOptions });
   } catch (cause) {
     const message = `${what} has no JSON Schema for its ${side}: ${textOfError(cause)}`;
     throw new TypeError(message, { cause });
@@ -146,6 +165,11 @@ export function checkOf(
       return fault === undefined ? { ok: true, value } : { ok: false, fault };
     };
   }
+  return libraryCheckOf(schema);
+}
+
+/** The check of a schema's own library. */
+export function libraryCheckOf(schema: StandardSchema): SchemaCheck {
   return (value) => {
     const result = schema['~standard'].validate(value);
     return isThenable(result) ? Promise.resolve(result).then(readResult) : readResult(result);

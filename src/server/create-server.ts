@@ -8,6 +8,8 @@ import { createActor } from 'xstate';
 import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { ServerDefinition } from '../define/definition.ts';
+import type { Prompt } from '../define/prompt.ts';
+import type { Tool } from '../define/tool.ts';
 import type { Middleware } from '../features/middleware.ts';
 import type { Catalog } from '../features/registry.ts';
 import { ServerCore } from './server-core.ts';
@@ -25,8 +27,16 @@ export interface ListenOptions extends SessionOptions {
   readonly environment?: SessionEnvironment;
 }
 
-/** A server. What it offers may change while sessions are open: their clients are notified. */
-export interface McpServer extends Catalog {
+/**
+ * A server. What it offers may change while sessions are open: their clients are notified. Its type
+ * knows the tools and prompts of its definition; `McpServer` alone stands for any server.
+ */
+export interface McpServer<
+  TTools extends readonly Tool[] = readonly Tool[],
+  TPrompts extends readonly Prompt[] = readonly Prompt[],
+> extends Catalog {
+  /** What the server was made of. What it offers now is in `tools`, `prompts` and so on. */
+  readonly definition: ServerDefinition<TTools, TPrompts>;
   /** Starts a session over a transport. Each call starts another session. */
   listen(transport: Transport, options?: ListenOptions): McpSession;
   /** Sessions as actor logic, for a host that invokes or spawns them in its own actor system. */
@@ -43,12 +53,16 @@ export interface McpServer extends Catalog {
 }
 
 /** Makes a server. It does nothing until it has a session. */
-export function createMcpServer(definition: ServerDefinition): McpServer {
+export function createMcpServer<
+  const TTools extends readonly Tool[] = readonly Tool[],
+  const TPrompts extends readonly Prompt[] = readonly Prompt[],
+>(definition: ServerDefinition<TTools, TPrompts>): McpServer<TTools, TPrompts> {
   const core = new ServerCore(definition);
   const logic = sessionLogic(core);
   const { sessions } = core;
   return {
     ...core.catalog,
+    definition,
     sessionLogic: logic,
     listen: (transport, options = {}) => listen(logic, transport, options),
     use: (middleware) => core.use(middleware),

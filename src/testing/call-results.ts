@@ -43,12 +43,15 @@ export interface ListedPrompt extends ListedItem {
 }
 
 /** A tool's result. */
-export interface CallResult {
+export interface CallResult<TStructured = JsonObject> {
   /** The text blocks, joined by line feeds. */
   readonly text: string;
   readonly content: readonly ContentBlock[];
-  /** `structuredContent`. */
-  readonly structured: JsonObject | undefined;
+  /**
+   * `structuredContent`, which has passed the tool's `outputSchema`. An error has none, nor has any
+   * result before 2025-06-18.
+   */
+  readonly structured: TStructured | undefined;
   readonly isError: boolean;
   /** The result as it came. */
   readonly raw: JsonObject;

@@ -19,6 +19,7 @@ export type {
   PromptResult,
   ResourceResult,
 } from './call-results.ts';
+export type { CallOptions } from './client-calls.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export type { Connect, ContractCase } from './contract.ts';
 export { RecordedFacts, converse } from './conversation.ts';
@@ -51,6 +52,6 @@ export type {
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
-export { TestClient, connect } from './test-client.ts';
-export type { CallOptions, ConnectOptions } from './test-client.ts';
+export { connect } from './test-client.ts';
+export type { ConnectOptions, TestClient } from './test-client.ts';
 export { TestClock, turn } from './clock.ts';

@@ -1,5 +1,7 @@
 /** A client in the test's own process: typed calls, and answers to what the server asks. */
 import type { ListenOptions, McpServer } from '../server/create-server.ts';
+import type { Prompt } from '../define/prompt.ts';
+import type { Tool } from '../define/tool.ts';
 import type { McpSession } from '../server/session.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
@@ -21,6 +23,7 @@ import type {
   PromptResult,
   ResourceResult,
 } from './call-results.ts';
+import type { AnyCalls, CallOptions, CallsOf } from './client-calls.ts';
 import { converse } from './conversation.ts';
 import type { Connection, Conversation, RecordedFacts } from './conversation.ts';
 import { cancelled, notification, request, rootsChanged } from './messages.ts';
@@ -35,15 +38,6 @@ export interface ConnectOptions extends Omit<ListenOptions, 'report'>, ClientAns
   readonly connection?: Connection;
 }
 
-export interface CallOptions {
-  /** Becomes `params._meta`. */
-  readonly meta?: JsonObject;
-  /** Cancels the request: the session is told, and the promise rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-  /** Asks for progress, and is called with each notification's params. */
-  readonly onProgress?: (progress: JsonObject) => void;
-}
-
 /**
  * Serves a session of this server in memory and shakes hands with it. The client declares the
  * capabilities for which the options have an answer.
@@ -55,10 +49,13 @@ export interface CallOptions {
  *
  * @throws {ErrorAnswer} the session refused the handshake
  */
-export async function connect(
-  server: McpServer,
+export async function connect<
+  TTools extends readonly Tool[] = readonly Tool[],
+  TPrompts extends readonly Prompt[] = readonly Prompt[],
+>(
+  server: McpServer<TTools, TPrompts>,
   options: ConnectOptions = {},
-): Promise<TestClient> {
+): Promise<TestClient<TTools, TPrompts>> {
   const { connection } = options;
   const conversation = connection
     ? converse(server, options, connection)
@@ -69,14 +66,21 @@ export async function connect(
     ...introduction,
     capabilities: { ...answering.capabilities, ...capabilities },
   });
-  return new TestClient(conversation, answering, hello);
+  const client: TestClient = new ConnectedClient(conversation, answering, hello);
+  return client as TestClient<TTools, TPrompts>;
 }
 
 /**
  * See {@link connect}. A call rejects with an {@link ErrorAnswer} if the session answers with an
- * error.
+ * error. The server's type tells the names of its tools and prompts, their arguments and results.
+ * `TestClient` alone is a client of any server, and takes every name.
  */
-export class TestClient implements AsyncDisposable {
+export type TestClient<
+  TTools extends readonly Tool[] = readonly Tool[],
+  TPrompts extends readonly Prompt[] = readonly Prompt[],
+> = Omit<ConnectedClient, keyof AnyCalls> & CallsOf<TTools, TPrompts>;
+
+class ConnectedClient implements AnyCalls, AsyncDisposable {
   /** The scripted peer beneath: it sends what no client sends, and holds all that was received. */
   readonly peer: ScriptedPeer;
   readonly session: McpSession;
@@ -147,11 +151,6 @@ export class TestClient implements AsyncDisposable {
     return readPromptResult(await this.request('prompts/get', params, options));
   }
 
-  /**
-   * Completes an argument of a prompt, or a variable of a resource template.
-   * @param of the prompt, or the template
-   * @param filled the other arguments, as far as they are filled in
-   */
   async complete(
     of: { readonly prompt: string } | { readonly uriTemplate: string },
     argument: { readonly name: string; readonly value: string },

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { WatchedSession } from 'mcp-actors';
+import type { Tool, WatchedSession } from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
 import { connect, gate } from 'mcp-actors/testing';
@@ -48,7 +48,9 @@ describe('the page', () => {
     });
   };
 
-  async function start(tools = [echo]): Promise<{ inspected: InspectedPage; client: TestClient }> {
+  async function start(
+    tools: readonly Tool[] = [echo],
+  ): Promise<{ inspected: InspectedPage; client: TestClient }> {
     const inspected = await inspectPage();
     held.push(inspected);
     const server = createMcpServer({ name: 'watched', version: '1', tools });

@@ -38,3 +38,21 @@ describe.each(['zod', 'valibot', 'arktype'] as const)(
     });
   },
 );
+
+test('a prompt with a schema of zod, with the official client, coerces what it is sent [PROMPT-03]', async () => {
+  const { client } = await connect(program('examples/zod/server.ts'));
+  const { prompts } = await client.listPrompts();
+  expect(prompts[0]?.arguments).toEqual([
+    { name: 'degrees', description: 'how warm it is', required: true },
+    { name: 'unit', required: false },
+  ]);
+  const { messages } = await client.getPrompt({ name: 'advise', arguments: { degrees: '21' } });
+  expect(messages[0]?.content).toMatchObject({
+    text: 'It is 21.0 degrees celsius. What shall I wear?',
+  });
+  const cold = client.getPrompt({ name: 'advise', arguments: { degrees: 'cold' } });
+  await expect(cold).rejects.toMatchObject({
+    code: -32602,
+    message: expect.stringContaining('degrees'),
+  });
+});

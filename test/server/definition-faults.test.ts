@@ -8,7 +8,9 @@ import {
   memory,
 } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
+import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { operate, textOf, tool } from '../contract/serving.ts';
 
 const handler = () => 'text';
@@ -80,7 +82,37 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   [
     definePrompt,
     { name: 'ask', get: handler, arguments: [{ name: 'city' }] },
-    '"arguments" of the prompt "ask" must be an object of arguments by name, such as { city: { required: true } }; this is an array',
+    '"arguments" of the prompt "ask" must be an object of arguments by name, such as { city: { required: true } }, or a Standard Schema; this is an array',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: { type: 'object', properties: {} } },
+    'The argument "type" of the prompt "ask" must be an object, this is "object". Is it a JSON Schema? Give its properties by name, or a Standard Schema',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: z.string() },
+    '"arguments" of the prompt "ask" must describe objects',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: z.union([z.object({}), z.object({ a: z.string() })]) },
+    '"arguments" of the prompt "ask" must be a schema of one object with its members, not of a union',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: v.object({ a: v.string() }) },
+    '"arguments" of the prompt "ask" is a schema of valibot that cannot tell its JSON Schema',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, arguments: z.object({ a: z.string() }), complete: { b: handler } },
+    'The prompt "ask" has no argument "b" to complete',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, inputSchema: z.object({}) },
+    '"inputSchema" of the prompt "ask" is called "arguments" here',
   ],
   [
     definePrompt,

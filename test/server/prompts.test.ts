@@ -1,6 +1,10 @@
 import { definePrompt } from 'mcp-actors';
 import type { Prompt, PromptOutput } from 'mcp-actors';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
 import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { operate } from '../contract/serving.ts';
 
@@ -97,6 +101,106 @@ everywhere('prompts', eachRevision, ({ revision, transport }) => {
       await expect(peer.ask(method)).rejects.toMatchObject({ error: { code: -32601 } });
     }
   });
+});
+
+/** The same arguments for three libraries: what is sent is coerced by the schema. */
+const libraries = {
+  zod: z.object({
+    city: z.string().min(2).meta({ id: 'City', title: 'City', description: 'Where to' }),
+    days: z.coerce.number().int().default(3).describe('How long'),
+    start: z.coerce.date().optional(),
+  }),
+  valibot: toStandardJsonSchema(
+    v.object({
+      city: v.pipe(v.string(), v.minLength(2), v.title('City'), v.description('Where to')),
+      days: v.optional(
+        v.pipe(v.string(), v.description('How long'), v.transform(Number), v.integer()),
+        '3',
+      ),
+      start: v.optional(
+        v.pipe(
+          v.string(),
+          v.transform((text) => new Date(text)),
+          v.date(),
+        ),
+      ),
+    }),
+  ),
+  arktype: type({
+    city: type('string >= 2').configure({ title: 'City', description: 'Where to' }, 'self'),
+    days: type('string.integer')
+      .configure({ description: 'How long' }, 'self')
+      .pipe(Number)
+      .default('3'),
+    'start?': 'string.date.parse',
+  }),
+};
+
+describe.each(Object.entries(libraries))('arguments with a schema of %s', (_library, schema) => {
+  const trip = definePrompt({
+    name: 'trip',
+    arguments: schema as typeof libraries.zod,
+    complete: { city: (value) => ['Rome', 'Riga'].filter((each) => each.startsWith(value)) },
+    get: ({ city, days, start }) => `${days + 1} days in ${city}, ${start?.getTime()}`,
+  });
+  const open = async () => (await operate({ prompts: [trip] })).peer;
+  const get = async (args: object) =>
+    (await open()).ask('prompts/get', { name: 'trip', arguments: args });
+
+  test('are listed with the names, descriptions and duties that it tells [PROMPT-02]', async () => {
+    const { prompts } = await (await open()).ask('prompts/list');
+    const [listed] = prompts as readonly [{ readonly arguments: readonly { name: string }[] }];
+    const byName = listed.arguments.toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(byName).toEqual([
+      { name: 'city', title: 'City', description: 'Where to', required: true },
+      { name: 'days', description: 'How long', required: false },
+      { name: 'start', required: false },
+    ]);
+  });
+
+  test('reach the prompt as it has parsed them [PROMPT-03]', async () => {
+    const sent = { city: 'Rome', days: '4', start: '1970-01-02' };
+    expect(await get(sent)).toHaveProperty('messages.0.content.text', '5 days in Rome, 86400000');
+    expect(await get({ city: 'Rome' })).toHaveProperty(
+      'messages.0.content.text',
+      '4 days in Rome, undefined',
+    );
+  });
+
+  test.each([
+    [{ city: 'R' }, /"trip" was called with invalid arguments: city/],
+    [{ city: 'Rome', days: 'x' }, /"trip" was called with invalid arguments: days/],
+    [{ city: 'Rome', days: 4 }, /"arguments.days" must be a string/],
+    [{ days: '4' }, /needs the argument "city"/],
+    [{ city: 'Rome', town: 'x' }, /has no argument "town"; it has/],
+  ])('are refused if they are %j, naming the argument [PROMPT-04]', async (args, message) => {
+    await expect(get(args)).rejects.toMatchObject({
+      error: { code: -32602, message: expect.stringMatching(message) },
+    });
+  });
+
+  test('are completed [COMPL-02]', async () => {
+    const peer = await open();
+    const ref = { type: 'ref/prompt', name: 'trip' };
+    expect(
+      await peer.ask('completion/complete', { ref, argument: { name: 'city', value: 'Ri' } }),
+    ).toHaveProperty('completion.values', ['Riga']);
+    expect(
+      await peer.ask('completion/complete', { ref, argument: { name: 'days', value: '' } }),
+    ).toHaveProperty('completion.values', []);
+  });
+});
+
+test('a schema may check a prompt’s arguments later [PROMPT-03]', async () => {
+  const known = definePrompt({
+    name: 'known',
+    arguments: z.object({ user: z.string().refine(async (user) => (await user) === 'ada') }),
+    get: async ({ user }) => await Promise.resolve(user),
+  });
+  const { peer } = await operate({ prompts: [known] });
+  const ask = (user: string) => peer.ask('prompts/get', { name: 'known', arguments: { user } });
+  expect(await ask('ada')).toHaveProperty('messages.0.content.text', 'ada');
+  await expect(ask('bob')).rejects.toMatchObject({ error: { code: -32602 } });
 });
 
 everywhere('what a prompt gives', eachRevision, ({ revision }) => {

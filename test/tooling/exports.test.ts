@@ -56,6 +56,8 @@ describe('the public names', () => {
         type Complete
         type ContentBlock
         type ContentOf
+        type DefinedPrompt
+        type DefinedTool
         type Described
         type Dialect
         type ErrorExposure
@@ -217,7 +219,6 @@ describe('the public names', () => {
         ErrorAnswer
         RecordedFacts
         ScriptedPeer
-        TestClient
         TestClock
         cancelled
         connect
@@ -266,6 +267,7 @@ describe('the public names', () => {
         type RequestFrame
         type ResourceResult
         type ResponseFrame
+        type TestClient
         type Wire"
     `);
   });

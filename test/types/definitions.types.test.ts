@@ -293,6 +293,52 @@ describe('the values of a prompt have the types of its arguments', () => {
     });
   });
 
+  test('those of a schema are what it has parsed', () => {
+    definePrompt({
+      name: 'zod',
+      arguments: z.object({ n: z.coerce.number(), kind: z.enum(['a', 'b']).default('a') }),
+      complete: { kind: () => ['a', 'b'] },
+      get: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ n: number; kind: 'a' | 'b' }>();
+        return args.kind;
+      },
+    });
+    definePrompt({
+      name: 'valibot',
+      arguments: valibotSchema,
+      get: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Parsed>();
+        return args.unit;
+      },
+    });
+    definePrompt({
+      name: 'arktype',
+      arguments: arktypeSchema,
+      get: (args) => {
+        expectTypeOf(args).toEqualTypeOf<Parsed>();
+        return args.unit;
+      },
+    });
+  });
+
+  test('a schema must take strings, and completion its members', () => {
+    definePrompt({
+      name: 'counts',
+      // @ts-expect-error a client sends no numbers
+      arguments: z.object({ n: z.number(), text: z.string() }),
+      get: () => '',
+    });
+    const define = () =>
+      definePrompt({
+        name: 'completes',
+        arguments: z.object({ text: z.string() }),
+        // @ts-expect-error the schema has no such member
+        complete: { other: () => [] },
+        get: () => '',
+      });
+    expect(define).toThrow('"other"');
+  });
+
   test('a completion knows what it completes', () => {
     definePrompt({
       name: 'review',
