@@ -1,21 +1,30 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { extname } from 'node:path';
 import { invariants } from '../src/check/invariants/tally.ts';
 import { checkOptions } from '../src/cli/check.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor/doctor.ts';
 import { optionsTable } from '../src/cli/options/option.ts';
 import { options } from '../src/cli/options/serve-options.ts';
+import { hostBlock, npxLaunch } from '../src/cli/host-configuration.ts';
+import { describeDump } from '../src/diagnosis/dump-text.ts';
 import { charts, mermaidDiagram } from '../src/inspect/charts/diagram.ts';
 import type { ChartName } from '../src/inspect/charts/diagram.ts';
 import { machineDefinition } from '../src/inspect/charts/machine-definition.ts';
 import { secretKeyWords, secretPlaces, tokenForms } from '../src/diagnosis/secrets.ts';
+import { layers, runtime } from '../test/tooling/layers.ts';
+import { shownDump } from './shown-dump.ts';
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { readonly version: string };
 
 const parts: { readonly [name: string]: () => string } = {
   ...Object.fromEntries(
     Object.entries(charts).map(([name, machine]) => [
       `${name} chart`,
-      () => `\`\`\`mermaid\n${mermaidDiagram(machine)}\`\`\``,
+      () => fenced('mermaid', mermaidDiagram(machine).trimEnd()),
     ]),
   ),
   options: () => optionsTable(options).trim(),
@@ -26,29 +35,25 @@ const parts: { readonly [name: string]: () => string } = {
   'secret keys': () => secretKeyWords.map((word) => `\`${word}\``).join(', '),
   'secret forms': secretFormsTable,
   'keepalive definition': () =>
-    `\`\`\`json\n${JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)}\n\`\`\``,
+    fenced('json', JSON.stringify(machineDefinition(charts.keepalive), undefined, 2)),
+  'doctor report': () =>
+    fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
+  layers: layersTable,
+  'mcpServers block': () =>
+    fenced('json', hostBlock('mcpServers', npxLaunch(['/path/to/project'])).trimEnd()),
 };
 
+const repository = new URL('../', import.meta.url);
+
+const read = (path: string): string => readFileSync(new URL(path, repository), 'utf8');
+
+/** The pages with generated parts. */
 export const generatedPages: readonly URL[] = [
   'README.md',
-  'docs/architecture.md',
-  'docs/checking.md',
-  'docs/context.md',
-  'docs/inspecting.md',
-  'docs/diagnosing.md',
-  'docs/diagrams.md',
-  'docs/limits.md',
-  'docs/server.md',
-  'docs/tasks.md',
-  'docs/embedding.md',
-  'docs/examples.md',
-  'docs/middleware.md',
-  'docs/opentelemetry.md',
-  'docs/redaction.md',
-  'docs/schemas.md',
-  'docs/testing.md',
-  'docs/transports.md',
-].map((path) => new URL(`../${path}`, import.meta.url));
+  ...readdirSync(new URL('docs', repository)).map((name) => `docs/${name}`),
+]
+  .filter((path) => path.endsWith('.md') && read(path).includes('<!-- generated: '))
+  .map((path) => new URL(path, repository));
 
 /** The invariants of `mcp-actors check`, as the latest revision demands them. */
 function invariantsTable(): string {
@@ -57,6 +62,17 @@ function invariantsTable(): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** The layers of `src/`, as the test that reads the imports has them. */
+function layersTable(): string {
+  const rows = Object.entries(layers).map(([path, { holds, imports }]) => {
+    const hasRuntime = runtime.every((name) => imports.includes(name));
+    const named = hasRuntime ? imports.filter((name) => !runtime.includes(name)) : imports;
+    const what = [...(hasRuntime ? ['the runtime'] : []), ...named.map((name) => `\`${name}\``)];
+    return `| \`${path}\` | ${holds} | ${what.join(', ') || 'nothing'} |`;
+  });
+  return `| in \`src/\` | what it holds | imports |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** What is taken for a secret in a text; the secret stands in brackets. */
@@ -92,12 +108,22 @@ export function withGenerated(page: string): string {
 /** `examples/a.ts`: the file; `examples/a.ts#name`: what stands in it between `// #region name` and `// #endregion`, without its indent. */
 function exampleOf(name: string): string {
   const [path = '', region] = name.split('#');
-  const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  const text = read(path);
   const shown =
     region === undefined
       ? text.replaceAll(/^ *\/\/ #(region .*|endregion)\n/gm, '').trimEnd()
       : regionOf(text, region, path);
-  return `\`\`\`ts\n${shown}\n\`\`\``;
+  return fenced(languages[extname(path)] ?? '', shown);
+}
+
+const languages: { readonly [extension: string]: string } = {
+  '.ts': 'ts',
+  '.mjs': 'js',
+  '.jsonl': 'json',
+};
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
 function regionOf(text: string, region: string, path: string): string {

@@ -33,6 +33,7 @@ export async function serveHttp(
   let hosts: string[] = [];
 
   const open = async (request: IncomingMessage, response: ServerResponse) => {
+    // #region session
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
@@ -49,6 +50,7 @@ export async function serveHttp(
     });
     const session = server.listen(fromSdkTransport(transport), options);
     await transport.handleRequest(request, response);
+    // #endregion
     // A request that was not a handshake has been answered with an error, and no client comes back to it.
     if (transport.sessionId === undefined) session.shutdown('No session was opened');
   };

@@ -17,9 +17,11 @@ const server = createMcpServer({
   tools: [listRoots, slow, echo, ask],
 });
 
+// #region dump on a signal
 /** Why does it not go on? kill -USR2 PID */
 const tellOnSignal: Watcher = ({ dump }) => {
   process.on('SIGUSR2', () => console.error(describeDump(dump())));
 };
 
 await serve(server, { watchers: [tellOnSignal] });
+// #endregion

@@ -1,13 +1,23 @@
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { writersOnly } from '../../examples/middleware/authorization.ts';
+import { log } from '../../examples/middleware/log.ts';
 import { rateLimit } from '../../examples/middleware/rate-limit.ts';
 
 const named = (name: string) =>
   defineTool({ name, description: name, handler: () => `${name} done` });
 const serve = () =>
   createMcpServer({ name: 'm', version: '1', tools: [named('look'), named('write')] });
+
+test('the logging example writes who has asked for what', async () => {
+  const written = vi.spyOn(console, 'error').mockReturnValue();
+  const server = serve();
+  server.use(log);
+  await using client = await connect(server, { clientInfo: { name: 'editor', version: '1' } });
+  expect((await client.callTool('look')).text).toBe('look done');
+  expect(written).toHaveBeenCalledWith('editor: tools/call');
+});
 
 describe('the authorization example', () => {
   test('lets a reader look and a writer write [MIDDLE-02]', async () => {

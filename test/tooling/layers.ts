@@ -4,6 +4,8 @@ import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 
 export interface Layer {
+  /** For the page on the architecture. */
+  readonly holds: string;
   /** The layers below it that it may import. */
   readonly imports: readonly string[];
   /** The packages it may import, subpaths included. */
@@ -14,7 +16,7 @@ export interface Layer {
 
 const core = ['protocol', 'machines', 'actors'];
 /** What a server's sessions are made of, for those who stand on it. */
-const runtime = [
+export const runtime = [
   ...core,
   'schema',
   'context',
@@ -28,18 +30,47 @@ const roomsOf = (...rooms: string[]): string[] => rooms.map((room) => `workspace
 
 /** By path below `src/`; the longest path that a file begins with is its layer. A layer names only layers that stand above it in this table. */
 export const layers: { readonly [path: string]: Layer } = {
-  protocol: { imports: [] },
-  machines: { imports: ['protocol'], packages: ['xstate'] },
-  actors: { imports: ['protocol', 'machines'], packages: ['xstate'] },
-  schema: { imports: ['protocol', 'actors'], packages: ['@standard-schema/spec', 'ajv'] },
-  context: { imports: [...core, 'schema'] },
-  define: { imports: ['protocol', 'machines', 'schema', 'context'], packages: ['uri-template'] },
-  transports: { imports: core, packages: ['xstate'] },
-  diagnosis: { imports: core, packages: ['xstate'] },
-  log: { imports: ['protocol', 'actors', 'diagnosis'] },
-  session: { imports: [...core, 'context', 'transports', 'log'], packages: ['xstate'] },
-  features: { imports: [...core, 'schema', 'context', 'define', 'session'], packages: ['xstate'] },
+  protocol: { holds: 'pure data: frames, codec, errors, dialects', imports: [] },
+  machines: { holds: 'when something may happen', imports: ['protocol'], packages: ['xstate'] },
+  actors: {
+    holds: 'what is done: reader, router, correlation, writer',
+    imports: ['protocol', 'machines'],
+    packages: ['xstate'],
+  },
+  schema: {
+    holds: 'schemas as authors write them; forms',
+    imports: ['protocol', 'actors'],
+    packages: ['@standard-schema/spec', 'ajv'],
+  },
+  context: { holds: 'what a handler gets', imports: [...core, 'schema'] },
+  define: {
+    holds: 'what a server offers, as its author writes it',
+    imports: ['protocol', 'machines', 'schema', 'context'],
+    packages: ['uri-template'],
+  },
+  transports: {
+    holds: "stdio, memory, the official SDK's transports",
+    imports: core,
+    packages: ['xstate'],
+  },
+  diagnosis: {
+    holds: "a session's dump, its causes, what is secret",
+    imports: core,
+    packages: ['xstate'],
+  },
+  log: { holds: 'facts as lines, at a bounded rate', imports: ['protocol', 'actors', 'diagnosis'] },
+  session: {
+    holds: 'one session: its scope, its environment, its streams',
+    imports: [...core, 'context', 'transports', 'log'],
+    packages: ['xstate'],
+  },
+  features: {
+    holds: 'tools, resources, prompts, completion, tasks',
+    imports: [...core, 'schema', 'context', 'define', 'session'],
+    packages: ['xstate'],
+  },
   server: {
+    holds: 'the composition: from definition to server to session',
     imports: [
       ...core,
       'schema',
@@ -52,36 +83,75 @@ export const layers: { readonly [path: string]: Layer } = {
     ],
     packages: ['xstate'],
   },
-  recording: { imports: [...runtime, 'diagnosis'], packages: ['xstate'], node: true },
-  opentelemetry: { imports: runtime, packages: ['@opentelemetry/api'] },
+  recording: {
+    holds: 'a session written down, and played again',
+    imports: [...runtime, 'diagnosis'],
+    packages: ['xstate'],
+    node: true,
+  },
+  opentelemetry: {
+    holds: 'spans and durations; an entry of its own',
+    imports: runtime,
+    packages: ['@opentelemetry/api'],
+  },
   // It knows a server by its wire alone.
-  check: { imports: ['protocol'], packages: ['xstate'], node: true },
+  check: {
+    holds: 'plays a client against any server',
+    imports: ['protocol'],
+    packages: ['xstate'],
+    node: true,
+  },
   inspect: {
+    holds:
+      'the page, the official inspector, diagrams; an entry of its own, which exports the recording too',
     imports: [...runtime, 'diagnosis', 'recording'],
     packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
-  'workspace/disk': { imports: ['actors'], node: true },
-  'workspace/roots': { imports: [...runtime, 'workspace/disk'], node: true },
-  'workspace/text': { imports: ['workspace/disk'], node: true },
-  'workspace/globs': { imports: ['protocol', 'actors'] },
+  'workspace/disk': {
+    holds: 'the file system, so that a dead mount stops nobody',
+    imports: ['actors'],
+    node: true,
+  },
+  'workspace/roots': {
+    holds: 'directories and paths inside them, checked',
+    imports: [...runtime, 'workspace/disk'],
+    node: true,
+  },
+  'workspace/text': { holds: 'the text of files', imports: ['workspace/disk'], node: true },
+  'workspace/globs': { holds: 'globs', imports: ['protocol', 'actors'] },
   'workspace/search': {
+    holds: 'ripgrep, bounded',
     imports: ['protocol', ...roomsOf('disk', 'roots', 'text', 'globs')],
     packages: ['@vscode/ripgrep'],
     node: true,
   },
   'workspace/project': {
+    holds: 'which project a session works in, and its facts',
     imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'search')],
     node: true,
   },
   'workspace/tools': {
+    holds: 'the tools that a model sees',
     imports: [...runtime, ...roomsOf('disk', 'roots', 'text', 'globs', 'search', 'project')],
     node: true,
   },
-  workspace: { imports: [...runtime, ...roomsOf('roots', 'project', 'tools')] },
-  serve: { imports: [...runtime, 'log'], node: true },
-  testing: { imports: [...runtime, 'recording'], packages: ['xstate'] },
+  workspace: {
+    holds: 'the built-in workspace server',
+    imports: [...runtime, ...roomsOf('roots', 'project', 'tools')],
+  },
+  serve: {
+    holds: 'a server as a process; an entry of its own',
+    imports: [...runtime, 'log'],
+    node: true,
+  },
+  testing: {
+    holds: 'the test kit; an entry of its own',
+    imports: [...runtime, 'recording'],
+    packages: ['xstate'],
+  },
   cli: {
+    holds: 'the command',
     imports: [
       ...runtime,
       'diagnosis',
@@ -95,8 +165,8 @@ export const layers: { readonly [path: string]: Layer } = {
     ],
     node: true,
   },
-  'cli.ts': { imports: ['protocol', 'cli'] },
-  'index.ts': { imports: [...runtime, 'diagnosis'] },
+  'cli.ts': { holds: "the command's first module", imports: ['protocol', 'cli'] },
+  'index.ts': { holds: 'the names of `mcp-actors`', imports: [...runtime, 'diagnosis'] },
 };
 
 /** RxJS is for the reader's pipeline, the transports that feed it, and the observables at the public edge. */

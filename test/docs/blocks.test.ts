@@ -1,0 +1,129 @@
+/** Nothing that a page shows as code goes unchecked, and no link leads nowhere. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path/posix';
+import { describe, expect, test } from 'vitest';
+import { programs } from '../tooling/programs.ts';
+import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
+import type { Block } from './pages.ts';
+import { Stage } from './stage.ts';
+
+const blocks = pages.flatMap((page) => blocksOf(page));
+
+const reasonOf = ({ marker }: Block): string | undefined => /^not run: (.*)$/.exec(marker)?.[1];
+const sourceOf = ({ marker }: Block): string | undefined =>
+  /^generated: ([\w./-]+\.\w+)(#.*)?$/.exec(marker)?.[1];
+
+/** What is wrong with a block; undefined if it is checked, or says why it is not. */
+function faultOf(block: Block): string | undefined {
+  const { at, language, marker } = block;
+  if (/^(generated: .|printed by: .|not run: \S+ \S+ \S+)/.test(marker)) return undefined;
+  if (language === 'sh' && marker === '') return undefined;
+  const from = language === '' || language === 'text' ? 'printed by: COMMAND' : 'generated: FILE';
+  return `${at}: nothing checks this block. Put "<!-- ${from} -->" above it, or "<!-- not run: WHY -->"`;
+}
+
+describe('every block of code', () => {
+  test('is run, printed or generated, or says why it is not', () => {
+    expect(blocks.length).toBeGreaterThan(60);
+    expect(blocks.flatMap((block) => faultOf(block) ?? [])).toEqual([]);
+  });
+
+  test('without a marker is found, whatever its language', () => {
+    const text = '# A page\n\n```ts\nlost();\n```\n\n```\nprinted\n```\n\n```sh\ntrue\n```\n';
+    expect(blocksOf('a.md', text).map(faultOf)).toEqual([
+      'a.md:3: nothing checks this block. Put "<!-- generated: FILE -->" above it, or "<!-- not run: WHY -->"',
+      'a.md:7: nothing checks this block. Put "<!-- printed by: COMMAND -->" above it, or "<!-- not run: WHY -->"',
+      undefined,
+    ]);
+  });
+
+  test('that installs or fetches something is refused if it is not marked', async () => {
+    const stage = await Stage.open({});
+    await expect(stage.run('npm install left-pad')).rejects.toThrow('not run: why');
+    await stage.close();
+  });
+
+  // Shown and counted as skipped.
+  test.for(blocks.filter((block) => reasonOf(block) !== undefined))(
+    '$at is not run',
+    (block, context) => context.skip(reasonOf(block)),
+  );
+});
+
+describe('code that a page takes from a file', () => {
+  const tests = readdirSync(join(repository, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('.'))
+    .map((name) => readFileSync(join(repository, 'test', name), 'utf8'));
+
+  /** The files that a test imports or launches, and what those import. */
+  const run = new Set<string>();
+  const visit = (path: string): void => {
+    if (run.has(path) || !existsSync(join(repository, path))) return;
+    run.add(path);
+    const text = readFileSync(join(repository, path), 'utf8');
+    for (const [, to = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
+      visit(normalize(join(dirname(path), to)));
+    }
+  };
+  for (const text of tests) {
+    for (const [path] of text.matchAll(/(?:examples|test)\/[\w./-]+\.\w+/g)) visit(path);
+  }
+
+  const sources = [...new Set(blocks.flatMap((block) => sourceOf(block) ?? []))];
+
+  test.each(sources)('is run by a test: %s', (source) => {
+    const isTest = source.endsWith('.test.ts');
+    const isTranscript = source.startsWith('test/transcripts/');
+    expect(isTest || isTranscript || run.has(source)).toBe(true);
+  });
+});
+
+test('docs/examples.md runs every example that tests launch over stdio', () => {
+  const commands = blocks.filter(({ page }) => page === 'docs/examples.md').map(({ text }) => text);
+  const launched = programs.filter((path) => path.startsWith('examples/'));
+  const lost = launched.filter(
+    (path) => !commands.some((text) => text.includes(`npx tsx ${path} `)),
+  );
+  expect(lost).toEqual([]);
+});
+
+describe('the links of', () => {
+  test.each(pages)('%s lead somewhere', (page) => {
+    const lost = linksOf(page).filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : normalize(join(dirname(page), decodeURIComponent(path)));
+      if (!existsSync(join(repository, target))) return true;
+      return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
+    });
+    expect(lost).toEqual([]);
+  });
+});
+
+/** Pages that speak of the options of other programs too. */
+const ofOthers = /^(docs\/(decisions\/.*|performance\.md|rough-edges\.md))$/;
+
+describe('options', () => {
+  test('that a page names exist', async () => {
+    const stage = await Stage.open({});
+    const helps = await Promise.all(
+      ['', 'check', 'config', 'diagram', 'doctor', 'replay'].map((name) =>
+        stage.run(`mcp-actors help ${name}`),
+      ),
+    );
+    await stage.close();
+    const known = new Set(
+      helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[a-z][a-z-]*/g)].map(([name]) => name)),
+    );
+    const lost = pages.flatMap((page) =>
+      inlineCode(page)
+        .filter(
+          (code) =>
+            code.startsWith('mcp-actors ') || (code.startsWith('--') && !ofOthers.test(page)),
+        )
+        .flatMap((code) => [...(code.split(' -- ')[0] ?? '').matchAll(/--[a-z][a-z-]*/g)])
+        .filter(([name]) => !known.has(name))
+        .map(([name]) => `${page}: ${name}`),
+    );
+    expect(lost).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+/** The commands that pages show are run, and print what the pages show of them. */
+import { describe, expect, test } from 'vitest';
+import { readOptions } from '../../bench/options.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { blocksOf, inlineCode, pages } from './pages.ts';
+import { scenes } from './scenes.ts';
+import { Stage } from './stage.ts';
+
+/** The lines of a block that are commands. */
+const linesOf = (text: string): readonly string[] =>
+  text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'));
+
+/** Commands within a sentence that only print, with nothing to fill in. */
+const prints = /^mcp-actors (config|diagram|help|version|--help|--version)\b[^…[|A-Z]*$/;
+
+interface Shown {
+  readonly page: string;
+  readonly lines: readonly string[];
+  /** What a command prints, by the command. */
+  readonly printed: readonly (readonly [command: string, text: string])[];
+}
+
+const shown: readonly Shown[] = pages
+  .map((page) => {
+    const blocks = blocksOf(page);
+    const run = blocks.filter(({ language, marker }) => language === 'sh' && marker === '');
+    return {
+      page,
+      lines: [
+        ...run.flatMap(({ text }) => linesOf(text)),
+        ...inlineCode(page).filter((code) => prints.test(code)),
+      ],
+      printed: blocks.flatMap(({ marker, text }) => {
+        const command = /^printed by: (.*)$/.exec(marker)?.[1];
+        return command === undefined ? [] : [[command, text] as const];
+      }),
+    };
+  })
+  .filter(({ lines, printed }) => lines.length + printed.length > 0);
+
+describe.runIf(process.platform !== 'win32')('the commands of', () => {
+  test.concurrent.each(shown)('$page do what it says', { timeout: 60_000 }, async (each) => {
+    const stage = await Stage.open((await scenes[each.page]?.()) ?? {});
+    try {
+      for (const line of each.lines) {
+        const outcome = await stage.run(line);
+        const isExpected = stage.exitsOf(line).includes(outcome.code ?? -1);
+        if (!isExpected) throw new Error(`${line}\n${JSON.stringify(outcome, undefined, 2)}`);
+      }
+      for (const [command, text] of each.printed) {
+        const { stdout, stderr } = await stage.run(command);
+        expect(comparable(stdout + stderr, stage.folder)).toContain(comparable(text, stage.folder));
+      }
+    } finally {
+      await stage.close();
+    }
+  });
+});
+
+/** Without what differs from run to run: times of day, ports, tokens, the folder, the columns of a stack. */
+function comparable(text: string, folder: string): string {
+  return text
+    .replaceAll(/\d\d:\d\d:\d\d\.\d{3}/g, '00:00:00.000')
+    .replaceAll(/http:\/\/127\.0\.0\.1:\d+\/[\w…-]+\//g, 'http://127.0.0.1:0/…/')
+    .replaceAll(`file://${folder}`, 'file:///srv/notes')
+    .replaceAll(/:\d+:\d+\)/g, ':0:0)');
+}
+
+test('every command that a page runs with npm is a script of the package', () => {
+  const asked = pages.flatMap((page) => {
+    const texts = [...blocksOf(page).map(({ text }) => text), ...inlineCode(page)];
+    return texts.flatMap((text) => [...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)]);
+  });
+  const names = [...new Set(asked.map(([, name = '']) => name))];
+  expect(names).toContain('bench');
+  expect(names.filter((name) => !(name in manifest.scripts))).toEqual([]);
+});
+
+test('the benchmark takes the options that a page gives it', () => {
+  const lines = pages
+    .flatMap((page) => blocksOf(page))
+    .flatMap(({ text }) => [...text.matchAll(/^npm run bench -- ([^#\n]*)/gm)]);
+  expect(lines.length).toBeGreaterThan(3);
+  for (const [, args = ''] of lines) expect(readOptions(args.trim().split(' '))).toBeTruthy();
+});

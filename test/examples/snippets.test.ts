@@ -1,0 +1,143 @@
+/** The short pieces of code that docs/ shows. What stands between a `#region` and its end is what a page has; the rest of the test runs it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createMcpServer, defineTool, memory, sessionOf } from 'mcp-actors';
+import type { SessionEmitted } from 'mcp-actors';
+import { recordToFile } from 'mcp-actors/inspect';
+import {
+  connect,
+  converse,
+  expectReplay,
+  initialize,
+  initialized,
+  serverContract,
+} from 'mcp-actors/testing';
+import { filter } from 'rxjs';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createActor } from 'xstate';
+import { hostMachine } from '../../examples/embedding/two-sessions.ts';
+import { server as greeter } from '../../examples/quickstart/server.ts';
+
+describe('docs/embedding.md', () => {
+  test('shows how a host gets at a session that it has invoked', () => {
+    const [left, right] = [memory(), memory()];
+    const log = vi.spyOn(console, 'log').mockReturnValue();
+    const host = createActor(hostMachine, {
+      input: { left: left.transport, right: right.transport },
+    }).start();
+    // #region session of a child
+    const { left: child } = host.getSnapshot().children;
+    if (child) console.log(sessionOf(child).dump());
+    // #endregion
+    expect(log).toHaveBeenCalledWith(expect.objectContaining({ state: 'uninitialized' }));
+    host.stop();
+  });
+
+  test('shows how to skip what has happened before one listened', async () => {
+    const { session, peer } = converse(greeter);
+    peer.send(initialize(1));
+    await peer.response(1);
+    const acted: string[] = [];
+    const act = ({ type }: SessionEmitted) => acted.push(type);
+    // #region new events only
+    let isNew = false;
+    session.events$.pipe(filter(() => isNew)).subscribe((event) => act(event));
+    isNew = true;
+    // #endregion
+    peer.send(initialized);
+    await peer.ask('ping');
+    expect(acted).toEqual(['session.initialized', 'roots.updated']);
+  });
+
+  test('shows how to hear of a listener that throws', async () => {
+    const error = vi.spyOn(console, 'error').mockReturnValue();
+    const { transport, peer } = memory();
+    const server = greeter;
+    // #region report
+    const session = server.listen(transport, {
+      report: ({ level, name, message }) => {
+        if (level === 'error') console.error(name, message);
+      },
+    });
+    // #endregion
+    session.state$.subscribe(() => {
+      throw new Error('no such listener');
+    });
+    expect(error).toHaveBeenCalledWith('listener.failed', expect.stringContaining('no such'));
+    peer.end();
+    await session.closed;
+  });
+});
+
+describe('docs/errors.md', () => {
+  test('shows how errors are masked, for all tools or for one', async () => {
+    const fails = () => Promise.reject(new Error('secret'));
+    const tools = [defineTool({ name: 'list', description: 'Lists.', handler: fails })];
+    // #region masking a server
+    const server = createMcpServer({ name: 'notes', version: '1.0.0', tools, errors: 'mask' });
+    // #endregion
+    // #region masking a tool
+    const query = defineTool({
+      name: 'query',
+      description: 'Queries the notes.',
+      errors: 'mask',
+      handler: () => Promise.reject(new Error('no such table: notes')),
+    });
+    // #endregion
+    const other = createMcpServer({ name: 'other', version: '1.0.0', tools: [query] });
+    await using client = await connect(server);
+    await using another = await connect(other);
+    const masked = /^The tool failed\. The server's log has the error under [0-9a-f]{8}/;
+    expect((await client.callTool('list')).text).toMatch(masked);
+    expect((await another.callTool('query')).text).toMatch(masked);
+  });
+});
+
+describe('docs/testing.md', () => {
+  test('shows a client that answers what the server asks', async () => {
+    const server = greeter;
+    // #region answers
+    const client = await connect(server, {
+      roots: ['file:///home/ada', { uri: 'file:///srv', name: 'srv' }],
+      sample: () => ({
+        role: 'assistant',
+        model: 'm',
+        content: { type: 'text', text: 'Short.' },
+      }),
+      elicit: () => ({ action: 'accept', content: { people: 2 } }),
+      capabilities: { sampling: { tools: {} } }, // to declare more
+      protocolVersion: '2025-06-18', // by default the latest
+    });
+    // #endregion
+    expect((await client.callTool('greet', { who: 'Ada' })).text).toContain('file:///home/ada');
+    await client.close();
+  });
+
+  const server = greeter;
+  // #region contract
+  for (const { name, check } of serverContract) test(name, () => check(server));
+  // #endregion
+});
+
+describe('docs/recording.md', () => {
+  test('shows how a server records its session', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'recording-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'bug.jsonl');
+    const server = greeter;
+    const { transport, peer } = memory();
+    // #region recording
+    const session = server.listen(transport, { environment: recordToFile(file) });
+    // #endregion
+    peer.send(initialize(1));
+    peer.end();
+    await session.closed;
+    await expectReplay(file);
+  });
+
+  // #region replay
+  test('a call in a session with roots', () =>
+    expectReplay('test/transcripts/recorded-echo.jsonl'));
+  // #endregion
+});
