@@ -95,6 +95,20 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/testing.md', () => {
+  test('shows what does not compile', async () => {
+    await using client = await connect(greeter);
+    const calls = async () => {
+      // #region typed calls
+      await client.callTool('greet', { who: 'Ada' });
+      // @ts-expect-error: there is no tool "greets"
+      await client.callTool('greets', { who: 'Ada' });
+      // @ts-expect-error: who is a string
+      await client.callTool('greet', { who: 7 });
+      // #endregion
+    };
+    await expect(calls()).rejects.toThrow('greets');
+  });
+
   test('shows a client that answers what the server asks', async () => {
     const server = greeter;
     // #region answers
