@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './command.ts';
-import { nearest } from './options/nearest.ts';
+import { nearest } from '../protocol/nearest.ts';
 
 /**
  * The directory that the command was started in.

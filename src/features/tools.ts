@@ -134,17 +134,17 @@ class CallableTool {
   call(args: JsonObject, call: Exchange): ToolCallResult {
     try {
       const checked = this.#compiled().input(args);
-      if (!isThenable(checked)) return this.#run(checked, call);
-      return this.#after(checked, (late) => this.#run(late, call), call);
+      if (!isThenable(checked)) return this.#run(args, checked, call);
+      return this.#after(checked, (late) => this.#run(args, late, call), call);
     } catch (error) {
       return this.#failed(error, call);
     }
   }
 
-  #run(args: Checked, call: Exchange): ToolCallResult {
+  #run(given: JsonObject, args: Checked, call: Exchange): ToolCallResult {
     if (!args.ok) {
       return call.client.dialect.invalidArguments(
-        `${this.#tool.name} was called with invalid arguments: ${args.fault}`,
+        `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
       );
     }
     // The handler gets only arguments that its own input schema has accepted.
@@ -195,6 +195,15 @@ class CallableTool {
         : undefined,
     });
   }
+}
+
+/** The names of the tool's arguments, if one was given that is none of them. */
+function namesHint(tool: Tool, given: JsonObject): string {
+  const { properties } = jsonSchemaOf(tool.inputSchema, 'input', schemaOf(tool, 'input'));
+  if (!isJsonObject(properties)) return '';
+  const names = Object.keys(properties);
+  if (Object.keys(given).every((name) => names.includes(name))) return '';
+  return names.length === 0 ? '; it takes none' : `; its arguments are ${names.join(', ')}`;
 }
 
 function resultOf({ content, structured, isError, _meta }: CheckedOutput, dialect: Dialect) {

@@ -234,7 +234,7 @@ test('files that become pipes again and again hang neither a call nor the end', 
   }
   const read = { name: 'read_file', arguments: { path: 'head' } };
   expect(await server.request('read', 'tools/call', read)).toMatchObject({
-    result: { content: [{ text: 'head: 1 lines, 21 bytes\n\nref: refs/heads/main\n' }] },
+    result: { content: [{ text: 'head: 1 line, 21 bytes\n\nref: refs/heads/main\n' }] },
   });
   server.end();
   expect(await server.exit).toEqual({ code: 0, signal: null });

@@ -119,6 +119,13 @@ everywhere('a tool', eachRevision, ({ revision }) => {
       expect(text).toMatch(/\bcount\b.*; .*\bunit\b/);
       expect(text).not.toMatch(/count.*count/);
     });
+
+    test('a name that is none of the arguments is answered with those that are [TOOLS-02]', async () => {
+      const { peer } = await operate({ tools: [sum] });
+      const text = await refusal(peer.call('sum', { number: 2 }));
+      const names = text.split('; its arguments are ')[1]?.split(', ').toSorted();
+      expect(names).toEqual(['count', 'offset', 'unit']);
+    });
   });
 });
 

@@ -7,7 +7,7 @@ import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
 import { UsageError, commandNames, isCommandName } from '../command.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../protocol/nearest.ts';
 import type { CommandName } from '../command.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 

@@ -1,7 +1,7 @@
 /** Parses a command's arguments by its table of options. */
 import { parseArgs } from 'node:util';
 import type { Choice, CommandOption, OptionTable, OptionValue } from './option.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../protocol/nearest.ts';
 import { parseQuantity } from './units.ts';
 import { UsageError } from '../command.ts';
 

@@ -63,7 +63,8 @@ export interface Workspace {
   enter(context: HandlerContext, asked: string | undefined): Promise<Entered>;
   /**
    * Runs a search, of which few run at once. Its signal fires when the client cancels it or when
-   * its root is not usable any more; its deadline when it shall answer with what it has.
+   * its root is not usable any more; its deadline when it shall answer with what it has, after
+   * `timeoutMs` or the time of the workspace's searches.
    *
    * @throws {ToolError} ROOT_REMOVED if its root has gone, SEARCH_TIMED_OUT if it has waited for
    *   others until its deadline
@@ -72,6 +73,7 @@ export interface Workspace {
     entered: Entered,
     context: HandlerContext,
     run: (signal: AbortSignal, deadline: AbortSignal) => Promise<T>,
+    timeoutMs?: number,
   ): Promise<T>;
   /**
    * Takes a roots update: ends the searches in roots that are gone, follows the project with
@@ -141,14 +143,19 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       };
     },
 
-    async search({ root, generation }, context, run) {
+    async search(
+      { root, generation },
+      context,
+      run,
+      timeoutMs = sources.searchTimeoutMs ?? defaultSearchTimeoutMs,
+    ) {
       const entry = { root, controller: new AbortController() };
       const { signal } = entry.controller;
       running.add(entry);
       // An update that came between choosing the root and this line has not seen the search.
       if (newest !== undefined && newest.generation > generation) void applyUpdate(newest);
       const ending = AbortSignal.any([context.signal, signal]);
-      const { deadline, clear } = deadlineIn(sources.searchTimeoutMs ?? defaultSearchTimeoutMs);
+      const { deadline, clear } = deadlineIn(timeoutMs);
       try {
         const endTurn = await searches.take(AbortSignal.any([ending, deadline]));
         try {

@@ -7,12 +7,17 @@ export interface LineRange {
   readonly endLine?: number;
   /** How far into the first line to begin, in characters (UTF-16 units) from 1. */
   readonly startColumn: number;
-  /** The most that is taken, characters; at least 2, so that any character fits. */
+  /**
+   * The most that is taken, characters with the numbers; at least 2, or 16 with numbers, so that
+   * any character fits.
+   */
   readonly maxCharacters: number;
+  /** Puts each line's number and a tab in front of it. */
+  readonly numbered?: boolean;
 }
 
 export interface TakenLines {
-  /** The file's own text, line ends included. */
+  /** The file's own text, line ends included, or with the numbers that were asked for. */
   readonly text: string;
   /** The last line of which something was taken; `startLine - 1` if nothing was. */
   readonly endLine: number;
@@ -82,14 +87,15 @@ export class LineTaker {
 
   /** Part of one line: its end, or as much of it as the piece has. */
   #takePart(part: string): void {
-    const { startLine, endLine = Infinity, startColumn, maxCharacters } = this.#range;
+    const { startLine, endLine = Infinity, startColumn, maxCharacters, numbered } = this.#range;
     const column = this.#column;
     this.#column += part.length;
     if (this.#line < startLine || this.#line > endLine || this.#next !== undefined) return;
     const skipped =
       this.#line === startLine ? afterPair(part, Math.max(0, startColumn - column)) : 0;
     if (skipped >= part.length) return;
-    const room = maxCharacters - this.#length;
+    const label = numbered && this.#last.length === 0 ? lineLabel(this.#line) : '';
+    const room = maxCharacters - this.#length - label.length;
     const isWhole = part.length - skipped <= room;
     if (!isWhole && this.#taken.length > 0) {
       // The lines before are an answer: this one is left to the next call, as a whole.
@@ -103,10 +109,15 @@ export class LineTaker {
       this.#next = { startLine: this.#line, startColumn: column + skipped + kept.length };
     }
     if (kept === '') return;
-    this.#last.push(kept);
-    this.#length += kept.length;
+    this.#last.push(label + kept);
+    this.#length += label.length + kept.length;
     this.#endLine = this.#line;
   }
+}
+
+/** What stands in front of a numbered line. */
+export function lineLabel(line: number): string {
+  return `${line}\t`;
 }
 
 /**

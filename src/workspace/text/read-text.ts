@@ -5,7 +5,7 @@ import type { LineRange, TakenLines } from './line-range.ts';
 import { defaultBounds } from './read-bounds.ts';
 import type { ReadBounds } from './read-bounds.ts';
 import { decoderLabel, detectContent, sampleBytes } from './text-encoding.ts';
-import type { TextEncoding } from './text-encoding.ts';
+import type { NotText, TextEncoding } from './text-encoding.ts';
 
 export type TextReading =
   | {
@@ -18,7 +18,7 @@ export type TextReading =
        */
       readonly reach: 'end' | 'range' | 'short';
     }
-  | { readonly text: false; readonly kind: string };
+  | NotText;
 
 export interface TextReadOptions extends ReadBounds {
   readonly signal: AbortSignal;
@@ -66,13 +66,23 @@ export async function readText(
 }
 
 /**
+ * Reads a small file to its end, as UTF-8.
+ *
+ * @returns what {@link readBytes} does
+ * @throws the system's error
+ */
+export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {
+  return (await readBytes(handle, maxBytes))?.toString('utf8');
+}
+
+/**
  * Reads a small file to its end.
  *
  * @returns undefined if it has more than `maxBytes`, also if it has grown since somebody looked at
  *   its size
  * @throws the system's error
  */
-export async function readWhole(handle: OpenFile, maxBytes: number): Promise<string | undefined> {
+export async function readBytes(handle: OpenFile, maxBytes: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   for (let size = 0; ;) {
     // One byte more than may be there tells a file that is too large from one that is not.
@@ -81,11 +91,16 @@ export async function readWhole(handle: OpenFile, maxBytes: number): Promise<str
     pieces.push(piece);
     size += piece.length;
     if (size > maxBytes) return undefined;
-    if (piece.length === 0) return Buffer.concat(pieces).toString('utf8');
+    if (piece.length === 0) return Buffer.concat(pieces);
   }
 }
 
-async function readPiece(handle: OpenFile, buffer: Buffer, position: number): Promise<Buffer> {
+/** Reads what the system gives at once: less than asked for at the end, and nothing behind it. */
+export async function readPiece(
+  handle: OpenFile,
+  buffer: Buffer,
+  position: number,
+): Promise<Buffer> {
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
   return buffer.subarray(0, bytesRead);
 }

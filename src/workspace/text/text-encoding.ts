@@ -4,36 +4,49 @@ import { isUtf8 } from 'node:buffer';
 /** `unknown-8bit` is text that is not UTF-8: bytes that do not decode are shown as U+FFFD. */
 export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'unknown-8bit';
 
-export type ContentKind =
-  | { readonly text: true; readonly encoding: TextEncoding }
-  /** `kind` names the format if its beginning gives it away. */
-  | { readonly text: false; readonly kind: string };
+export type ContentKind = { readonly text: true; readonly encoding: TextEncoding } | NotText;
+
+export interface NotText {
+  readonly text: false;
+  /** Names the format if the file's beginning gives it away. */
+  readonly kind: string;
+  /** Of a picture or a sound that hosts show. */
+  readonly mimeType?: `${'image' | 'audio'}/${string}`;
+}
 
 /** How much of a file is looked at, bytes. */
 export const sampleBytes = 64 * 1024;
 
-/** Longer signatures stand before shorter ones that they begin with. */
-const signatures: readonly (readonly [string, string])[] = [
-  ['89504e470d0a1a0a', 'PNG image'],
-  ['ffd8ff', 'JPEG image'],
-  ['47494638', 'GIF image'],
-  ['255044462d', 'PDF document'],
-  ['504b0304', 'ZIP archive (or a format built on it)'],
-  ['1f8b', 'gzip archive'],
-  ['28b52ffd', 'Zstandard archive'],
-  ['fd377a585a00', 'XZ archive'],
-  ['425a68', 'bzip2 archive'],
-  ['377abcaf271c', '7-Zip archive'],
-  ['7f454c46', 'ELF executable'],
-  ['cafebabe', 'Java class or Mach-O universal binary'],
-  ['cffaedfe', 'Mach-O executable'],
-  ['0061736d', 'WebAssembly module'],
-  ['53514c69746520666f726d6174203300', 'SQLite database'],
-  ['774f4632', 'WOFF2 font'],
-  ['774f4646', 'WOFF font'],
-  ['4f676753', 'Ogg media'],
-  ['fffe0000', 'UTF-32 text'],
-  ['0000feff', 'UTF-32 text'],
+/** The first bytes in hexadecimal, `.` for any digit, and what begins with them; the first counts. */
+const signatures: readonly (readonly [
+  start: RegExp,
+  kind: string,
+  mimeType?: NotText['mimeType'],
+])[] = [
+  [/^89504e470d0a1a0a/, 'PNG image', 'image/png'],
+  [/^ffd8ff/, 'JPEG image', 'image/jpeg'],
+  [/^47494638/, 'GIF image', 'image/gif'],
+  [/^52494646........57454250/, 'WebP image', 'image/webp'],
+  [/^52494646........57415645/, 'WAV audio', 'audio/wav'],
+  [/^(?:494433|fff[23ab])/, 'MP3 audio', 'audio/mpeg'],
+  [/^4f676753/, 'Ogg media', 'audio/ogg'],
+  [/^664c6143/, 'FLAC audio', 'audio/flac'],
+  [/^........667479704d3441/, 'M4A audio', 'audio/mp4'],
+  [/^255044462d/, 'PDF document'],
+  [/^504b0304/, 'ZIP archive (or a format built on it)'],
+  [/^1f8b/, 'gzip archive'],
+  [/^28b52ffd/, 'Zstandard archive'],
+  [/^fd377a585a00/, 'XZ archive'],
+  [/^425a68/, 'bzip2 archive'],
+  [/^377abcaf271c/, '7-Zip archive'],
+  [/^7f454c46/, 'ELF executable'],
+  [/^cafebabe/, 'Java class or Mach-O universal binary'],
+  [/^cffaedfe/, 'Mach-O executable'],
+  [/^0061736d/, 'WebAssembly module'],
+  [/^53514c69746520666f726d6174203300/, 'SQLite database'],
+  [/^774f4632/, 'WOFF2 font'],
+  [/^774f4646/, 'WOFF font'],
+  [/^(?:fffe0000|0000feff)/, 'UTF-32 text'],
 ];
 
 /**
@@ -43,9 +56,12 @@ const signatures: readonly (readonly [string, string])[] = [
  */
 export function detectContent(sample: Buffer): ContentKind {
   const hex = sample.subarray(0, 16).toString('hex');
-  const signature = signatures.find(([start]) => hex.startsWith(start));
+  const signature = signatures.find(([start]) => start.test(hex));
   // Two or three printable letters are no signature: a text may begin with "BZh".
-  if (signature !== undefined && !isPlainText(sample)) return { text: false, kind: signature[1] };
+  if (signature !== undefined && !isPlainText(sample)) {
+    const [, kind, mimeType] = signature;
+    return mimeType === undefined ? { text: false, kind } : { text: false, kind, mimeType };
+  }
   if (hex.startsWith('efbbbf')) return { text: true, encoding: 'utf-8-bom' };
   if (hex.startsWith('fffe')) return { text: true, encoding: 'utf-16le' };
   if (hex.startsWith('feff')) return { text: true, encoding: 'utf-16be' };

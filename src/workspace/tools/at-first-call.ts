@@ -3,10 +3,9 @@
  * launched describes its tools without it.
  */
 export { selectFiles } from '../globs/file-selection.ts';
-export { openInside } from '../roots/open-inside.ts';
 export { FilePages, walkFiles } from '../search/file-walk.ts';
 export { markedRecords } from '../search/ripgrep-output.ts';
 export { ripgrep, ripgrepArguments } from '../search/ripgrep.ts';
 export { SearchProblems } from '../search/search-problems.ts';
 export { collectMatches } from '../search/text-search.ts';
-export { readText } from '../text/read-text.ts';
+export { readFiles } from './read-files.ts';

@@ -71,7 +71,7 @@ describe('in the text of a result', () => {
     const [heading, content] = text.split('\n\n');
     expect(content).toBe('needle \u001b[31m\n');
     expect(heading).not.toMatch(harmful);
-    expect(heading).toBe(`${shownAs}.txt: 1 lines, 13 bytes`);
+    expect(heading).toBe(`${shownAs}.txt: 1 line, 13 bytes`);
   });
 
   test('errors', async () => {

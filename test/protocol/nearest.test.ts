@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearest } from '../../src/cli/options/nearest.ts';
+import { nearest } from '../../src/protocol/nearest.ts';
 
 const known = ['check', 'doctor', 'diagram', 'replay', '--record', '--record-limit'];
 

@@ -1,24 +1,28 @@
 /** What somebody may have meant by a mistyped name. */
 
 /** How alike two names must be, from 0 to 1: more than half of their letter pairs. */
-const least = 0.5;
+export const leastLikeness = 0.5;
 
 /** The known name most like the written one; undefined if none is. Leading dashes do not count. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const word = written.replace(/^-+/, '');
-  if (word.length < 3) return undefined;
   const [best] = known
     .map((name) => ({ name, score: likeness(name.replace(/^-+/, ''), word) }))
     .toSorted((a, b) => b.score - a.score);
-  return best !== undefined && best.score > least ? best.name : undefined;
+  return best !== undefined && best.score > leastLikeness ? best.name : undefined;
 }
 
-/** From 0 to 1; names that begin alike or have the same letters are as good as the same. */
-function likeness(known: string, written: string): number {
-  if (known.startsWith(written) || written.startsWith(known)) return 1;
-  const letters = (word: string) => [...word].toSorted().join('');
-  if (letters(known) === letters(written)) return 1;
-  const [a, b] = [pairsOf(known), pairsOf(written)];
+/**
+ * How alike two names are, from 0 to 1. Case does not count; names that begin alike or have the same
+ * letters are as good as the same, and less than three letters are like nothing.
+ */
+export function likeness(known: string, written: string): number {
+  const [name, word] = [known.toLowerCase(), written.toLowerCase()];
+  if (word.length < 3) return 0;
+  if (name.startsWith(word) || word.startsWith(name)) return 1;
+  const letters = (text: string) => [...text].toSorted().join('');
+  if (letters(name) === letters(word)) return 1;
+  const [a, b] = [pairsOf(name), pairsOf(word)];
   return (2 * a.filter((pair) => b.includes(pair)).length) / (a.length + b.length);
 }
 
