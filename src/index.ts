@@ -113,7 +113,7 @@ export { classify } from './protocol/classify.ts';
 export type { TaskHandle } from './actors/exchange.ts';
 export type { Clock } from './actors/clock.ts';
 export { ErrorCode, ProtocolError, RuntimeError, ToolError } from './protocol/errors.ts';
-export type { RuntimeErrorCode } from './protocol/errors.ts';
+export type { FailedRequest, RuntimeErrorCode } from './protocol/errors.ts';
 export type { Fact, FactLevel, Report } from './actors/facts.ts';
 export type { FactName } from './server/facts.ts';
 export type {

@@ -30,7 +30,7 @@ function caseOf(pending: number): MicroCase {
     correlationActor(() => ({
       limits: { maxPending: pending + 1 },
       clock: systemClock,
-      report: () => {},
+      report: Object.assign(() => {}, { threshold: 'warning' as const }),
       requestIds: new RequestIds(),
     })),
     { input: { writer } },

@@ -58,6 +58,16 @@ function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void } {
 }
 
 /**
+ * Refuses what is no time to wait at most. 0 does not wait, Infinity waits as long as it takes.
+ *
+ * @throws {RangeError}
+ */
+export function refuseWait(name: string, value: number): void {
+  if (value >= 0) return;
+  throw new RangeError(`${name} must be a number of milliseconds from 0 on, this is ${value}`);
+}
+
+/**
  * Refuses what is no time for somebody to answer in: such a deadline would never come, and would hold
  * up all others.
  *

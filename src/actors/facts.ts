@@ -18,7 +18,14 @@ export interface Fact<TName extends string = string> {
 }
 
 /** Takes facts as they happen. Must not throw. */
-export type Report<TName extends string = string> = (fact: Fact<TName>) => void;
+export interface Report<TName extends string = string> {
+  (fact: Fact<TName>): void;
+  /**
+   * The lowest level that it does something with, by default `debug`. Facts that accompany each
+   * message are not made if they would be below it.
+   */
+  readonly threshold?: FactLevel | 'silent';
+}
 
 /** What a session's actors report. */
 export type ActorFactName =
@@ -48,6 +55,10 @@ export type ActorFactName =
   | 'response.duplicate'
   /** A response to an id that is none of ours. */
   | 'response.unknown'
+  /** A request of ours went to the client; `details` has its id and method. */
+  | 'request.sent'
+  /** The client answered it, with a result or an error; `details` also has the time it took. */
+  | 'request.answered'
   /** A request of ours that the client did not answer in time. */
   | 'request.timedOut'
   /** The client does not read: no request is started until it does. */

@@ -1,7 +1,7 @@
 /**
  * The context of one call, over its exchange with the client. A handler pays only for what it uses.
  */
-import { refuseDuration } from '../actors/clock.ts';
+import { refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { forgettable, refused } from '../actors/exchange.ts';
 import type { Exchange, TaskHandle } from '../actors/exchange.ts';
@@ -121,6 +121,7 @@ export class CallContext implements HandlerContext {
   }
 
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
+    refuseWait('timeoutMs', timeoutMs);
     return this.#exchange.roots({ timeoutMs, clock: this.#scope.clock });
   }
 

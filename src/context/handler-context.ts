@@ -54,6 +54,7 @@ export interface HandlerContext {
    * client never makes it fail.
    *
    * @throws {RuntimeError} CANCELLED, TRANSPORT_CLOSED
+   * @throws {RangeError} `timeoutMs` is negative or NaN
    */
   roots(options?: { readonly timeoutMs?: number }): Promise<RootsReport>;
   /**

@@ -131,12 +131,24 @@ interface KeptTaskView {
 /** What a dump is made of. */
 export interface DumpSource {
   readonly id: string;
-  readonly snapshot: Pick<SessionSnapshot, 'context' | 'value' | 'machine' | 'children' | 'hasTag'>;
+  readonly snapshot: Pick<
+    SessionSnapshot,
+    'status' | 'context' | 'value' | 'machine' | 'children' | 'hasTag'
+  >;
   readonly tasks: readonly KeptTaskView[];
   readonly limits: Limits;
   readonly now: number;
   readonly startedAt: number;
   readonly lastHeardAt: number;
+}
+
+/** A session that failed is closed, whatever state it failed in. */
+function stateAndTags(snapshot: DumpSource['snapshot']): Pick<SessionDump, 'state' | 'tags'> {
+  if (snapshot.status === 'error') return { state: 'closed', tags: ['closed'] };
+  return {
+    state: stateName(snapshot),
+    tags: sessionTags.filter((tag) => snapshot.hasTag(tag)),
+  };
 }
 
 export function dumpSession(source: DumpSource): SessionDump {
@@ -151,8 +163,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   const tasks = source.tasks.filter((task) => !task.hasEnded).length;
   return {
     id,
-    state: stateName(snapshot),
-    tags: sessionTags.filter((tag) => snapshot.hasTag(tag)),
+    ...stateAndTags(snapshot),
     ageMs: Math.round(now - startedAt),
     quietMs: Math.round(now - Math.max(lastHeardAt, startedAt)),
     ...(client

@@ -106,17 +106,19 @@ export function createLog({ level, form, sink, state }: LogOptions): Log {
     put({ level, name: 'log.suppressed', message, details: { of, count } } satisfies CommandFact);
   }
 
+  function report(fact: Fact): void {
+    if (!isLogged(fact.level, level)) return;
+    const interval = intervals.get(fact.name) ?? open(fact);
+    if (interval.logged >= maxPerInterval) {
+      interval.suppressed += 1;
+      return;
+    }
+    interval.logged += 1;
+    put(fact);
+  }
+
   return {
-    report(fact) {
-      if (!isLogged(fact.level, level)) return;
-      const interval = intervals.get(fact.name) ?? open(fact);
-      if (interval.logged >= maxPerInterval) {
-        interval.suppressed += 1;
-        return;
-      }
-      interval.logged += 1;
-      put(fact);
-    },
+    report: Object.assign(report, { threshold: level }),
     async close() {
       for (const name of [...intervals.keys()]) end(name);
       await sink.flush();

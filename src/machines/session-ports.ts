@@ -73,7 +73,7 @@ export type CorrelationEvent =
   /** Everything that was asked in one turn, in order. */
   | { readonly type: 'requests.send'; readonly requests: readonly ClientRequest[] }
   /** Settles it with `CANCELLED` and tells the client, if it was sent. */
-  | { readonly type: 'request.cancel'; readonly request: ClientRequest; readonly reason: string }
+  | { readonly type: 'request.cancel'; readonly request: ClientRequest; readonly reason: unknown }
   /** Answers that came one behind the other. */
   | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }

@@ -8,8 +8,9 @@ export type SessionSnapshot = SnapshotFrom<typeof sessionMachine>;
 /** A session's actor, as a host that spawns or invokes it has it. */
 export type SessionActorRef = ActorRefFrom<typeof sessionMachine>;
 
-/** The state that a session is in, whatever it is in within that. */
-export function stateOf({ value }: Pick<SessionSnapshot, 'value'>) {
+/** The state that a session is in, whatever it is in within that. One that failed is closed. */
+export function stateOf({ value, status }: Pick<SessionSnapshot, 'value' | 'status'>) {
+  if (status === 'error') return 'closed';
   if (typeof value === 'string') return value;
   if ('draining' in value) return 'draining' as const;
   const { open } = value;

@@ -77,21 +77,41 @@ export type RuntimeErrorCode =
   | 'TRANSPORT_CLOSED'
   | 'UNSERIALIZABLE';
 
+/** A request to the client that failed. */
+export interface FailedRequest {
+  readonly method: string;
+  /** Its id on the wire; undefined if it failed before it was given one. */
+  readonly id?: RequestId | undefined;
+  /** From the asking to the failure, milliseconds. */
+  readonly elapsedMs: number;
+}
+
 /** An error for the caller of this library: a string code and its details. */
 export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
   readonly code: RuntimeErrorCode;
   /** The client's own error, if it answered with one (`REQUEST_FAILED`). */
   readonly remote: WireError | undefined;
+  /**
+   * The request to the client that failed. Undefined if no request did, as when a result was read
+   * and does not conform.
+   */
+  readonly request: FailedRequest | undefined;
 
+  /** @param options `cause` of a `CANCELLED` is the reason of the abort */
   constructor(
     code: RuntimeErrorCode,
     message: string,
-    options?: { readonly cause?: unknown; readonly remote?: WireError },
+    options?: {
+      readonly cause?: unknown;
+      readonly remote?: WireError;
+      readonly request?: FailedRequest;
+    },
   ) {
     super(message, options);
     this.code = code;
     this.remote = options?.remote;
+    this.request = options?.request;
   }
 }
 

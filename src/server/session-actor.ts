@@ -70,7 +70,7 @@ export function sessionLogic(core: ServerCore, machine = servedMachine): Session
       const actor = scope.self as SessionActorRef;
       const around = host ?? hostOf(actor);
       const session = new ServedSession(core, actor, options, around);
-      const server = connect(session, core, transport);
+      const server = connected(session, core, transport);
       const { limits } = session;
       return machine.getInitialSnapshot(scope, { scope: session, server, limits });
     },
@@ -89,6 +89,16 @@ export function sessionLogic(core: ServerCore, machine = servedMachine): Session
       ({ status, output, error }) as Snapshot<unknown>,
     restoreSnapshot: (snapshot) => snapshot as SessionSnapshot,
   };
+}
+
+/** As {@link connect}. If that throws, the session fails when it is started, and is a session until then. */
+function connected(session: ServedSession, core: ServerCore, transport: Transport) {
+  try {
+    return connect(session, core, transport);
+  } catch (error) {
+    session.refuse(error);
+    return core.server;
+  }
 }
 
 /** Gives a session its handlers and its transport. Returns what `initialize` is answered with. */

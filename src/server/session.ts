@@ -3,12 +3,12 @@
  */
 import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
-import { heldProcess, refuseDuration } from '../actors/clock.ts';
+import { heldProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
-import { textOfError } from '../protocol/errors.ts';
+import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import { factsOf } from './facts.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
@@ -107,6 +107,8 @@ export class ServedSession extends SessionScope implements McpSession {
   #releaseProcess: (() => void) | undefined = undefined;
   #resolveClosed: ((cause: CloseCause) => void) | undefined = undefined;
   #streams: SessionStreams | undefined = undefined;
+  /** What kept it from being connected. */
+  #refusal: { readonly error: unknown } | undefined = undefined;
 
   /** @param actor may have no snapshot yet */
   constructor(
@@ -157,11 +159,7 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   shutdown(reason: string, drainTimeoutMs?: number): void {
-    if (drainTimeoutMs !== undefined && !(drainTimeoutMs >= 0)) {
-      throw new RangeError(
-        `drainTimeoutMs must be a number of milliseconds from 0 on, this is ${drainTimeoutMs}`,
-      );
-    }
+    if (drainTimeoutMs !== undefined) refuseWait('drainTimeoutMs', drainTimeoutMs);
     const event = { type: 'session.shutdown', reason, drainTimeoutMs } as const;
     this.environment.shutdown(event, () => this.actor.send(event));
   }
@@ -192,6 +190,9 @@ export class ServedSession extends SessionScope implements McpSession {
     signal,
   }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<number> {
     refuseDuration('timeoutMs', timeoutMs);
+    if (this.state === 'closed') {
+      throw new RuntimeError('TRANSPORT_CLOSED', 'The session has ended: nobody can be pinged');
+    }
     const askedAt = this.hostClock.now();
     const { correlation } = this.actor.getSnapshot().context;
     await this.environment.ping(timeoutMs, signal, (until) =>
@@ -209,11 +210,19 @@ export class ServedSession extends SessionScope implements McpSession {
     this.lastEmitted = event;
   }
 
+  /** Called instead of being connected: the session fails when it begins. */
+  refuse(error: unknown): void {
+    this.#refusal = { error };
+  }
+
   /**
    * Called once, when the actor starts. From here on, the session holds what it releases at its
    * end.
+   *
+   * @throws what has kept it from being connected
    */
   begin(): void {
+    if (this.#refusal) throw this.#refusal.error;
     this.#watch();
     this.#core.sessions.add(this);
     const { signal } = this.#options;

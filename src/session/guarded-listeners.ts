@@ -3,7 +3,7 @@
  * neither the session nor the process.
  */
 import type { ActorRef, EventObject, Observer, Snapshot } from 'xstate';
-import type { ActorFactName, Report } from '../actors/facts.ts';
+import type { ActorFactName, Fact, Report } from '../actors/facts.ts';
 import { callListener } from '../actors/listeners.ts';
 
 /** Calls a listener and reports what it throws. */
@@ -15,13 +15,15 @@ export function guardOf(report: Report<ActorFactName>): Guard {
 
 /** A report that never throws: the session goes on even if its host's report fails. */
 export function safeReport(report: Report): Report {
-  return (fact) => {
+  const { threshold = 'debug' } = report;
+  const safe = (fact: Fact): void => {
     try {
       report(fact);
     } catch {
       // Only the host could be told, and the host's code is what failed.
     }
   };
+  return Object.assign(safe, { threshold });
 }
 
 /** How XState's actors take listeners, whatever their logic. */

@@ -84,8 +84,11 @@ describe('a request as a promise', () => {
     const { ref, frames } = opened();
     const { controller, signal, listeners } = countedSignal();
     const { result } = ask(ref, { ...spec, signal });
-    controller.abort(new Error('the user left'));
-    await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
+    const reason = new Error('the user left');
+    controller.abort(reason);
+    const error = await result.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'CANCELLED', request: { method: 'roots/list' } });
+    expect(error).toHaveProperty('cause', reason);
     expect(frames()[1]).toMatchObject({ params: { reason: 'the user left' } });
     expect(listeners()).toBe(0);
   });
@@ -121,9 +124,14 @@ describe('a request as a promise', () => {
   test('with a signal that fired before is cancelled', async () => {
     const { ref, pending } = opened();
     const { signal, listeners, controller } = countedSignal();
-    controller.abort();
-    const result = requestClient(ref, { ...spec, signal });
-    await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
+    const reason = new Error('too late');
+    controller.abort(reason);
+    const error = await requestClient(ref, { ...spec, signal }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'CANCELLED',
+      request: { method: 'roots/list', elapsedMs: 0 },
+    });
+    expect(error).toHaveProperty('cause', reason);
     expect([pending(), listeners()]).toEqual([0, 0]);
   });
 

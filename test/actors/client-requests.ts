@@ -8,7 +8,7 @@ import type {
   RequestOutcome,
   WriterEvent,
 } from '../../src/machines/session-ports.ts';
-import type { JsonObject, OutboundFrame, RequestId } from '../../src/protocol/frames.ts';
+import type { JsonObject, OutboundFrame, RequestId, WireError } from '../../src/protocol/frames.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { CountingClock } from './counting-clock.ts';
 import { facts, listener, startPort } from './stand-ins.ts';
@@ -74,7 +74,7 @@ export function startCorrelation({
   const fail = (
     id: RequestId | undefined,
     outcome:
-      | { readonly error: { code: number; message: string } }
+      | { readonly error: WireError }
       | { readonly malformed: string; readonly isJsonRpc: boolean },
   ) =>
     actor.send({
@@ -90,7 +90,11 @@ export function startCorrelation({
     frames().map((frame) =>
       'method' in frame ? frame.method.replace('notifications/', '') : 'error',
     );
-  const names = () => heard.map(({ name }) => name);
+  /** What is told beyond the ordinary course of each request. */
+  const names = () =>
+    heard
+      .map(({ name }) => name)
+      .filter((name) => name !== 'request.sent' && name !== 'request.answered');
   return {
     actor,
     ref,
@@ -108,6 +112,7 @@ export function startCorrelation({
     progress,
     remoteCancel,
     wire,
+    heard,
     names,
   };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { Fact } from '../../src/actors/facts.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { clientRequest, startCorrelation } from './client-requests.ts';
 
@@ -41,6 +42,65 @@ describe('a request of ours', () => {
       { ok: false, error: { code: 'REQUEST_FAILED', remote: { code: -32601 } } },
     ]);
     expect(garbled.ending()).toBe('INVALID_RESPONSE');
+  });
+
+  test('carries its id, its method and the time that it took in its error', () => {
+    const { send, fail, clock, actor } = opened({ maxPending: 1 });
+    const { request, outcomes } = send({ method: 'ping' });
+    const beyond = send({ method: 'custom/beyond' });
+    clock.increment(250);
+    fail(request.ticket?.id, { error: { code: 1, message: 'no', data: { reason: 'later' } } });
+    const late = send({ method: 'custom/late' });
+    clock.increment(1000);
+    const closed = send({ method: 'custom/closed' });
+    actor.stop();
+    const id = (ended: { request: { ticket?: { id: unknown } | undefined } }) =>
+      ended.request.ticket?.id;
+    const requestOf = ([outcome]: typeof outcomes) => !outcome?.ok && outcome?.error.request;
+    expect([outcomes, beyond.outcomes, late.outcomes, closed.outcomes].map(requestOf)).toEqual([
+      { id: id({ request }), method: 'ping', elapsedMs: 250 },
+      { method: 'custom/beyond', elapsedMs: 0 },
+      { id: id(late), method: 'custom/late', elapsedMs: 1000 },
+      { id: id(closed), method: 'custom/closed', elapsedMs: 0 },
+    ]);
+    expect(outcomes).toMatchObject([{ error: { remote: { data: { reason: 'later' } } } }]);
+  });
+
+  test('and its answer are told at debug, without their contents', () => {
+    const { send, answer, fail, clock, heard } = opened();
+    const [first, second] = [send({ params: { secret: 1 } }), send({ method: 'ping' })];
+    clock.increment(5);
+    answer(first.request.ticket?.id, { secret: 2 });
+    fail(second.request.ticket?.id, { error: { code: 1, message: 'no' } });
+    const of = ({ request: { method, ticket } }: typeof first) => ({ id: ticket?.id, method });
+    expect(heard).toEqual([
+      {
+        level: 'debug',
+        name: 'request.sent',
+        message: 'roots/list was sent',
+        details: of(first),
+      },
+      { level: 'debug', name: 'request.sent', message: 'ping was sent', details: of(second) },
+      {
+        level: 'debug',
+        name: 'request.answered',
+        message: 'roots/list was answered with a result after 5 ms',
+        details: { ...of(first), elapsedMs: 5 },
+      },
+      {
+        level: 'debug',
+        name: 'request.answered',
+        message: 'ping was answered with an error after 5 ms',
+        details: { ...of(second), elapsedMs: 5 },
+      },
+    ]);
+  });
+
+  test('costs no fact if nobody logs at debug', () => {
+    const report = Object.assign(vi.fn<(fact: Fact) => void>(), { threshold: 'info' as const });
+    const { send, answer } = opened({ report });
+    answer(send().request.ticket?.id);
+    expect(report).not.toHaveBeenCalled();
   });
 
   test('does not carry a long message of the client into ours', () => {

@@ -16,6 +16,7 @@ import type { Fact } from '../../src/actors/facts.ts';
 import { humanForm, jsonForm } from '../../src/log/log-line.ts';
 import type { LogThreshold } from '../../src/log/log.ts';
 import { fileSink } from '../../src/cli/log-file.ts';
+import { defaultReport } from '../../src/session/default-report.ts';
 import { streamSink } from '../../src/serve/stream-sink.ts';
 import { UsageError } from '../../src/cli/command.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
@@ -211,4 +212,9 @@ describe('a sink', () => {
     closeSync(reader);
     expect(fileSink('/dev/null').write('a\n')).toBe(true);
   });
+});
+
+test('a log says its threshold, so that what it would not log need not be made', () => {
+  for (const level of logLevels) expect(memoryLog(level).log.report.threshold).toBe(level);
+  expect(defaultReport.threshold).toBe('warning');
 });

@@ -1,4 +1,5 @@
 /** The handler's context as handlers use it. */
+import { cancelled, gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { operate, textOf, tool } from '../contract/serving.ts';
 
@@ -16,4 +17,43 @@ test('a handler may take its context apart', async () => {
   const [, status, failures] = JSON.parse(textOf(await peer.call('apart')));
   expect(status).toBe('undeclared');
   expect(failures).toEqual(['rejected', 'rejected']);
+});
+
+test.each([NaN, -1])('roots with a timeout of %d are refused', async (ms) => {
+  const waiting = tool('waiting', async (_, { roots }) => {
+    const { status } = await roots({ timeoutMs: 0 });
+    await expect(async () => await roots({ timeoutMs: ms })).rejects.toThrow(
+      new RangeError(`timeoutMs must be a number of milliseconds from 0 on, this is ${ms}`),
+    );
+    return status;
+  });
+  const { peer } = await operate({ tools: [waiting] });
+  expect(textOf(await peer.call('waiting'))).toBe('undeclared');
+});
+
+test('what a cancelled call has asked, and asks after that, fails with the cancellation as its cause', async () => {
+  const method = 'custom/question';
+  const failures: { [asked: string]: unknown } = {};
+  const done = gate();
+  const asking = tool('asking', async (_, { request, signal, roots }) => {
+    const note = (asked: string) => (error: unknown) => void (failures[asked] = error);
+    await Promise.all([request(method).catch(note('open')), roots().catch(note('roots'))]);
+    await request(method).catch(note('later'));
+    failures['reason'] = signal.reason;
+    await done.pass();
+    return '';
+  });
+  const { peer } = await operate({ tools: [asking] }, { capabilities: { roots: {} } });
+  peer.send(toolCall(1, 'asking'));
+  const { id } = await peer.request(method);
+  peer.send(cancelled(1, 'changed my mind'));
+  await done.arrived();
+  const { reason, ...errors } = failures;
+  expect(errors).toMatchObject({
+    open: { code: 'CANCELLED', request: { id, method } },
+    roots: { code: 'CANCELLED' },
+    later: { code: 'CANCELLED', request: { method, elapsedMs: 0 } },
+  });
+  for (const error of Object.values(errors)) expect(error).toHaveProperty('cause', reason);
+  done.release();
 });

@@ -253,3 +253,22 @@ describe('many sessions in one host', () => {
     expect(() => sessionOf(host)).toThrow(/is no session: give what was invoked or spawned/);
   });
 });
+
+test('a session whose transport throws is a session that is closed, and whatever it is asked says so', async () => {
+  const failure = new Error('no line');
+  const transport = () => {
+    throw failure;
+  };
+  const actor = createActor(server.sessionLogic, { input: { transport } });
+  actor.subscribe({ error: () => {} });
+  actor.start();
+  const session = sessionOf(actor);
+  expect(session.state).toBe('closed');
+  expect(await session.closed).toEqual({ kind: 'failure', error: failure });
+  expect(session.dump()).toMatchObject({ state: 'closed', tags: ['closed'], calls: [] });
+  expect(session.elicitationCompleted('none')).toBe(false);
+  await expect(session.ping()).rejects.toMatchObject({ code: 'TRANSPORT_CLOSED' });
+  const states: string[] = [];
+  session.state$.subscribe((state) => states.push(state));
+  expect(states).toEqual(['closed']);
+});

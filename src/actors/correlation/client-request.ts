@@ -25,6 +25,9 @@ export interface Asker {
   settled?(request: AskedRequest): void;
 }
 
+/** Why a request is cancelled that already failed with what its progress callback threw. */
+const progressFailed = 'its progress callback failed';
+
 /** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
 export class AskedRequest implements ClientRequest {
   readonly method: string;
@@ -74,16 +77,20 @@ export class AskedRequest implements ClientRequest {
     }
   }
 
-  /** Ends it. The client is told, if it has heard of it. */
-  cancel(reason: string): void {
+  /**
+   * Ends it. The client is told, if it has heard of it.
+   *
+   * @param reason becomes the `cause` of the error
+   */
+  cancel(reason: unknown): void {
     const { correlation } = this.#asker;
     if (this.state === 'sent') correlation.send({ type: 'request.cancel', request: this, reason });
-    else if (this.state === 'unsent') this.#fail(unsent('CANCELLED', this.method, reason));
+    else if (this.state === 'unsent') this.#fail(cancelledUnsent(this.method, reason));
   }
 
   /** Takes the event of its signal. */
   handleEvent(): void {
-    this.cancel(describeReason(this.#signal?.reason));
+    this.cancel(this.#signal?.reason);
   }
 
   /** An error thrown by a progress callback is its request's, not the correlation actor's. */
@@ -93,7 +100,7 @@ export class AskedRequest implements ClientRequest {
     } catch (error) {
       void forgettable(this.result);
       this.#reject(error);
-      this.cancel('its progress callback failed');
+      this.cancel(progressFailed);
     }
   }
 
@@ -139,7 +146,10 @@ function isUntaken({ state, ticket }: AskedRequest): boolean {
 
 function refuseAll(requests: readonly AskedRequest[]): void {
   for (const request of requests) {
-    const error = unsent('TRANSPORT_CLOSED', request.method, 'the session has ended');
+    const { method } = request;
+    const message = `${method} was not sent: the session has ended`;
+    const failed = { method, elapsedMs: 0 };
+    const error = new RuntimeError('TRANSPORT_CLOSED', message, { request: failed });
     request.settle({ ok: false, error });
   }
 }
@@ -163,15 +173,20 @@ export function requestClient(
 /** The promise of a request whose signal has already fired; undefined if it has not. */
 export function abortedBefore({ method, signal }: RequestSpec): Promise<never> | undefined {
   if (!signal?.aborted) return undefined;
-  return refused(unsent('CANCELLED', method, describeReason(signal.reason)));
+  return refused(cancelledUnsent(method, signal.reason));
 }
 
-function unsent(code: 'CANCELLED' | 'TRANSPORT_CLOSED', method: string, why: string): RuntimeError {
-  return new RuntimeError(code, `${method} was not sent: ${why}`);
+/** The error of a request that was cancelled before it was sent. */
+export function cancelledUnsent(method: string, reason: unknown): RuntimeError {
+  const message = `${method} was not sent: ${describeReason(reason)}`;
+  return new RuntimeError('CANCELLED', message, {
+    cause: reason,
+    request: { method, elapsedMs: 0 },
+  });
 }
 
 /** An abort reason as text for the client: never a stack. */
-function describeReason(reason: unknown): string {
+export function describeReason(reason: unknown): string {
   if (typeof reason === 'string') return reason;
   return reason instanceof Error ? reason.message : 'cancelled';
 }

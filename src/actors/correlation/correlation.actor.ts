@@ -20,18 +20,18 @@ import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
 import { BoundedMap } from '../../protocol/bounded-map.ts';
-import type { ActorFactName, Report } from '../facts.ts';
+import type { ActorFactName, Fact, Report } from '../facts.ts';
 import type {
   InboundResponse,
   JsonObject,
   OutboundFrame,
   RequestId,
 } from '../../protocol/frames.ts';
-import { withMeta } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
+import { describeReason } from './client-request.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
-import { Pending } from './pending-request.ts';
+import { Pending, refuse } from './pending-request.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { RequestIds } from './request-ids.ts';
 
@@ -91,12 +91,15 @@ class Correlation implements Behaviour<CorrelationEvent> {
   readonly #options: CorrelationOptions;
   readonly #writer: Ref<WriterEvent>;
   readonly #ids: RequestIds;
+  /** Whether each request and its answer is reported. */
+  readonly #isTraced: boolean;
   /** What becomes of new requests. */
   #gate: Gate = unopened;
 
   constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
     this.#options = options;
     this.#ids = options.requestIds;
+    this.#isTraced = (options.report.threshold ?? 'debug') === 'debug';
     this.#writer = writer;
   }
 
@@ -138,7 +141,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #take(requests: readonly ClientRequest[]): void {
     const gate = this.#gate;
     if (gate.state === 'closed') {
-      for (const request of requests) request.settle({ ok: false, error: gate.error });
+      for (const request of requests) refuse(request, gate.error);
       return;
     }
     const {
@@ -151,7 +154,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       // A ping passes: whether the client is there must be known also when it owes many answers.
       if (this.#pending.size >= maxPending && request.method !== Method.ping) {
         const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
-        request.settle({ ok: false, error: new RuntimeError('LIMIT_EXCEEDED', message) });
+        refuse(request, { code: 'LIMIT_EXCEEDED', message });
         continue;
       }
       const pending = new Pending(this.#ids, request, now);
@@ -187,7 +190,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
         ({ relatedTo } = request);
       }
       try {
-        frames.push(frameOf(pending));
+        frames.push(pending.frame);
+        if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
         // The params are the caller's: reading them may run its code.
         this.#reject(pending, error);
@@ -209,9 +213,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #reject(pending: Pending, cause: unknown): void {
     this.#end(pending, 'cancelled');
-    if (cause instanceof RuntimeError) return fail(pending, cause);
+    if (cause instanceof RuntimeError)
+      return pending.fail(this.#now, cause.code, cause.message, { cause });
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
-    fail(pending, new RuntimeError('UNSERIALIZABLE', message, { cause }));
+    pending.fail(this.#now, 'UNSERIALIZABLE', message, { cause });
   }
 
   #receive({ id, outcome }: InboundResponse): void {
@@ -220,15 +225,19 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const pending = this.#pending.get(number);
     if (!pending) return this.#unexpected(id, this.#unanswered?.get(number));
     this.#forget(pending);
-    if (outcome.ok) return pending.request.settle(outcome);
+    if (outcome.ok) {
+      if (this.#isTraced) this.#reportAnswered(pending, 'a result');
+      return pending.request.settle(outcome);
+    }
     if ('malformed' in outcome) {
       const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
       this.#options.report({ level: 'warning', name: 'response.malformed', message });
-      return fail(pending, new RuntimeError('INVALID_RESPONSE', message));
+      return pending.fail(this.#now, 'INVALID_RESPONSE', message);
     }
+    if (this.#isTraced) this.#reportAnswered(pending, 'an error');
     const { code, message } = outcome.error;
     const text = `The client answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;
-    fail(pending, new RuntimeError('REQUEST_FAILED', text, { remote: outcome.error }));
+    pending.fail(this.#now, 'REQUEST_FAILED', text, { remote: outcome.error });
   }
 
   /** A response to a request that has ended. */
@@ -251,16 +260,17 @@ class Correlation implements Behaviour<CorrelationEvent> {
     }
   }
 
-  #cancel(request: ClientRequest, reason: string): void {
+  #cancel(request: ClientRequest, cause: unknown): void {
     const pending = this.#find(request.ticket?.id);
     if (!pending) return;
+    const reason = describeReason(cause);
     this.#abort(pending, 'cancelled', reason);
-    fail(pending, new RuntimeError('CANCELLED', `${pending.method} was cancelled: ${reason}`));
+    pending.fail(this.#now, 'CANCELLED', `${pending.method} was cancelled: ${reason}`, { cause });
   }
 
   #expire(pending: Pending): void {
-    const { id, method, sentAt } = pending;
-    const waitedMs = Math.round(this.#options.clock.now() - sentAt);
+    const { id, method } = pending;
+    const waitedMs = pending.elapsedMs(this.#now);
     const message = `The client has not answered ${method} within ${waitedMs} ms`;
     this.#abort(pending, 'timedOut', message);
     this.#options.report({
@@ -269,7 +279,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       message,
       details: { id, method, waitedMs },
     });
-    fail(pending, new RuntimeError('REQUEST_TIMEOUT', message));
+    pending.fail(this.#now, 'REQUEST_TIMEOUT', message);
   }
 
   /** Ends a request and tells the client, if the request has ever been sent. */
@@ -311,7 +321,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client will not answer ${pending.method}${why}`;
-    fail(pending, new RuntimeError('REMOTE_CANCELLED', message));
+    pending.fail(this.#now, 'REMOTE_CANCELLED', message);
   }
 
   #open(): void {
@@ -324,7 +334,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#queued?.clear();
     for (const pending of [...this.#pending.values()]) {
       this.#end(pending, 'cancelled');
-      fail(pending, error);
+      pending.fail(this.#now, error.code, error.message, { cause: error.cause });
     }
   }
 
@@ -346,31 +356,36 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#queued?.remove(pending);
   }
 
+  get #now(): number {
+    return this.#options.clock.now();
+  }
+
+  #reportSent({ id, method }: Pending): void {
+    this.#report('request.sent', `${method} was sent`, { id, method });
+  }
+
+  #reportAnswered(pending: Pending, outcome: 'a result' | 'an error'): void {
+    const { id, method } = pending;
+    const elapsedMs = pending.elapsedMs(this.#now);
+    const message = `${method} was answered with ${outcome} after ${elapsedMs} ms`;
+    this.#report('request.answered', message, { id, method, elapsedMs });
+  }
+
   #write(frame: OutboundFrame, relatedTo?: RequestId): void {
     this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 
   #report(
-    name: 'response.duplicate' | 'response.late' | 'response.unknown' | 'cancellation.ignored',
+    name:
+      | 'request.sent'
+      | 'request.answered'
+      | 'response.duplicate'
+      | 'response.late'
+      | 'response.unknown'
+      | 'cancellation.ignored',
     message: string,
+    details?: Fact['details'],
   ): void {
-    this.#options.report({ level: 'debug', name, message });
+    this.#options.report({ level: 'debug', name, message, ...(details ? { details } : {}) });
   }
-}
-
-function fail(pending: Pending, error: RuntimeError): void {
-  pending.request.settle({ ok: false, error });
-}
-
-function frameOf({ id, request }: Pending): OutboundFrame {
-  const { method } = request;
-  const params = paramsOf(request, id);
-  return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
-}
-
-/** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
-function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
-  const { params, meta, onProgress } = request;
-  if (!meta && !onProgress) return params;
-  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
 }

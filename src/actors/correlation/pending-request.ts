@@ -1,6 +1,9 @@
 /** One request of ours to the client, from its asking to its end. */
 import type { ClientRequest } from '../../machines/session-ports.ts';
-import type { RequestId } from '../../protocol/frames.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { RuntimeErrorCode } from '../../protocol/errors.ts';
+import type { JsonObject, OutboundRequest, RequestId, WireError } from '../../protocol/frames.ts';
+import { withMeta } from '../../protocol/meta.ts';
 import { Expiring } from './deadline-queue.ts';
 import type { RequestIds } from './request-ids.ts';
 
@@ -42,4 +45,50 @@ export class Pending extends Expiring implements PendingRequest {
   get method(): string {
     return this.request.method;
   }
+
+  /** What goes to the client. Throws what reading the caller's params throws. */
+  get frame(): OutboundRequest {
+    const { id, method } = this;
+    const params = paramsOf(this.request, id);
+    return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
+  }
+
+  /** @param now the clock's milliseconds */
+  elapsedMs(now: number): number {
+    return Math.round(now - this.sentAt);
+  }
+
+  /**
+   * Settles it with an error.
+   *
+   * @param now the clock's milliseconds
+   */
+  fail(
+    now: number,
+    code: RuntimeErrorCode,
+    message: string,
+    details: { readonly cause?: unknown; readonly remote?: WireError } = {},
+  ): void {
+    const { id, method } = this;
+    const request = { method, id, elapsedMs: this.elapsedMs(now) };
+    const error = new RuntimeError(code, message, { ...details, request });
+    this.request.settle({ ok: false, error });
+  }
+}
+
+/** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
+function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
+  const { params, meta, onProgress } = request;
+  if (!meta && !onProgress) return params;
+  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
+}
+
+/** Settles a request that never becomes pending. */
+export function refuse(
+  request: ClientRequest,
+  { code, message, cause }: Pick<RuntimeError, 'code' | 'message' | 'cause'>,
+): void {
+  const failed = { method: request.method, elapsedMs: 0 };
+  const error = new RuntimeError(code, message, { cause, request: failed });
+  request.settle({ ok: false, error });
 }

@@ -52,8 +52,10 @@ export function settledRoots(
       timeoutMs,
     );
     holdProcess(timer);
-    const cancel = () =>
-      finish(() => reject(new RuntimeError('CANCELLED', 'The call was cancelled')));
+    const cancel = () => {
+      const cause: unknown = signal.reason;
+      finish(() => reject(new RuntimeError('CANCELLED', 'The call was cancelled', { cause })));
+    };
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
   });

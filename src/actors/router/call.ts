@@ -6,12 +6,16 @@
 import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../../protocol/frames.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
-import { AskedRequest, abortedBefore, sendAsked } from '../correlation/client-request.ts';
+import {
+  AskedRequest,
+  abortedBefore,
+  cancelledUnsent,
+  sendAsked,
+} from '../correlation/client-request.ts';
 import type { Asker } from '../correlation/client-request.ts';
 import type { Clock } from '../clock.ts';
 import { refused } from '../exchange.ts';
@@ -61,6 +65,9 @@ export interface Replies {
   /** One of the expected responses will not come. */
   drop(): void;
 }
+
+/** Why a request to the client is cancelled whose call was answered without it. */
+const requestEnded = 'its request has ended';
 
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
@@ -152,8 +159,7 @@ export class Call implements Asker, Exchange {
    */
   ask(spec: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended') {
-      const message = `${spec.method} was not sent: the request that it belongs to has ended`;
-      return refused(new RuntimeError('CANCELLED', message));
+      return refused(cancelledUnsent(spec.method, this.#endedBy ?? requestEnded));
     }
     const aborted = abortedBefore(spec);
     if (aborted) return aborted;
@@ -238,7 +244,7 @@ export class Call implements Asker, Exchange {
   end(): void {
     this.state = 'ended';
     this.#callBack();
-    this.#cancelAsked('its request has ended');
+    this.#cancelAsked(requestEnded);
   }
 
   /** Ends the call from outside: its signal fires, what it asked is cancelled. */
@@ -247,14 +253,14 @@ export class Call implements Asker, Exchange {
     this.#callBack();
     this.#endedBy = reason;
     this.#controller?.abort(reason);
-    this.#cancelAsked(reason.message);
+    this.#cancelAsked(reason);
   }
 
   #callBack(): void {
     if (this.#atEnd) for (const callback of this.#atEnd.splice(0)) callback();
   }
 
-  #cancelAsked(reason: string): void {
+  #cancelAsked(reason: unknown): void {
     if (!this.#asked) return;
     for (const request of [...this.#asked]) request.cancel(reason);
   }
