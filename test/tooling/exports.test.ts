@@ -64,6 +64,7 @@ describe('the public names', () => {
         type Fact
         type FactLevel
         type FactName
+        type FailedRequest
         type Filled
         type Form
         type FormAnswer
