@@ -1,13 +1,7 @@
-import { appendFileSync, readdirSync } from 'node:fs';
 import { open, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ToolResult } from '../../../src/define/tool.ts';
-import { LineTaker } from '../../../src/workspace/text/line-range.ts';
-import type { LineRange } from '../../../src/workspace/text/line-range.ts';
-import { readText } from '../../../src/workspace/text/read-text.ts';
-import type { ReadBounds } from '../../../src/workspace/text/read-bounds.ts';
+import { describe, expect, test } from 'vitest';
 import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
 import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, toolError } from '../fake-context.ts';
@@ -33,21 +27,6 @@ async function project() {
     return await read({ path: 'file', ...args });
   };
   return { cwd, read, readContent };
-}
-
-/** Calls the tool on a project of these files, and gives its result, or the texts of its blocks. */
-async function many(
-  texts: Readonly<Record<string, string>>,
-  binaries: Readonly<Record<string, Buffer>> = {},
-) {
-  const cwd = await temporaryDirectory(texts);
-  for (const [name, bytes] of Object.entries(binaries)) await writeFile(join(cwd, name), bytes);
-  const tool = readFileTool(createWorkspace({ directories: [cwd], cwd, home: '/nobody' }));
-  const files = async (args: object) =>
-    (await tool.handler(args as never, fakeContext())) as ToolResult;
-  const blocks = async (args: object) =>
-    ((await files(args)).content ?? []).map((block) => (block.type === 'text' ? block.text : ''));
-  return { files, blocks };
 }
 
 describe('lines', () => {
@@ -129,26 +108,6 @@ describe('lines', () => {
     expect(joined).toBe(content);
   });
 
-  test('pieces of any size give the same lines', () => {
-    const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀'), maxLength: 40 });
-    const range = fc.record({
-      startLine: fc.integer({ min: 1, max: 5 }),
-      endLine: fc.integer({ min: 5, max: 9 }),
-      startColumn: fc.integer({ min: 1, max: 4 }),
-      maxCharacters: fc.integer({ min: 2, max: 20 }),
-    });
-    const take = (pieces: readonly string[], asked: LineRange) => {
-      const taker = new LineTaker(asked);
-      for (const piece of pieces) taker.add(piece);
-      return taker.finish();
-    };
-    fc.assert(
-      fc.property(text, range, (whole, asked) => {
-        expect(take([...whole], asked)).toEqual(take([whole], asked));
-      }),
-    );
-  });
-
   test('a large file is read to its end for its lines, and only the range is kept', async () => {
     const { readContent } = await project();
     const { text, heading } = await readContent('0123456789\n'.repeat(200_000), {
@@ -157,6 +116,15 @@ describe('lines', () => {
     });
     expect(text).toBe('0123456789\n0123456789\n');
     expect(heading).toContain('lines 150000 to 150001 of 200000');
+  });
+
+  test('a file whose lines are not all counted has no total', async () => {
+    const { readContent } = await project();
+    const line = '0123456789abcde\n';
+    const content = Buffer.alloc(70 * 1024 ** 2, line);
+    const { heading, text, rest } = await readContent(content, { endLine: 1 });
+    expect([text, rest]).toEqual([line, undefined]);
+    expect(heading).toMatch(/^file: lines 1 to 1 of more than \d+, 73400320 bytes$/);
   });
 });
 
@@ -209,52 +177,6 @@ describe('encodings', () => {
     const { readContent } = await project();
     const content = 'BZh is the beginning of bzip2\n';
     expect((await readContent(content)).text).toBe(content);
-  });
-});
-
-describe('several files', () => {
-  test('come in the order of their paths, each with its own lines, and with what is missing', async () => {
-    const { files, blocks } = await many({ 'a.txt': 'one\ntwo\n', 'dir/b.txt': 'three\n' });
-    const paths = ['dir/b.txt', 'a.txt:2-2', 'c.txt', 'a.txt'];
-    expect(await blocks({ paths })).toEqual([
-      'dir/b.txt: 1 line, 6 bytes\n\nthree\n',
-      'a.txt: lines 2 to 2 of 2, 8 bytes\n\ntwo\n',
-      'NOT_FOUND: "c.txt" does not exist; find_files lists what is there',
-      'a.txt: 2 lines, 8 bytes\n\none\ntwo\n',
-    ]);
-    expect((await files({ paths })).isError).toBe(false);
-    expect((await files({ paths: ['c.txt', 'd.txt'] })).isError).toBe(true);
-  });
-
-  test('share the room: small ones are whole, and what they leave is for the large ones', async () => {
-    const large = 'x'.repeat(99).concat('\n').repeat(1000);
-    const { blocks } = await many({ 'large.txt': large, 'small.txt': 'one\n', 'other.txt': large });
-    const read = await blocks({
-      paths: ['large.txt', 'small.txt', 'other.txt'],
-      maxCharacters: 2000,
-    });
-    expect(read.map((text) => text.split('\n')[0])).toEqual([
-      'large.txt: lines 1 to 9 of 1000, 100000 bytes; for the rest read "large.txt:10"',
-      'small.txt: 1 line, 4 bytes',
-      'other.txt: lines 1 to 10 of 1000, 100000 bytes; for the rest read "other.txt:11"',
-    ]);
-  });
-
-  test('one of path and paths is needed', async () => {
-    const { files } = await many({});
-    for (const args of [{}, { paths: [] }, { path: 'a', paths: ['b'] }]) {
-      expect((await toolError(files(args))).message).toContain('"paths"');
-    }
-  });
-
-  test('are closed, also if one of them cannot be read', async () => {
-    const { blocks } = await many({ 'a.txt': 'one\n', 'b.bin': '\0' });
-    const open = () => readdirSync('/proc/self/fd').length;
-    const before = open();
-    for (let round = 0; round < 20; round += 1) {
-      expect(await blocks({ paths: ['a.txt', 'b.bin', 'gone'] })).toHaveLength(3);
-    }
-    expect(open()).toBeLessThan(before + 20);
   });
 });
 
@@ -355,72 +277,6 @@ describe('tail', () => {
   });
 });
 
-describe('pictures and sounds', () => {
-  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
-
-  test.each([
-    ['image', 'image/png', png],
-    ['image', 'image/jpeg', Buffer.from('ffd8ffe000104a464946', 'hex')],
-    ['image', 'image/webp', Buffer.from('RIFF\x24\0\0\0WEBPVP8 ', 'latin1')],
-    ['audio', 'audio/wav', Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')],
-    ['audio', 'audio/mpeg', Buffer.from('fffb9064000000', 'hex')],
-  ])('%s of %s is a block of its own', async (type, mimeType, bytes) => {
-    const { files } = await many({ 'a.txt': 'one\n' }, { picture: bytes });
-    const { content } = await files({ paths: ['picture', 'a.txt'] });
-    expect(content).toEqual([
-      { type: 'text', text: `picture: ${mimeType}, ${bytes.length} bytes` },
-      { type, mimeType, data: bytes.toString('base64') },
-      { type: 'text', text: 'a.txt: 1 line, 4 bytes\n\none\n' },
-    ]);
-  });
-
-  test('share what a result may have, and a larger one is refused with its size', async () => {
-    const large = Buffer.concat([png, Buffer.alloc(2 * 1024 ** 2)]);
-    const { blocks, files } = await many({}, { one: large, two: large });
-    expect(await blocks({ paths: ['one', 'two'] })).toEqual([
-      'one: image/png, 2097168 bytes',
-      '',
-      'BINARY_FILE: "two" is a PNG image of 2097168 bytes, too large to be shown: there is room for 1048560',
-    ]);
-    const huge = Buffer.concat([png, Buffer.alloc(4 * 1024 ** 2)]);
-    const { files: read } = await many({}, { huge });
-    expect((await toolError(read({ path: 'huge' }))).message).toContain('4194320 bytes');
-    expect((await files({ path: 'two' })).content).toHaveLength(2);
-  });
-});
-
-describe('a path at which there is nothing', () => {
-  test.each([
-    ['src/Read-File.ts', ['src/read-file.ts', 'test/read-file.ts']],
-    ['read-file.ts', ['src/read-file.ts', 'test/read-file.ts']],
-    ['lib/tools/read-file.ts', ['src/read-file.ts', 'test/read-file.ts']],
-    ['deep/test/read-file.ts', ['test/read-file.ts', 'src/read-file.ts']],
-    ['src/read-fiel.ts', ['src/read-file.ts']],
-    ['src/read-file', ['src/read-file.ts']],
-    ['.envv', ['.env']],
-  ])('%s is answered with the nearest', async (path, near) => {
-    const { files } = await many({
-      'src/read-file.ts': 'x\n',
-      'test/read-file.ts': '',
-      'src/other.ts': '',
-      '.env': '',
-      '.git/read-file.ts': '',
-    });
-    const { code, message } = await toolError(files({ path }));
-    const meant = near.map((one) => JSON.stringify(one)).join(' or ');
-    expect([code, message]).toEqual([
-      'NOT_FOUND',
-      `${JSON.stringify(path)} does not exist; did you mean ${meant}?`,
-    ]);
-  });
-
-  test('and like nothing that is there, is told where to look', async () => {
-    const { files } = await many({ 'a.txt': '' });
-    const { message } = await toolError(files({ path: 'zebra.md' }));
-    expect(message).toBe('"zebra.md" does not exist; find_files lists what is there');
-  });
-});
-
 describe('places', () => {
   test('what is outside, absent, a directory, or a link out is refused', async () => {
     const { cwd, read } = await project();
@@ -432,105 +288,4 @@ describe('places', () => {
     expect((await toolError(read({ path: 'absent' }))).code).toBe('NOT_FOUND');
     expect((await toolError(read({ path: '.' }))).code).toBe('NOT_A_FILE');
   });
-});
-
-describe('bounds', () => {
-  const line = '0123456789abcde\n';
-
-  /** Reads a file of 64 KiB times `pieces`, and tells after each piece how much has been read. */
-  async function readBounded(
-    pieces: number,
-    range: Partial<LineRange>,
-    bounds: Partial<ReadBounds>,
-    {
-      unit = line,
-      onRead,
-    }: { readonly unit?: string; readonly onRead?: (path: string) => void } = {},
-  ) {
-    const content = unit.repeat((pieces * 64 * 1024) / unit.length);
-    const directory = await temporaryDirectory({ file: content });
-    const path = join(directory, 'file');
-    const handle = await open(path);
-    onTestFinished(async () => await handle.close());
-    const read: number[] = [];
-    const reading = await readText(
-      handle,
-      { startLine: 1, startColumn: 1, maxCharacters: 1000, ...range },
-      {
-        sizeBytes: content.length,
-        ...bounds,
-        signal: new AbortController().signal,
-        onRead: (bytes) => {
-          read.push(bytes);
-          onRead?.(path);
-        },
-      },
-    );
-    if (!reading.text) throw new Error('It is text');
-    return { ...reading, bytes: read.at(-1), size: content.length };
-  }
-
-  test('a file is read to the size that it had when it was opened', async () => {
-    let appended = 0;
-    const { bytes, size, taken, reach } = await readBounded(
-      6,
-      {},
-      {},
-      {
-        onRead: (path) => {
-          appended += 1;
-          if (appended < 50) appendFileSync(path, line.repeat(32 * 1024));
-        },
-      },
-    );
-    expect([bytes, reach]).toEqual([size, 'end']);
-    expect(taken.lines).toBe(size / line.length);
-  });
-
-  test('behind the range lines are counted only so far', async () => {
-    const { bytes, reach, taken } = await readBounded(20, {}, { countedBytes: 100_000 });
-    expect(reach).toBe('range');
-    expect(bytes).toBeLessThan(400_000);
-    expect(taken).toMatchObject({ endLine: 62, next: { startLine: 63, startColumn: 1 } });
-  });
-
-  test('a range that begins behind that is read all the same', async () => {
-    const range = { startLine: 60_000, endLine: 60_001 };
-    const { reach, taken } = await readBounded(20, range, { countedBytes: 100_000 });
-    expect([reach, taken.text]).toEqual(['range', line.repeat(2)]);
-  });
-
-  test.each([
-    [{ startLine: 1_000_000 }, line],
-    [{ startColumn: 10_000_000 }, 'x'],
-  ])('%j is looked for only so far', async (range, unit) => {
-    const { bytes, reach, taken } = await readBounded(
-      20,
-      range,
-      { soughtBytes: 100_000 },
-      { unit },
-    );
-    expect([reach, taken.text]).toEqual(['short', '']);
-    expect(bytes).toBeLessThan(400_000);
-  });
-
-  test('a file whose lines are not all counted has no total', async () => {
-    const { readContent } = await project();
-    const content = Buffer.alloc(70 * 1024 ** 2, line);
-    const { heading, text, rest } = await readContent(content, { endLine: 1 });
-    expect([text, rest]).toEqual([line, undefined]);
-    expect(heading).toMatch(/^file: lines 1 to 1 of more than \d+, 73400320 bytes$/);
-  });
-
-  test.runIf(process.platform === 'linux')(
-    'a file of the system that says it is empty is read',
-    async () => {
-      const handle = await open('/proc/self/status');
-      onTestFinished(async () => await handle.close());
-      const range = { startLine: 1, endLine: 1, startColumn: 1, maxCharacters: 1000 };
-      const { signal } = new AbortController();
-      const reading = await readText(handle, range, { sizeBytes: 0, signal });
-      expect(reading).toMatchObject({ taken: { text: expect.stringMatching(/^Name:/) } });
-    },
-  );
 });
