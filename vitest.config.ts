@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
@@ -8,6 +10,9 @@ const all = 'test/**/*.test.ts';
 
 /** What mocks a module, or looks at what is loaded. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
 const apart = 'test/**/*.apart.test.ts';
+
+/** By its real name: on macOS the folder is behind a link, on Windows its name may be a short one, and servers give real paths. */
+const temporary = realpathSync.native(tmpdir());
 
 /** Not inherited from the root: a project that extends it would run the global setup once more. */
 function project(test: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration {
@@ -26,6 +31,8 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       hookTimeout: 15_000,
       restoreMocks: true,
       unstubEnvs: true,
+      env: { TMPDIR: temporary, TEMP: temporary, TMP: temporary },
+      setupFiles: process.platform === 'linux' ? [] : ['./test/tooling/systems.setup.ts'],
       ...test,
     },
   };

@@ -40,7 +40,7 @@ const parts: { readonly [name: string]: () => string } = {
     fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
   layers: layersTable,
   'mcpServers block': () =>
-    fenced('json', hostBlock('mcpServers', npxLaunch(['/path/to/project'])).trimEnd()),
+    fenced('json', hostBlock('mcpServers', npxLaunch(['/path/to/project'], 'linux')).trimEnd()),
 };
 
 const repository = new URL('../', import.meta.url);

@@ -11,9 +11,18 @@ export interface LaunchCommand {
 /** The server's name in a host's configuration. Claude Code reserves `workspace` for itself. */
 const serverName = 'project-files';
 
-/** The command line that works on every machine: npx finds the package, or fetches it. */
-export function npxLaunch(args: readonly string[]): LaunchCommand {
-  return { command: 'npx', args: ['-y', 'mcp-actors', ...args] };
+/**
+ * The command line that outlives a change of Node's version: npx finds the package, or fetches it.
+ * On Windows npx is a batch file, which not every host can start by itself.
+ */
+export function npxLaunch(
+  args: readonly string[],
+  platform: NodeJS.Platform = process.platform,
+): LaunchCommand {
+  const npx = ['-y', 'mcp-actors', ...args];
+  return platform === 'win32'
+    ? { command: 'cmd', args: ['/c', 'npx', ...npx] }
+    : { command: 'npx', args: npx };
 }
 
 /**

@@ -151,7 +151,10 @@ export function describeDump(dump: SessionDump): string {
 function clientInWords({ client }: SessionDump): string {
   if (!client) return 'not introduced yet';
   const { name, version, revision, capabilities } = client;
-  const able = Object.keys(capabilities).map((each) => printableName(each)).join(', ') || 'nothing';
+  const able =
+    Object.keys(capabilities)
+      .map((each) => printableName(each))
+      .join(', ') || 'nothing';
   return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
 }
 

@@ -7,7 +7,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
@@ -22,7 +21,8 @@ import { dumpOnSignal } from '../../src/cli/doctor/dump-signal.ts';
 let base: string;
 
 beforeAll(() => {
-  base = mkdtempSync(join(tmpdir(), 'mcp-actors-'));
+  // As the doctor does: the path of a socket is short, and macOS has long ones for temporary files.
+  base = mkdtempSync('/tmp/mcp-actors-');
   mkdirSync(join(base, 'project'));
 });
 afterAll(() => rmSync(base, { recursive: true }));

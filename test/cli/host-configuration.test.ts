@@ -35,7 +35,7 @@ test('from the source tree it is launched through tsx, wherever the host runs it
   expect(args.slice(2)).toEqual([script]);
 });
 
-const launch = npxLaunch(['--chdir', 'C:\\with "quotes"', "/it's here"]);
+const launch = npxLaunch(['--chdir', 'C:\\with "quotes"', "/it's here"], 'linux');
 const args = ['-y', 'mcp-actors', '--chdir', 'C:\\with "quotes"', "/it's here"];
 
 test('the forms in JSON can be pasted, under a name that no host reserves', () => {
@@ -57,7 +57,7 @@ test('the line for Claude Code gives a shell the same arguments', () => {
 });
 
 test('the table for Codex is TOML', () => {
-  expect(hostBlock('codex', npxLaunch(['a "b" \\ \u007F']))).toBe(
+  expect(hostBlock('codex', npxLaunch(['a "b" \\ \u007F'], 'linux'))).toBe(
     String.raw`[mcp_servers.project-files]
 command = "npx"
 args = ["-y", "mcp-actors", "a \"b\" \\ \u007F"]
@@ -71,6 +71,13 @@ test('every host has a block, none of which runs npm: it writes to stdout', () =
     expect(block).toMatch(/project-files[\s\S]*npx/);
     expect(block).not.toMatch(/\bnpm\b/);
   }
+});
+
+test('on Windows, where npx is a batch file, cmd starts it', () => {
+  expect(npxLaunch(['C:\\work'], 'win32')).toEqual({
+    command: 'cmd',
+    args: ['/c', 'npx', '-y', 'mcp-actors', 'C:\\work'],
+  });
 });
 
 test('the greeting says what is waited for', () => {

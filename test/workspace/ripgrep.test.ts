@@ -37,10 +37,12 @@ async function all(
 
 /** The ripgrep processes that have this process as their parent. */
 function children(): string[] {
-  const listed = execFileSync('ps', ['-o', 'comm=', '--ppid', String(process.pid)], {
-    encoding: 'utf8',
-  });
-  return listed.split('\n').filter((name) => name.trim() === 'rg' || name.includes('<defunct>'));
+  // In words that every ps has.
+  const listed = execFileSync('ps', ['-A', '-o', 'ppid=,comm='], { encoding: 'utf8' });
+  return listed
+    .split('\n')
+    .flatMap((line) => (Number.parseInt(line, 10) === process.pid ? [line] : []))
+    .filter((line) => /\brg$/.test(line.trim()) || line.includes('<defunct>'));
 }
 
 /** Far more output than a pipe holds: whoever does not read it holds ripgrep up. */
