@@ -40,7 +40,7 @@ const parts: { readonly [name: string]: () => string } = {
     fenced('text', `mcp-actors ${version}, process 8607\n${describeDump(shownDump)}`.trimEnd()),
   layers: layersTable,
   'mcpServers block': () =>
-    fenced('json', hostBlock('mcpServers', npxLaunch(['/path/to/project'], 'linux')).trimEnd()),
+    fenced('json', onOneLine(hostBlock('mcpServers', npxLaunch(['/path/to/project'], 'linux')))),
 };
 
 const repository = new URL('../', import.meta.url);
@@ -62,6 +62,16 @@ function invariantsTable(): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** Lists of texts as the formatter writes them. */
+function onOneLine(json: string): string {
+  return json
+    .trimEnd()
+    .replaceAll(
+      /\[\s+([^[\]]*?)\s+\]/g,
+      (_, items: string) => `[${items.replaceAll(/\s+/g, ' ')}]`,
+    );
 }
 
 /** The layers of `src/`, as the test that reads the imports has them. */

@@ -151,7 +151,6 @@ describe('docs/recording.md', () => {
   });
 
   // #region replay
-  test('a call in a session with roots', () =>
-    expectReplay('test/transcripts/recorded-echo.jsonl'));
+  test('a call with roots', () => expectReplay('test/transcripts/recorded-echo.jsonl'));
   // #endregion
 });
