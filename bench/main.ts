@@ -1,16 +1,17 @@
 /** `npm run bench`: installs, builds, measures, shows. Fails if ours or the floor does something wrong; what peers fail is a finding. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { installLocked } from '../scripts/npm.ts';
 import type { Measure } from './measures/measure.ts';
 import { readOptions, usage } from './options.ts';
 import type { Options } from './options.ts';
 import { publish } from './page.ts';
-import { buildServer, installPeers } from './prepare.ts';
+import { buildServer } from './prepare.ts';
 import { showProfiles } from './profile.ts';
 import { circumstances, loadNow, quietLoad, rowsOf } from './results.ts';
 import type { Results } from './results.ts';
 import { run } from './run.ts';
-import { buildFolder } from './servers.ts';
+import { benchFolder, buildFolder } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
 import { failuresOf, leadTableOf, tableOf } from './table.ts';
@@ -21,7 +22,9 @@ const say = (text: string): void => {
 };
 
 async function measure(options: Options): Promise<Results> {
-  const missing = options.servers.some(({ isPeer }) => isPeer) ? installPeers() : undefined;
+  const missing = options.servers.some(({ isPeer }) => isPeer)
+    ? installLocked(benchFolder)
+    : undefined;
   if (missing !== undefined) say(`SKIPPED: the peers are not measured: ${missing}`);
   await buildServer();
   const measured = options.servers.filter(({ isPeer }) => !isPeer || missing === undefined);

@@ -2,11 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { installPeers } from '../prepare.ts';
+import { installLocked } from '../../scripts/npm.ts';
 import { benchFolder, buildFolder } from '../servers.ts';
 import { subjectNames } from './subject-names.ts';
 
-const missing = installPeers();
+const missing = installLocked(benchFolder);
 const flags = process.argv.slice(2);
 if (missing === undefined) {
   await build({

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
+import { outOfReach } from '../../scripts/npm.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -24,10 +25,6 @@ interface Packed {
   readonly filename: string;
   readonly files: readonly { readonly path: string }[];
 }
-
-/** Codes of npm's for a registry that cannot be reached and a cache that has not everything. */
-const outOfReach =
-  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTCACHED|ENETUNREACH)\b/;
 
 describe('the published package', { timeout: 180_000 }, () => {
   let folder: string;

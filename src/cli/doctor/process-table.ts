@@ -87,7 +87,7 @@ export function secondsOf(age: string): number {
   );
 }
 
-/** Node's options that take the next argument as their value. */
+/** A runtime's options that take the next argument as their value. */
 const valued = new Set([
   '-r',
   '--require',
@@ -111,10 +111,14 @@ export function serveArguments(
   argv: readonly string[],
   cwd: string | undefined,
 ): readonly string[] | undefined {
+  const program = basename(argv[0] ?? '');
+  const hasRun = /^(bun|deno)$/i.test(program);
   // An editor may have the script open.
-  if (!/node|electron/i.test(basename(argv[0] ?? ''))) return undefined;
+  if (!hasRun && !/node|electron/i.test(program)) return undefined;
   let at = 1;
-  while (argv[at]?.startsWith('-')) at += valued.has(argv[at] as string) ? 2 : 1;
+  while (argv[at]?.startsWith('-') || (hasRun && argv[at] === 'run')) {
+    at += valued.has(argv[at] as string) ? 2 : 1;
+  }
   const script = argv[at];
   if (script === undefined || !isCommand(script, cwd)) return undefined;
   const args = argv.slice(at + 1);
@@ -122,7 +126,7 @@ export function serveArguments(
 }
 
 function isCommand(script: string, cwd: string | undefined): boolean {
-  if (basename(script) === 'mcp-actors') return true;
+  if (basename(script) === 'mcp-actors' || /^npm:mcp-actors(@|$)/.test(script)) return true;
   if (!/^cli\.[jt]s$/.test(basename(script))) return false;
   if (/[\\/]mcp-actors[\\/](dist[\\/]bin|src)[\\/]cli\.[jt]s$/.test(script)) return true;
   try {

@@ -1,0 +1,151 @@
+/** What is tried: the package as npm packs and installs it, in a folder of its own, and a small server that uses it. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { outOfReach } from '../npm.ts';
+import type { Launch, Scenario } from './scenario.ts';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Subject {
+  /** Where the package is installed, and where hosts are started: from here npx finds the command. */
+  readonly app: string;
+  /** An empty home, so that no host reads the configuration of the user. */
+  readonly home: string;
+  /** The built command, a module. */
+  readonly command: string;
+  /** The small server, a module. */
+  readonly lab: string;
+  /** The root that hosts list: a folder with one file. */
+  readonly project: string;
+  /** What `mcp-actors config` prints. */
+  config(...args: readonly string[]): string;
+  remove(): void;
+}
+
+/** Packs and installs. Gives why that is not possible if the registry is out of reach, and throws otherwise. */
+export async function installSubject(): Promise<Subject | string> {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-hosts-')));
+  const [app, home, project] = ['app', 'home', 'project'].map((name) => join(base, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [app, home, project]) mkdirSync(folder);
+  const remove = () => rmSync(base, { recursive: true, force: true, maxRetries: 3 });
+  writeFileSync(join(project, 'greeting.txt'), `${greeting}\n`);
+  writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }\n');
+  const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', base];
+  const [{ filename }] = JSON.parse(npm(pack, repository).stdout) as [{ filename: string }];
+  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  const installed = npm(['install', ...flags, join(base, filename), ...peers()], app);
+  if (installed.status !== 0) {
+    remove();
+    if (!outOfReach.test(installed.stderr)) throw new Error(installed.stderr);
+    return 'the registry is out of reach, and the cache has not everything';
+  }
+  const command = join(app, 'node_modules', 'mcp-actors', 'dist', 'bin', 'cli.js');
+  const config = (...args: readonly string[]) => {
+    const run = spawnSync(process.execPath, [command, 'config', ...args], { encoding: 'utf8' });
+    if (run.status !== 0) throw new Error(run.stderr);
+    return run.stdout;
+  };
+  return { app, home, command, lab: await buildLab(app), project, config, remove };
+}
+
+const greeting = 'Good morning from the project.';
+
+function npm(args: readonly string[], cwd: string) {
+  return spawnSync('npm', [...args], {
+    cwd,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+}
+
+/** The peers that the package needs, in the versions of the repository. */
+function peers(): readonly string[] {
+  const text = readFileSync(join(repository, 'package.json'), 'utf8');
+  const { devDependencies } = JSON.parse(text) as {
+    readonly devDependencies: { readonly [name: string]: string };
+  };
+  return ['rxjs', 'xstate'].map((name) => `${name}@${devDependencies[name]}`);
+}
+
+/** Its own code alone, beside the package: what a user's compiler would make of it. */
+async function buildLab(app: string): Promise<string> {
+  const outfile = join(app, 'lab.js');
+  await build({
+    entryPoints: [join(repository, 'examples/lab/server.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    // Without the paths of tsconfig.json, which lead to the sources.
+    tsconfigRaw: {},
+    packages: 'external',
+    logLevel: 'warning',
+  });
+  return outfile;
+}
+
+/** How the two servers are started, by a host that finds them or by a runtime that is given them. */
+export interface Launches {
+  /** Serves the project. */
+  readonly workspace: Launch;
+  /** Is given no directory, so that the client's roots choose. */
+  readonly rootless: Launch;
+  readonly lab: Launch;
+}
+
+/** What a client does about roots: it lists the one that it is given, or none, or does not declare to have any. */
+export type RootsUse = 'listed' | 'empty' | 'undeclared';
+
+/** What a client is asked to do with the servers. */
+export function scenarios(
+  { project }: Subject,
+  launches: Launches,
+  roots: RootsUse,
+): readonly Scenario[] {
+  const root = pathToFileURL(project).href;
+  const known = { listed: root, empty: 'known', undeclared: 'undeclared' }[roots];
+  const workspace: Scenario = {
+    name: 'workspace: lists, reads and searches; the model sees why a call failed',
+    job: {
+      launch: launches.workspace,
+      root,
+      calls: [
+        { tool: 'read_file', args: { path: 'greeting.txt' } },
+        { tool: 'search_text', args: { pattern: 'morning' } },
+        { tool: 'read_file', args: { path: 'gone.txt' } },
+      ],
+    },
+    tools: ['workspace_info', 'find_files', 'search_text', 'read_file'],
+    expected: [greeting, greeting, 'NOT_FOUND'],
+  };
+  const lab: Scenario = {
+    name: `a server of one's own: lists, calls, and the server sees the client's roots (${roots})`,
+    job: {
+      launch: launches.lab,
+      root,
+      calls: [
+        { tool: 'echo', args: { message: 'Hello again' } },
+        { tool: 'list_roots', args: {} },
+      ],
+    },
+    tools: ['list_roots', 'slow', 'echo', 'ask'],
+    expected: ['Hello again', known],
+  };
+  if (roots !== 'listed') return [workspace, lab];
+  const rooted: Scenario = {
+    name: "workspace: works in the client's root",
+    job: { launch: launches.rootless, root, calls: [{ tool: 'workspace_info', args: {} }] },
+    tools: [],
+    expected: [project],
+  };
+  return [workspace, rooted, lab];
+}
