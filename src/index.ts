@@ -52,7 +52,8 @@ export type { ContentBlock, ResourceContents } from './protocol/content.ts';
 export type { ToolOutput, ToolResult } from './define/tool.ts';
 export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
 export { UrlElicitationRequired } from './context/elicitation.ts';
-export type { FormAnswer, UrlAnswer, UrlElicitation, UrlRequest } from './context/elicitation.ts';
+export type { UrlElicitation } from './protocol/dialects/dialect.ts';
+export type { FormAnswer, UrlAnswer, UrlRequest } from './context/elicitation.ts';
 export type {
   ModelPreferences,
   Sample,
@@ -63,8 +64,10 @@ export type {
   ToolUse,
   ToolUseResult,
 } from './context/sampling.ts';
-export { logLevels } from './context/session-log.ts';
-export type { HandlerLog, LogLevel, LogMethod, LoggingOptions } from './context/session-log.ts';
+export { logLevels } from './protocol/log-levels.ts';
+export type { LogLevel } from './protocol/log-levels.ts';
+export type { CachedKind, Caching, ServerCaching } from './define/caching.ts';
+export type { HandlerLog, LogMethod, LoggingOptions } from './context/session-log.ts';
 export { causesOf } from './diagnosis/causes.ts';
 export type { Cause, Question } from './diagnosis/causes.ts';
 export { describeDump, explainDump } from './diagnosis/dump-text.ts';

@@ -4,10 +4,21 @@
  * it is a `Call`; an era that asks its client in another way is another implementation.
  */
 import type { ClientDescription } from '../protocol/initialize.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
 import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { Clock } from './clock.ts';
+
+/** Who sends a request, and what it wants to hear meanwhile. */
+export interface Caller {
+  readonly client: ClientDescription;
+  /**
+   * The least severe log messages that the client wants for this request; undefined if it is told
+   * by the session.
+   */
+  readonly logLevel?: LogLevel | 'none';
+}
 
 /** A question to the client. */
 export interface RequestSpec {
@@ -51,12 +62,11 @@ export interface DetachedWork {
   inputReceived(): void;
 }
 
-export interface Exchange {
+export interface Exchange extends Caller {
   /** The client's id of the request. */
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
-  readonly client: ClientDescription;
   /** What the server keeps of the session that it came in. */
   readonly session: object | undefined;
   /** Aborted when the request is cancelled or the session ends. Made when first read. */
@@ -92,6 +102,11 @@ export interface Exchange {
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport>;
   /** Calls back when it ends, whichever way: for what must not outlive it, such as a timer. */
   whenEnded(callback: () => void): void;
+  /**
+   * Calls back when the session begins to end, if it has not ended by then: for a request that
+   * lives as long as the session and has to be answered at its end.
+   */
+  whenClosing(callback: () => void): void;
   /**
    * Frees its place among those that may run at once: from now on its handler only waits for
    * others.

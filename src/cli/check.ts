@@ -11,7 +11,7 @@ import type { RootsFolder } from '../check/roots-folder.ts';
 import { launchProcess } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { supportedVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions } from '../protocol/dialects/registry.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
@@ -30,8 +30,8 @@ export const checkOptions = {
   },
   revision: {
     kind: 'choice',
-    choices: supportedVersions,
-    default: supportedVersions[0] as string,
+    choices: handshakeVersions,
+    default: handshakeVersions[0] as string,
     help: 'The revision of the protocol that the client asks for.',
   },
   json: { kind: 'switch', help: 'Print the report as JSON.' },

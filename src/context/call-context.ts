@@ -168,7 +168,8 @@ export class CallContext implements HandlerContext {
       const { elicitationId } = elicitation;
       elicitations.add(elicitationId);
       try {
-        const action = readAction(await this.#ask(Method.elicit, { ...elicitation }, options));
+        const params = this.client.dialect.url(elicitation);
+        const action = readAction(await this.#ask(Method.elicit, params, options));
         if (action !== 'accept') elicitations.close(elicitationId);
         return { action, elicitationId };
       } catch (error) {
@@ -253,8 +254,9 @@ function missingCapability(
 ): RuntimeError | undefined {
   const lacking = client.dialect.lacking(method, params, client.capabilities);
   if (lacking === undefined) return undefined;
-  const message = `The client ${client.info.name} ${lacking}, so it cannot be sent ${method}`;
-  return new RuntimeError('CAPABILITY_MISSING', message);
+  const { why, required: requiredCapabilities } = lacking;
+  const message = `The client ${client.info.name} ${why}, so it cannot be sent ${method}`;
+  return new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
 }
 
 /** Options have neither of these members. */

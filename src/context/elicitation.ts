@@ -5,6 +5,7 @@
  */
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
+import type { UrlElicitation } from '../protocol/dialects/dialect.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Form } from '../schema/forms/form.ts';
@@ -39,14 +40,6 @@ export interface UrlRequest {
 export interface UrlAnswer {
   readonly action: 'accept' | 'decline' | 'cancel';
   readonly elicitationId: string;
-}
-
-/** A {@link UrlRequest} as the client receives it. */
-export interface UrlElicitation {
-  readonly mode: 'url';
-  readonly elicitationId: string;
-  readonly url: string;
-  readonly message: string;
 }
 
 /**

@@ -8,21 +8,9 @@ import type { Exchange } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { Report } from '../actors/facts.ts';
+import { isAtLeast } from '../protocol/log-levels.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
 import { Method } from '../protocol/methods.ts';
-
-/** From the least severe to the most, as in RFC 5424. */
-export const logLevels = [
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-] as const;
-
-export type LogLevel = (typeof logLevels)[number];
 
 /** How a server logs to its clients; see `ServerDefinition.logging`. */
 export interface LoggingOptions {
@@ -72,9 +60,6 @@ export function logOf(call: Exchange, log: ClientLog): HandlerLog {
 
 const windowMs = 1000;
 
-/** The higher, the more severe. */
-const severityOf = (level: LogLevel) => logLevels.indexOf(level);
-
 /** The messages that were left out since the limit was reached. */
 interface Omission {
   /** The call that logged the first of them. */
@@ -113,7 +98,7 @@ export class SessionLog implements ClientLog {
   }
 
   write(call: Exchange, level: LogLevel, data: unknown, logger: string | undefined): void {
-    if (call.hasEnded || !this.#isWanted(level)) return;
+    if (call.hasEnded || !this.#isWanted(call, level)) return;
     if (!this.#hasRoom()) return this.#omit(call, level);
     this.#sent++;
     const params = {
@@ -137,8 +122,9 @@ export class SessionLog implements ClientLog {
     this.#omitted = undefined;
   }
 
-  #isWanted(level: LogLevel): boolean {
-    return severityOf(level) >= severityOf(this.#level);
+  /** A request that says what it wants is told no more, and no less, whatever the session is. */
+  #isWanted({ logLevel = this.#level }: Exchange, level: LogLevel): boolean {
+    return logLevel !== 'none' && isAtLeast(level, logLevel);
   }
 
   #hasRoom(): boolean {
@@ -158,7 +144,7 @@ export class SessionLog implements ClientLog {
     }
     const omitted = this.#omitted;
     omitted.count++;
-    if (severityOf(level) > severityOf(omitted.level)) omitted.level = level;
+    if (isAtLeast(level, omitted.level)) omitted.level = level;
   }
 
   /** Sends one message for all that were left out, at the level of the most severe one. */
@@ -168,7 +154,7 @@ export class SessionLog implements ClientLog {
     this.#omitted = undefined;
     const message = `${count} log messages were left out: ${this.#maxPerSecond} are sent within ${windowMs} ms`;
     this.#report({ level: 'warning', name: 'log.unsent', message });
-    if (!this.#isWanted(level)) return;
+    if (!this.#isWanted(call, level)) return;
     const params = { level, logger: 'mcp-actors', data: { message, omitted: count } };
     call.announce(Method.logMessage, params);
   }

@@ -3,6 +3,7 @@ import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
+import type { ServerCaching } from './caching.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
@@ -29,6 +30,14 @@ export interface ServerDefinition<
    * it begins.
    */
   readonly completions?: true;
+  /**
+   * How long clients may cache lists, resources and what the server says of itself, and whether
+   * caches may share it: `{ ttlMs, scope }` for everything, and by kind. By default nothing may be
+   * cached. A resource may say otherwise.
+   *
+   * @see MCP 2026-07-28, server/utilities/caching
+   */
+  readonly caching?: ServerCaching;
   /** If given, even empty, handlers can log to the client: `context.log`. */
   readonly logging?: LoggingOptions;
   /**

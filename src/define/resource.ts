@@ -7,6 +7,8 @@ import { describe } from '../protocol/classify.ts';
 import type { ResourceContents } from '../protocol/content.ts';
 import type { Described } from '../protocol/described.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
+import { checkCaching } from './caching.ts';
+import type { Caching } from './caching.ts';
 import { checkItem } from './item-faults.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
@@ -39,6 +41,8 @@ export interface ResourceDescription extends Described {
 
 /** A resource with a fixed URI. */
 export interface Resource extends ResourceDescription {
+  /** How long clients may cache its contents; what it leaves out, the server says. */
+  readonly caching?: Caching;
   read(context: HandlerContext): ReadResult | Promise<ReadResult>;
 }
 
@@ -59,6 +63,8 @@ interface TemplateDescription extends Described {
   readonly name: string;
   readonly mimeType?: string;
   readonly annotations?: Annotations;
+  /** How long clients may cache the contents of its resources; what it leaves out, the server says. */
+  readonly caching?: Caching;
   /**
    * Lists the resources that exist now. `resources/list` shows them after the fixed ones, ordered
    * by URI, and calls this for each page. When they change, call `resourceTemplates.announce()` of
@@ -137,6 +143,7 @@ const rules = {
  */
 export function defineResource(resource: Resource): Resource {
   checkItem(resource, { kind: 'resource', key: 'uri', ...rules });
+  checkCaching(resource.caching, `the resource ${describe(resource.uri)}`);
   if (!isUri(resource.uri)) {
     throw new TypeError(
       `A resource's URI has a scheme and no spaces, as "notes://today" has; this is ${describe(resource.uri)}`,
@@ -157,6 +164,7 @@ export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
   checkItem(template, { kind: 'resource template', key: 'uriTemplate', ...rules });
+  checkCaching(template.caching, `the resource template ${describe(template.uriTemplate)}`);
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));
   if (stray !== undefined) {

@@ -76,6 +76,7 @@ function lifecycle({ tags, ageMs, quietMs, calls: { length } }: SessionDump): Ca
       case 'closed':
         return [{ kind: 'closed' }];
       case 'operating':
+      case 'stateless':
         return [];
     }
   });

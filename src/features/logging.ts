@@ -5,8 +5,8 @@
  */
 import { describe } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
-import { logLevels } from '../context/session-log.ts';
-import type { LogLevel } from '../context/session-log.ts';
+import { logLevelOf, logLevels } from '../protocol/log-levels.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
 import { sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
@@ -20,7 +20,7 @@ export function loggingFeature(
     handlers: {
       'logging/setLevel': (params, call) => {
         const given = params?.['level'];
-        const level = logLevels.find((each) => each === given);
+        const level = logLevelOf(given);
         if (level === undefined) {
           throw invalidParams(
             `"level" must be one of ${logLevels.join(', ')}; this is ${describe(given)}`,

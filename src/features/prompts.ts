@@ -9,6 +9,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { KnownHints } from '../define/caching.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
 import type { Registry } from './registry.ts';
@@ -21,7 +22,11 @@ import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
 
 /** The prompts of a server. */
-export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf): Feature {
+export function promptsFeature(
+  prompts: Registry<Prompt>,
+  contextOf: ContextOf,
+  { prompts: caching }: KnownHints,
+): Feature {
   const get = (prompt: Prompt, checked: Checked, call: Exchange) => {
     if (!checked.ok) {
       throw invalidParams(
@@ -39,11 +44,12 @@ export function promptsFeature(prompts: Registry<Prompt>, contextOf: ContextOf):
     capabilities: { prompts: { listChanged: true } },
     handlers: {
       'prompts/list': (params, call) => {
-        const { client } = call;
+        const { dialect } = call.client;
         const { pageSize } = sessionOf(call).limits;
         const { items, ...next } = pageOf('prompts/list', prompts.list(), params, pageSize);
         const described = items.map((item) => ({ ...item, arguments: promptArguments(item) }));
-        return { prompts: described.map((item) => client.dialect.prompt(item)), ...next };
+        const listed = described.map((item) => dialect.prompt(item));
+        return dialect.cacheable({ prompts: listed, ...next }, caching);
       },
       'prompts/get': (params, call) => {
         const prompt = findPrompt(prompts, stringParam(params, 'name'));

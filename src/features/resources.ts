@@ -9,8 +9,10 @@ import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
-import type { Dialect } from '../protocol/dialects/dialect.ts';
+import type { CacheHints, Dialect } from '../protocol/dialects/dialect.ts';
 import type { Catalog } from './registry.ts';
+import { hintsOf } from '../define/caching.ts';
+import type { KnownHints } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
@@ -31,11 +33,16 @@ export interface ResourcesFeature extends Feature {
 interface ReadableResource {
   readonly uri: string;
   readonly mimeType: string | undefined;
+  readonly caching: CacheHints;
   read(call: Exchange): unknown;
 }
 
 /** The resources of a server. */
-export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): ResourcesFeature {
+export function resourcesFeature(
+  catalog: Catalog,
+  contextOf: ContextOf,
+  hints: KnownHints,
+): ResourcesFeature {
   const { resources, resourceTemplates } = catalog;
   /** The URIs that each session's client has subscribed to. */
   const subscriptions = new PerSession(() => new Set<string>());
@@ -44,7 +51,8 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
     const resource = resources.get(uri);
     if (resource) {
       const { mimeType } = resource;
-      return { uri, mimeType, read: (call) => resource.read(contextOf(call)) };
+      const caching = hintsOf(resource.caching, hints.contents);
+      return { uri, mimeType, caching, read: (call) => resource.read(contextOf(call)) };
     }
     if (!isUri(uri)) throw invalidParams(`"uri" must be a URI, this is ${describe(uri)}`);
     for (const { item } of resourceTemplates.list()) {
@@ -54,6 +62,7 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
       return {
         uri,
         mimeType,
+        caching: hintsOf(item.caching, hints.contents),
         // The URI has matched the template, so these are the variables of its type.
         read: (call) => item.read(uri, variables as never, contextOf(call)),
       };
@@ -69,15 +78,17 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
         const { pageSize } = sessionOf(call).limits;
         const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
-        return { resources: items.map((item) => dialect.resource(item)), ...next };
+        const described = items.map((item) => dialect.resource(item));
+        return dialect.cacheable({ resources: described, ...next }, hints.resources);
       },
       'resources/templates/list': (params, call) => {
-        const { client } = call;
+        const { dialect } = call.client;
         const { pageSize } = sessionOf(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
-        const described = items.map((item) => client.dialect.template(item));
-        return { resourceTemplates: described, ...next };
+        const described = items.map((item) => dialect.template(item));
+        const result = { resourceTemplates: described, ...next };
+        return dialect.cacheable(result, hints.resourceTemplates);
       },
       'resources/read': (params, call) => {
         const target = find(stringParam(params, 'uri'), call.client.dialect);
@@ -117,7 +128,7 @@ export function resourcesFeature(catalog: Catalog, contextOf: ContextOf): Resour
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
   const { dialect } = call.client;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
-  return { contents: readContents(output, target, dialect) };
+  return dialect.cacheable({ contents: readContents(output, target, dialect) }, target.caching);
 }
 
 function tooManySubscriptions(max: number): ProtocolError {

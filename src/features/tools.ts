@@ -7,7 +7,7 @@ import { isThenable } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textBlock } from '../protocol/content.ts';
-import type { Dialect, ToolItem } from '../protocol/dialects/dialect.ts';
+import type { CacheHints, Dialect, ToolItem } from '../protocol/dialects/dialect.ts';
 import { invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Registry } from './registry.ts';
@@ -35,6 +35,8 @@ interface ToolsOptions {
   readonly contextOf: ContextOf;
   /** Of a tool that does not say itself; undefined: `show`. */
   readonly errors: ErrorExposure | undefined;
+  /** Of their list. */
+  readonly caching: CacheHints;
 }
 
 /** The tools of a server. */
@@ -85,7 +87,9 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
         if (!compiler.isLoading && items.some(needsCompiler)) loadings.of(session);
-        return { tools: items.map((tool) => client.dialect.tool(listed(tool))), ...next };
+        const { dialect } = client;
+        const described = items.map((tool) => dialect.tool(listed(tool)));
+        return dialect.cacheable({ tools: described, ...next }, options.caching);
       },
       'tools/call': Object.assign(callTool, {
         prepare: () => compiler.load(),

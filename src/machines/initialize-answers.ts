@@ -4,6 +4,7 @@
  * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
  */
 import { describe } from '../protocol/classify.ts';
+import { unsupportedVersion } from '../protocol/envelope.ts';
 import { ErrorCode, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
@@ -33,6 +34,21 @@ interface Standing {
 /** The error, which says what was wrong with it. */
 export function refused(received: InitializeReceived, standing: Standing): Answered {
   const response = errorResponse(received.id, refusal(received, standing));
+  return { type: 'lifecycle.answered', response };
+}
+
+/**
+ * The error in a session of the modern era. A client of the legacy era may show nothing but its
+ * text.
+ *
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
+ */
+export function refusedVersion({ id, reading }: InitializeReceived): Answered {
+  const { message, ...error } = unsupportedVersion(
+    reading.ok ? reading.client.requestedVersion : 'unknown',
+  );
+  const why = 'this connection has served requests with their own version already';
+  const response = errorResponse(id, { ...error, message: `${message}, ${why}` });
   return { type: 'lifecycle.answered', response };
 }
 

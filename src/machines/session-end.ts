@@ -49,6 +49,12 @@ export function endedBefore(cause: CloseCause | undefined): RuntimeError {
   return new RuntimeError('TRANSPORT_CLOSED', message, { cause });
 }
 
+/** What a request fails with in the era in which a server asks nothing by itself. */
+export const notAsked = new RuntimeError(
+  'CAPABILITY_MISSING',
+  'The client speaks a revision in which a server sends no requests; nothing was sent',
+);
+
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
 export function drainTimeoutOf(event: SessionEvent): number {
   return event.type === 'session.shutdown' ? (event.drainTimeoutMs ?? Infinity) : Infinity;

@@ -35,6 +35,8 @@ export type RouterEvent =
     }
   /** Requests of this client are served from now on. */
   | { readonly type: 'gate.opened'; readonly client: ClientDescription }
+  /** Each request says itself who its client is: any other is refused. */
+  | { readonly type: 'envelopes.require' }
   /** The client's new requests are refused; those in flight may end, then `calls.drained`. */
   | { readonly type: 'gate.closed' }
   /** What the session answers to a lifecycle request. */
@@ -131,6 +133,8 @@ export interface InitializeReceived {
 /** What the session hears from its actors. */
 export type SessionFact =
   | InitializeReceived
+  /** A request has come that says itself who its client is. */
+  | { readonly type: 'envelope.received' }
   | { readonly type: 'initialized.received' }
   | { readonly type: 'roots.changed' }
   | { readonly type: 'calls.drained' }

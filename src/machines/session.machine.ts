@@ -1,23 +1,24 @@
 /**
- * The lifecycle of one session, legacy era: what may happen when.
+ * The lifecycle of one session: which era it is of, and what may happen when.
  *
  * Ordinary messages never come here. The machine tells its actors which gate is open; they do the
  * traffic.
  *
  * @see MCP 2025-11-25, basic/lifecycle
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
 import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
-import { accepted, refused } from './initialize-answers.ts';
+import type { ClientDescription, InitializedClient } from '../protocol/initialize.ts';
+import { accepted, refused, refusedVersion } from './initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import { causeOf, drainTimeoutOf, endOf, endedBefore } from './session-end.ts';
+import { causeOf, drainTimeoutOf, endOf, endedBefore, notAsked } from './session-end.ts';
 import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
@@ -34,6 +35,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from './session-ports.ts';
+import type { SessionTag } from './session-tags.ts';
 import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
 
@@ -88,33 +90,14 @@ export interface SessionContext extends SessionInput {
   readonly roots: RootsRef | undefined;
   /** There is one once a session that wants it is in operation. */
   readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
-  /** What the client said of itself; set once. */
-  readonly client: ClientDescription | undefined;
+  /** What the client said of itself in its `initialize`; set once. */
+  readonly client: InitializedClient | undefined;
   /** The last report of the roots machine. */
   readonly report: RootsReport | undefined;
   readonly cause: CloseCause | undefined;
   /** How long the drain may take, milliseconds. */
   readonly drainTimeoutMs: number;
 }
-
-/** What a state means to those outside of the machine: they ask for its tags, not for its name. */
-export const sessionTags = [
-  /** The client has not said who it is. */
-  'awaitsInitialize',
-  /** The client has not said that it is ready: nothing may be asked of it. */
-  'awaitsInitialized',
-  /** Either side may ask and notify the other. */
-  'operating',
-  /** The session ends: calls may still end by themselves. */
-  'settling',
-  /** The session ends: the calls that still ran were cancelled, and clean up. */
-  'aborting',
-  /** The session ends: the rest of the output is written. */
-  'flushing',
-  'closed',
-] as const;
-
-export type SessionTag = (typeof sessionTags)[number];
 
 /**
  * A session's actor logic, with typed `input`, `output` and emitted events.
@@ -181,6 +164,16 @@ export const sessionMachine = setup({
       ({ context }) => context.router,
       ({ context }, received: InitializeReceived) => refused(received, context),
     ),
+    /** The client has chosen the other era. */
+    refuseVersion: sendTo(
+      ({ context }) => context.router,
+      (_, received: InitializeReceived) => refusedVersion(received),
+    ),
+    requireEnvelopes: sendTo(({ context }) => context.router, { type: 'envelopes.require' }),
+    refuseQuestions: sendTo(({ context }) => context.correlation, {
+      type: 'gate.closed',
+      error: notAsked,
+    }),
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
     makeRoots: assign({
       roots: ({ context, self, spawn }) => {
@@ -284,6 +277,7 @@ export const sessionMachine = setup({
               },
               { actions: { type: 'refuseInitialize', params: ({ event }) => event } },
             ],
+            'envelope.received': 'modern',
           },
         },
         legacy: {
@@ -344,7 +338,14 @@ export const sessionMachine = setup({
         },
         modern: {
           description:
-            'The place of 2026-07-28: a first request that carries its own protocol version settles this era. Not served yet, so nothing leads here.',
+            'The revisions without a handshake: each request says who its client is. Nothing may be asked of it.',
+          tags: 'stateless',
+          entry: ['requireEnvelopes', 'refuseQuestions'],
+          on: {
+            'initialize.received': {
+              actions: { type: 'refuseVersion', params: ({ event }) => event },
+            },
+          },
         },
       },
     },

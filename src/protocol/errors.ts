@@ -11,7 +11,7 @@
  * gets its message, or an id if the author masks errors; otherwise the wire gets `-32603` without
  * details.
  */
-import type { RequestId, WireError } from './frames.ts';
+import type { JsonObject, RequestId, WireError } from './frames.ts';
 
 /**
  * Numeric codes of JSON-RPC and MCP.
@@ -29,6 +29,10 @@ export const ErrorCode = {
   resourceNotFound: -32002,
   /** `data.elicitations` lists the URLs that a person must open first. */
   urlElicitationRequired: -32042,
+  /** `data.requiredCapabilities` says what the client would have to declare (2026-07-28). */
+  missingClientCapability: -32021,
+  /** `data.supported` and `data.requested` say which versions (2026-07-28). */
+  unsupportedProtocolVersion: -32022,
 } as const;
 
 /** An error that the client receives as it is. */
@@ -97,6 +101,8 @@ export class RuntimeError extends Error {
    * and does not conform.
    */
   readonly request: FailedRequest | undefined;
+  /** The capabilities that the client would have to declare (`CAPABILITY_MISSING`). */
+  readonly requiredCapabilities: JsonObject | undefined;
 
   /** @param options `cause` of a `CANCELLED` is the reason of the abort */
   constructor(
@@ -106,12 +112,14 @@ export class RuntimeError extends Error {
       readonly cause?: unknown;
       readonly remote?: WireError;
       readonly request?: FailedRequest;
+      readonly requiredCapabilities?: JsonObject | undefined;
     },
   ) {
     super(message, options);
     this.code = code;
     this.remote = options?.remote;
     this.request = options?.request;
+    this.requiredCapabilities = options?.requiredCapabilities;
   }
 }
 

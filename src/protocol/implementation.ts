@@ -1,4 +1,5 @@
 /** The identity of a client or a server. */
+import { isJsonObject } from './classify.ts';
 import type { JsonObject } from './frames.ts';
 
 /** `clientInfo` and `serverInfo`. */
@@ -15,4 +16,27 @@ export interface ServerDescription {
   readonly serverInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+}
+
+/** The identity of a client that does not say who it is, as it may in the modern era. */
+export const anonymous: Implementation & JsonObject = Object.freeze({
+  name: 'anonymous',
+  version: 'unknown',
+});
+
+/** The member of an identity that is wrong: its path, what it must be, what it is. */
+export interface ImplementationFault {
+  /** Empty for the identity itself, otherwise such as `.name`. */
+  readonly path: string;
+  readonly wanted: string;
+  readonly got: unknown;
+}
+
+/** What is wrong with a client's identity; undefined if nothing is. */
+export function faultOfImplementation(info: unknown): ImplementationFault | undefined {
+  if (!isJsonObject(info)) return { path: '', wanted: 'an object', got: info };
+  const { name, version } = info;
+  if (typeof name !== 'string') return { path: '.name', wanted: 'a string', got: name };
+  if (typeof version !== 'string') return { path: '.version', wanted: 'a string', got: version };
+  return undefined;
 }

@@ -7,21 +7,26 @@ import { describe, isJsonObject } from './classify.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { negotiateDialect } from './dialects/registry.ts';
 import type { JsonObject } from './frames.ts';
+import { faultOfImplementation } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
 
-/** What a session knows about its client after the negotiation. It never changes. */
+/** What is known about a client: of a session, or of one request that says it itself. */
 export interface ClientDescription {
   readonly dialect: Dialect;
   /** The version that the client asked for. If we do not speak it, `dialect.version` differs. */
   readonly requestedVersion: string;
   readonly info: Implementation & JsonObject;
   readonly capabilities: JsonObject;
+}
+
+/** What a session knows about its client after the negotiation. It never changes. */
+export interface InitializedClient extends ClientDescription {
   /** The text of the original params: a repeated `initialize` must equal it. */
   readonly fingerprint: string;
 }
 
 export type InitializeReading =
-  | { readonly ok: true; readonly client: ClientDescription }
+  | { readonly ok: true; readonly client: InitializedClient }
   | { readonly ok: false; readonly fault: string };
 
 /** Reads the params of `initialize`. A fault names the path of the wrong member. */
@@ -32,16 +37,16 @@ export function readInitialize(params: JsonObject | undefined): InitializeReadin
     return fault('params.protocolVersion', 'a string', protocolVersion);
   }
   if (!isJsonObject(capabilities)) return fault('params.capabilities', 'an object', capabilities);
-  if (!isJsonObject(clientInfo)) return fault('params.clientInfo', 'an object', clientInfo);
-  const { name, version } = clientInfo;
-  if (typeof name !== 'string') return fault('params.clientInfo.name', 'a string', name);
-  if (typeof version !== 'string') return fault('params.clientInfo.version', 'a string', version);
+  const infoFault = faultOfImplementation(clientInfo);
+  if (infoFault) {
+    return fault(`params.clientInfo${infoFault.path}`, infoFault.wanted, infoFault.got);
+  }
   return {
     ok: true,
     client: {
       dialect: negotiateDialect(protocolVersion),
       requestedVersion: protocolVersion,
-      info: { ...clientInfo, name, version },
+      info: clientInfo as Implementation & JsonObject,
       capabilities,
       fingerprint: JSON.stringify(params),
     },

@@ -1,6 +1,7 @@
 /** The method names that the session core knows. Features name their own. */
 export const Method = {
   initialize: 'initialize',
+  discover: 'server/discover',
   ping: 'ping',
   initialized: 'notifications/initialized',
   cancelled: 'notifications/cancelled',

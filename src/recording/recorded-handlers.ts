@@ -85,6 +85,7 @@ class RecordedExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly client: ClientDescription;
+  readonly logLevel: Exchange['logLevel'];
   readonly session: object | undefined;
   readonly task: TaskHandle | undefined;
   context: object | undefined;
@@ -95,11 +96,12 @@ class RecordedExchange implements Exchange {
   #asked = 0;
 
   constructor(exchange: Exchange, call: number, timeline: Timeline) {
-    const { id, method, params, client, session, task } = exchange;
+    const { id, method, params, client, logLevel, session, task } = exchange;
     this.id = id;
     this.method = method;
     this.params = params;
     this.client = client;
+    this.logLevel = logLevel;
     this.session = session;
     this.#exchange = exchange;
     this.#call = call;
@@ -154,6 +156,10 @@ class RecordedExchange implements Exchange {
 
   whenEnded(callback: () => void): void {
     this.#exchange.whenEnded(callback);
+  }
+
+  whenClosing(callback: () => void): void {
+    this.#exchange.whenClosing(callback);
   }
 
   park(): void {

@@ -3,10 +3,12 @@
  * them, the compiled schemas, the description for `initialize`. It knows the open sessions.
  */
 import type { RequestHandler } from '../actors/exchange.ts';
+import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import { sessionContexts } from './session-contexts.ts';
 import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
+import { knownHints } from '../define/caching.ts';
 import { checkItem } from '../define/item-faults.ts';
 import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
@@ -53,6 +55,8 @@ const rules = {
 export class ServerCore {
   readonly definition: ServerDefinition;
   readonly catalog: Catalog;
+  /** How long clients may cache what the server says of itself. */
+  readonly discovery: CacheHints;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
@@ -66,22 +70,26 @@ export class ServerCore {
 
   constructor(definition: ServerDefinition) {
     const { errors, logging } = definition;
+    const caching = knownHints(definition.caching);
     checkItem(definition, rules);
     checkErrorExposure(errors, `the server "${definition.name}"`);
     const catalog = catalogOf(definition);
     const compiler = new SchemaCompiler();
     this.definition = definition;
     this.catalog = catalog;
+    this.discovery = caching.discovery;
     this.#contexts = sessionContexts(logging, compiler);
     const { contextOf, setLogLevel } = this.#contexts;
     this.#resources = offersResources(definition)
-      ? resourcesFeature(catalog, contextOf)
+      ? resourcesFeature(catalog, contextOf, caching)
       : undefined;
     this.#features = [
       ...(logging ? [loggingFeature(setLogLevel)] : []),
-      ...(definition.tools ? [toolsFeature(catalog.tools, { compiler, contextOf, errors })] : []),
+      ...(definition.tools
+        ? [toolsFeature(catalog.tools, { compiler, contextOf, errors, caching: caching.tools })]
+        : []),
       ...(this.#resources ? [this.#resources] : []),
-      ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf)] : []),
+      ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf, caching)] : []),
     ];
     this.#completion = completionFeature(catalog, contextOf);
     this.#tasks = tasksFeature(catalog.tools);

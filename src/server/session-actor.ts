@@ -118,6 +118,7 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     timeOfDay: () => session.wallTime(),
     notify: (...notification) => session.send(...notification),
   });
+  session.server = server;
   session.handlers = core.handlers(environment);
   // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
   session.ends = environment.transport(transport)({ limits, report }) as typeof session.ends;

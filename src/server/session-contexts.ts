@@ -13,7 +13,8 @@ import type { SchemaCompiler } from '../schema/validation.ts';
 import { OpenElicitations } from '../context/elicitation.ts';
 import { ResultChecks } from '../context/result-checks.ts';
 import { SessionLog, undeclaredLog } from '../context/session-log.ts';
-import type { LogLevel, LoggingOptions } from '../context/session-log.ts';
+import type { LoggingOptions } from '../context/session-log.ts';
+import type { LogLevel } from '../protocol/log-levels.ts';
 
 export interface SessionContexts {
   readonly contextOf: ContextOf;

@@ -125,6 +125,10 @@ export class ServedSession extends SessionScope implements McpSession {
     guardListeners(actor, this);
   }
 
+  get discovery() {
+    return this.#core.discovery;
+  }
+
   get resolveRoots() {
     return this.#core.definition.resolveRoots;
   }

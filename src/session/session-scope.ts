@@ -20,7 +20,9 @@ import type {
 } from '../machines/session-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
+import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
 import { safeReport } from './guarded-listeners.ts';
@@ -67,6 +69,7 @@ export interface SessionEnds {
   readonly writer: Port<WriterEvent, WriterInput>;
 }
 
+const nobody: ServerDescription = { serverInfo: { name: '', version: '' }, capabilities: {} };
 const noHandlers: ReadonlyMap<string, RequestHandler> = new Map();
 const noEnds: SessionEnds = { reader: unprovided('reader'), writer: unprovided('writer') };
 
@@ -83,12 +86,16 @@ export abstract class SessionScope implements SessionHandle {
   readonly traffic: Traffic;
   /** By the host's clock. */
   readonly startedAt: number;
+  /** How the server describes itself to this session. Set before the session starts. */
+  server = nobody;
   /** By method. Set before the session starts. */
   handlers = noHandlers;
   /** The transport's two actors. Set before the session starts. */
   ends = noEnds;
   /** The event that the session emitted last. */
   lastEmitted: SessionEmitted | undefined = undefined;
+  /** See `ServerDefinition.caching`. */
+  abstract readonly discovery: CacheHints;
   /** See `ServerDefinition.resolveRoots`. */
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;

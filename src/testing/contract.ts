@@ -6,7 +6,7 @@ import { defineTool } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { supportedVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions } from '../protocol/dialects/registry.ts';
 import { converse } from './conversation.ts';
 import type { Connection, Conversation } from './conversation.ts';
 import { initialize, initialized, request, toolCall } from './messages.ts';
@@ -32,7 +32,7 @@ export interface ContractCase<TSubject> {
  * ```
  */
 export const serverContract: readonly ContractCase<McpServer>[] = [
-  ...supportedVersions.map((protocolVersion) => ({
+  ...handshakeVersions.map((protocolVersion) => ({
     name: `shakes hands in ${protocolVersion}, and lists what it declares`,
     check: (server: McpServer) =>
       withClient(server, { protocolVersion }, async (client) => {

@@ -2,7 +2,7 @@
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
-import { supportedVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions } from '../protocol/dialects/registry.ts';
 
 /** A request that the session sent. */
 export interface RequestFrame {
@@ -56,7 +56,7 @@ export interface Introduction {
 }
 
 export function initialize(id: unknown, introduction: Introduction = {}): Message {
-  const { protocolVersion = supportedVersions[0], capabilities = {} } = introduction;
+  const { protocolVersion = handshakeVersions[0], capabilities = {} } = introduction;
   const { clientInfo = { name: 'scripted-peer', version: '1.0.0' } } = introduction;
   return request(id, Method.initialize, { protocolVersion, capabilities, clientInfo });
 }

@@ -34,8 +34,13 @@ export interface Wire {
 /**
  * Says what is wrong with a frame that the session sent; undefined if nothing is.
  * @param answered the method of the request that a response answers, if the peer knows it
+ * @param params the params of that request
  */
-export type FrameCheck = (frame: unknown, answered: string | undefined) => string | undefined;
+export type FrameCheck = (
+  frame: unknown,
+  answered: string | undefined,
+  params?: JsonObject,
+) => string | undefined;
 
 export interface PeerOptions {
   /** Checks every frame that the session sends. */
@@ -204,10 +209,10 @@ export class ScriptedPeer {
 
   /** If an id was repeated, a response may answer either request. */
   #violationOf(message: unknown): string | undefined {
-    const methods = isResponseFrame(message) ? this.#asked.methodsOf(message.id) : undefined;
-    if (!isResponseFrame(message) || !methods) return this.#check(message, undefined);
+    const requests = isResponseFrame(message) ? this.#asked.requestsOf(message.id) : undefined;
+    if (!isResponseFrame(message) || !requests) return this.#check(message, undefined);
     if (message.result) this.#asked.answered(message.id);
-    const violations = [...methods].map((method) => this.#check(message, method));
+    const violations = [...requests].map((request) => this.#check(message, ...request));
     return violations.includes(undefined) ? undefined : violations[0];
   }
 }

@@ -2,10 +2,14 @@
  * The requests that a client has sent, so that a result can be checked by the method it answers.
  */
 import { isJsonObject } from '../protocol/classify.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 
 export class SentRequests {
-  /** The methods of the requests that have no result yet, by id; several if an id was repeated. */
-  readonly #methods = new Map<unknown, Set<string>>();
+  /**
+   * The requests that have no result yet, by id: the params by method, several if an id was
+   * repeated.
+   */
+  readonly #requests = new Map<unknown, Map<string, JsonObject | undefined>>();
   readonly #decoder = new TextDecoder();
   /** The start of a line whose end has not been written yet. */
   #line = '';
@@ -14,11 +18,10 @@ export class SentRequests {
   add(message: unknown): void {
     for (const one of [message].flat()) {
       if (!isJsonObject(one)) continue;
-      const { method, id } = one;
+      const { method, id, params } = one;
       if (typeof method !== 'string' || id === undefined) continue;
-      const methods = this.#methods.get(id);
-      if (methods) methods.add(method);
-      else this.#methods.set(id, new Set([method]));
+      const requests = this.#requests.get(id) ?? new Map<string, JsonObject | undefined>();
+      this.#requests.set(id, requests.set(method, isJsonObject(params) ? params : undefined));
     }
   }
 
@@ -36,14 +39,14 @@ export class SentRequests {
     this.#line = '';
   }
 
-  /** The methods that a response with this id may answer. */
-  methodsOf(id: unknown): ReadonlySet<string> | undefined {
-    return this.#methods.get(id);
+  /** The requests that a response with this id may answer: their params by method. */
+  requestsOf(id: unknown): ReadonlyMap<string, JsonObject | undefined> | undefined {
+    return this.#requests.get(id);
   }
 
   /** The id has its result, and may be used again. */
   answered(id: unknown): void {
-    this.#methods.delete(id);
+    this.#requests.delete(id);
   }
 
   #addLine(line: string): void {

@@ -11,6 +11,7 @@ const call = (id: number | string = 0, weight?: object, size = 0): Call =>
     { id, method: 'm', params: weight ? { weight } : undefined, size },
     () => ({}),
     {} as never,
+    {} as never,
     replies,
   );
 

@@ -15,8 +15,9 @@ function startCall(options = {}) {
   const all = startCorrelation(options);
   all.open();
   const scope: CallScope = {
-    client: {} as never,
+    server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},
@@ -28,6 +29,7 @@ function startCall(options = {}) {
     { id: 1, method: 'tools/call', params: undefined },
     () => ({}),
     scope,
+    { client: {} as never },
     replies,
   );
   call.state = 'running';

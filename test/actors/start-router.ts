@@ -29,6 +29,8 @@ export function startRouter(
   const logic = routerActor(() => ({
     handlerOf,
     roots: () => undefined,
+    discovery: { ttlMs: 0, scope: 'private' },
+    server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
     clock,
     requestIds: ids,

@@ -21,8 +21,9 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   actor.start();
   onTestFinished(() => void actor.stop());
   const scope = {
-    client: {} as never,
+    server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,
     detach: () => () => {},
@@ -31,7 +32,13 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   };
   const replies = { add: () => {}, drop: () => {} };
   const params = { name: 'tool', task: {} };
-  const call = new Call({ id: 1, method: 'tools/call', params }, () => ({}), scope, replies);
+  const call = new Call(
+    { id: 1, method: 'tools/call', params },
+    () => ({}),
+    scope,
+    { client: {} as never },
+    replies,
+  );
   const responses: OutboundResponse[] = [];
   const answered = (response: OutboundResponse) => void responses.push(response);
   const run = new TaskRun(call, () => ({}), {

@@ -1,4 +1,4 @@
-/** What the official SDK's schemas say of a frame. They know the latest revision; what an older one lacks is tested where it is left out. */
+/** What the official SDKs' schemas say of a frame, those of its era. They know the latest revision of each; what an older one lacks is tested where it is left out. */
 import {
   CallToolResultSchema,
   CancelTaskResultSchema,
@@ -32,6 +32,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
 import type { FrameCheck } from 'mcp-actors/testing';
+import { isEnveloped, faultOfModernAnswer } from './modern-schemas.ts';
 
 interface Schema {
   safeParse(value: unknown): { readonly success: boolean; readonly error?: Error | undefined };
@@ -87,8 +88,13 @@ const notifications: Schemas = {
 };
 
 /** Says how a frame of a session's differs from the official schemas. */
-export const officialSchemas: FrameCheck = (frame, answered) =>
-  fault(JSONRPCMessageSchema, frame) ?? faultOfBody(frame, answered);
+export const officialSchemas: FrameCheck = (frame, answered, params) => {
+  const isModern = answered === 'server/discover' || isEnveloped(params);
+  return (
+    fault(JSONRPCMessageSchema, frame) ??
+    (isModern ? faultOfModernAnswer(frame, answered) : faultOfBody(frame, answered))
+  );
+};
 
 function faultOfBody(frame: unknown, answered: string | undefined): string | undefined {
   if (isResponseFrame(frame)) {

@@ -149,9 +149,10 @@ export class ServerProcess {
     try {
       const message = JSON.parse(line) as Line;
       const id = isResponseFrame(message) ? message.id : undefined;
-      const methods = this.#asked.methodsOf(id);
+      const requests = [...(this.#asked.requestsOf(id) ?? [])];
       if ('result' in message) this.#asked.answered(id);
-      const faults = [...(methods ?? [undefined])].map((one) => officialSchemas(message, one));
+      const faults = requests.map((request) => officialSchemas(message, ...request));
+      if (requests.length === 0) faults.push(officialSchemas(message, undefined));
       if (!faults.includes(undefined)) this.violations.push(`${line}: ${faults[0]}`);
       this.messages.push(message);
       const answer = this.answers.get(String(message['method']));

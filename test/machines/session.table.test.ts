@@ -2,7 +2,8 @@ import { initialTransition, transition } from 'xstate';
 import type { EventFromLogic, SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
-import type { SessionEvent, SessionInput, SessionTag } from '../../src/machines/session.machine.ts';
+import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
+import type { SessionTag } from '../../src/machines/session-tags.ts';
 import { stateOf } from '../../src/machines/session-state.ts';
 import type { SessionState } from '../../src/machines/session-state.ts';
 import { shuttingDown } from '../../src/protocol/errors.ts';
@@ -38,6 +39,7 @@ const events = {
   initialize: initialize(1, params),
   'another initialize': initialize(2, { ...params, x: 1 }),
   'a malformed initialize': initialize(3, {}),
+  'an envelope': { type: 'envelope.received' },
   initialized: { type: 'initialized.received' },
   'roots changed': { type: 'roots.changed' },
   'roots updated': {
@@ -88,6 +90,7 @@ const paths = {
   negotiated: ['initialize'],
   initialized: ['initialize', 'initialized'],
   rootsKnown: ['initialize', 'initialized', 'roots updated'],
+  modern: ['an envelope'],
   'draining.settling': ['initialize', 'input ended'],
   'draining.aborting': ['initialize', 'input ended', 'settle timeout'],
   'draining.flushing': ['initialize', 'input ended', 'calls drained'],
@@ -143,6 +146,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('uninitialized'),
     ...ignores('uninitialized'),
+    'an envelope': ['modern', 'router<envelopes.require', 'correlation<gate.closed'],
     initialize: negotiates,
     'another initialize': negotiates,
     'a malformed initialize': ['uninitialized', answer],
@@ -174,6 +178,12 @@ const table: { readonly [state in StateName]: Row } = {
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
+  },
+  modern: {
+    ...ends,
+    ...flow('modern'),
+    ...ignores('modern'),
+    ...refuses('modern'),
   },
   'draining.settling': {
     ...refuses('draining.settling'),
@@ -300,9 +310,10 @@ describe('initialize', () => {
     ['a malformed initialize', 'rootsKnown'],
   ] as const;
   test.each(later)(
-    'later is -32600, and what the first said stands: %s in %s [LIFE-08]',
+    'later is -32600, or -32022 in the modern era, and what the first said stands: %s in %s [LIFE-08]',
     (event, state) => {
       expect(answerTo(event, ...paths[state])).toMatchObject({ error: { code: -32600 } });
+      expect(answerTo(event, ...paths.modern)).toMatchObject({ error: { code: -32022 } });
       const { client } = after(...paths[state], event).context;
       expect(client?.capabilities).toBe(params.capabilities);
     },
@@ -350,6 +361,7 @@ describe('what a state means outside of the machine', () => {
     negotiated: ['negotiated', 'awaitsInitialized'],
     initialized: ['initialized', 'operating'],
     rootsKnown: ['rootsKnown', 'operating'],
+    modern: ['modern', 'stateless'],
     'draining.settling': ['draining', 'settling'],
     'draining.aborting': ['draining', 'aborting'],
     'draining.flushing': ['draining', 'flushing'],

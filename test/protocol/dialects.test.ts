@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/protocol/content.ts';
 import type { Dialect } from '../../src/protocol/dialects/dialect.ts';
 import {
-  latestDialect,
+  latestHandshake,
   negotiateDialect,
-  supportedVersions,
+  handshakeVersions,
 } from '../../src/protocol/dialects/registry.ts';
 import { ErrorCode, RuntimeError, ToolError } from '../../src/protocol/errors.ts';
 import { inEach, outcome, since, versions } from './dialect-tables.ts';
@@ -13,7 +13,7 @@ import type { Row } from './dialect-tables.ts';
 
 describe('negotiation', () => {
   test('knows the four revisions with a handshake, newest first', () => {
-    expect(supportedVersions).toEqual(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']);
+    expect(handshakeVersions).toEqual(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']);
   });
 
   test.each(versions)('answers %s with itself', (version) => {
@@ -23,14 +23,14 @@ describe('negotiation', () => {
   test.each(['', '2026-07-28', '2025-11-25 ', '2025-11', 'draft', '__proto__', 'constructor'])(
     'answers what it does not speak with the latest: %j',
     (version) => {
-      expect(negotiateDialect(version)).toBe(latestDialect);
+      expect(negotiateDialect(version)).toBe(latestHandshake);
     },
   );
 
   test('never echoes an unknown version', () => {
     fc.assert(
       fc.property(fc.string(), (version) => {
-        expect(supportedVersions).toContain(negotiateDialect(version).version);
+        expect(handshakeVersions).toContain(negotiateDialect(version).version);
       }),
     );
   });
@@ -301,7 +301,7 @@ describe('a block of content', () => {
 
   test('costs the latest revision no copy', () => {
     const blocks: readonly ContentBlock[] = [{ type: 'text', text: 'a' }];
-    expect(latestDialect.content(blocks)).toBe(blocks);
+    expect(latestHandshake.content(blocks)).toBe(blocks);
   });
 
   test.each(inEach(since('2025-06-18', contents, { uri: 'a:b', text: 'c' })))(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
-import type { ClientDescription } from '../../src/protocol/initialize.ts';
+import type { InitializedClient } from '../../src/protocol/initialize.ts';
 
 const good = {
   protocolVersion: '2025-11-25',
@@ -9,7 +9,7 @@ const good = {
   clientInfo: { name: 'host', version: '1', icons: [] },
 };
 
-const read = (params: JsonObject | undefined): ClientDescription => {
+const read = (params: JsonObject | undefined): InitializedClient => {
   const reading = readInitialize(params);
   if (!reading.ok) throw new Error(reading.fault);
   return reading.client;

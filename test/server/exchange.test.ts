@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Exchange, RequestSpec } from '../../src/actors/exchange.ts';
 import type { Clock } from '../../src/actors/clock.ts';
 import type { RootsReport } from '../../src/machines/roots-report.ts';
-import { latestDialect } from '../../src/protocol/dialects/registry.ts';
+import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { CallContext } from '../../src/context/call-context.ts';
 import { OpenElicitations } from '../../src/context/elicitation.ts';
@@ -30,15 +30,16 @@ const answers: { readonly [method: string]: JsonObject } = {
 function contextOver(capabilities: JsonObject = everything) {
   const asked: RequestSpec[] = [];
   const said: [method: string, params: JsonObject][] = [];
-  const lacking = vi.fn(latestDialect.lacking.bind(latestDialect));
-  const dialect = Object.assign(Object.create(latestDialect) as typeof latestDialect, { lacking });
+  const lacking = vi.fn(latestHandshake.lacking.bind(latestHandshake));
+  const dialect = Object.assign(Object.create(latestHandshake) as typeof latestHandshake, {
+    lacking,
+  });
   const clock: Clock = Object.assign(new SimulatedClock() as unknown as Clock);
   const client = {
     dialect,
     requestedVersion: dialect.version,
     info: { name: 'client', version: '1' },
     capabilities,
-    fingerprint: '',
   };
   const exchange: Exchange = {
     id: 7,
@@ -58,6 +59,7 @@ function contextOver(capabilities: JsonObject = everything) {
     announce: (method, params) => void said.push([method, params]),
     roots: () => Promise.resolve(report),
     whenEnded: () => {},
+    whenClosing: () => {},
     park: () => {},
     detach: () => () => {},
   };

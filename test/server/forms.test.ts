@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { defineForm } from 'mcp-actors';
 import type { FormSource, JsonObject } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { latestDialect, negotiateDialect } from '../../src/protocol/dialects/registry.ts';
+import { latestHandshake, negotiateDialect } from '../../src/protocol/dialects/registry.ts';
 import { requestedSchemaOf } from './forms.ts';
 
 const dialect20250618 = negotiateDialect('2025-06-18');
@@ -10,7 +10,7 @@ const dialect20250618 = negotiateDialect('2025-06-18');
 /** A form with one property. What the types forbid is tested as well: an author may write JavaScript. */
 const formOf = (property: unknown, rest: object = {}) =>
   defineForm({ type: 'object', properties: { p: property }, ...rest } as unknown as FormSource);
-const asked = (property: unknown, dialect = latestDialect) =>
+const asked = (property: unknown, dialect = latestHandshake) =>
   (requestedSchemaOf(formOf(property), dialect)['properties'] as JsonObject)['p'];
 const red = { const: '#f00', title: 'Red' };
 const green = { const: '#0f0', title: 'Green' };

@@ -2,15 +2,22 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { negotiateDialect, supportedVersions } from '../../src/protocol/dialects/registry.ts';
+import {
+  handshakeVersions,
+  negotiateDialect,
+  statelessDialect,
+  statelessVersions,
+} from '../../src/protocol/dialects/registry.ts';
 import { importsOfSource } from './layers.ts';
+
+const allVersions = [...statelessVersions, ...handshakeVersions];
 
 const root = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** What asks which revision it has: a version as a literal, or a comparison of a dialect. */
 function askedIn(source: string): readonly string[] {
   const code = source.replaceAll(/\/\*[^]*?\*\/|(?<=\s|^)\/\/.*$/gm, '');
-  const versions = [...supportedVersions, '2026-07-28'].join('|');
+  const versions = allVersions.join('|');
   return [
     ...code.matchAll(new RegExp(`(['"\`])(?:${versions})\\1`, 'g')),
     ...code.matchAll(/dialect(?:\.version)?\)?\s*(?:[!=]==?|[<>])|[!=]==?\s*[\w.]*dialect\b/gi),
@@ -20,7 +27,7 @@ function askedIn(source: string): readonly string[] {
 
 describe('which revision it is', () => {
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.startsWith('protocol/'))
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('protocol/dialects/'))
     // They quote the sentences of each revision's own specification, by which another server is judged.
     .filter((file) => !file.startsWith('check/invariants/'));
 
@@ -28,7 +35,7 @@ describe('which revision it is', () => {
     ["if (revision === '2025-11-25') {}"],
     ["version >= '2025-06-18'"],
     ['if (client.dialect.version === other) {}'],
-    ['if (latestDialect !== dialect) {}'],
+    ['if (latestHandshake !== dialect) {}'],
     ['switch (client.dialect.version) {}'],
     ['dialect instanceof Dialect20251125'],
   ])('is seen to be asked: %s', (source) => {
@@ -45,7 +52,7 @@ describe('which revision it is', () => {
     expect(askedIn(source)).toEqual([]);
   });
 
-  test('is asked in src/protocol alone', () => {
+  test('is asked by the dialects alone', () => {
     expect(files.length).toBeGreaterThan(200);
     const asked = files.flatMap((file) =>
       askedIn(readFileSync(join(root, file), 'utf8')).map((found) => `${file}: ${found}`),
@@ -59,10 +66,10 @@ describe('which revision it is', () => {
     expect([...new Set(known.map(({ from }) => from))]).toEqual(['protocol/dialects/registry.ts']);
   });
 
-  test.each(supportedVersions)(
+  test.each(allVersions)(
     'is no flag of a dialect: %s has its version and projections',
     (version) => {
-      const dialect = negotiateDialect(version);
+      const dialect = statelessDialect(version) ?? negotiateDialect(version);
       const members: (readonly [string, string])[] = [];
       for (
         let at: object = dialect;

@@ -2,9 +2,9 @@
 import { expect } from 'vitest';
 import type { Root, RootsReport } from '../../src/machines/roots-report.ts';
 import { ToolError } from '../../src/protocol/errors.ts';
-import { latestDialect } from '../../src/protocol/dialects/registry.ts';
+import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { Tool } from '../../src/define/tool.ts';
-import { logLevels } from '../../src/context/session-log.ts';
+import { logLevels } from '../../src/protocol/log-levels.ts';
 import type { HandlerLog } from '../../src/context/session-log.ts';
 import type { HandlerContext } from '../../src/context/handler-context.ts';
 import type { ContentBlock } from '../../src/protocol/content.ts';
@@ -42,17 +42,16 @@ export function fakeContext(
     signal,
     reported,
     client: {
-      dialect: latestDialect,
-      requestedVersion: latestDialect.version,
+      dialect: latestHandshake,
+      requestedVersion: latestHandshake.version,
       info: { name: 'test', version: '0' },
       capabilities: {},
-      fingerprint: '',
     },
     roots: async () => report,
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {
       id: 'fake',
-      revision: latestDialect.version,
+      revision: latestHandshake.version,
       state: 'rootsKnown',
       resourceUpdated: () => {},
       elicitationCompleted: () => false,

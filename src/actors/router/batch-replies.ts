@@ -1,5 +1,8 @@
-/** Gathers the responses to a batch; when the last one is there, they leave as one frame. */
-import type { OutboundResponse } from '../../protocol/frames.ts';
+/**
+ * The members of a batch, and their responses: when the last one is there, they leave as one frame.
+ */
+import { classifyMessage } from '../../protocol/classify.ts';
+import type { InboundBatch, OutboundResponse, SingleFrame } from '../../protocol/frames.ts';
 import type { Replies } from './call.ts';
 
 export class BatchReplies implements Replies {
@@ -23,4 +26,15 @@ export class BatchReplies implements Replies {
     this.#outstanding--;
     if (this.#outstanding === 0 && this.#responses.length > 0) this.#send(this.#responses);
   }
+}
+
+/** The messages of a batch, and what gathers their responses. */
+export function openBatch(
+  { messages, size }: InboundBatch,
+  send: (responses: readonly OutboundResponse[]) => void,
+): { readonly frames: readonly SingleFrame[]; readonly replies: Replies } {
+  const sizeOfEach = (size ?? 0) / messages.length;
+  const frames = messages.map((message) => classifyMessage(message, sizeOfEach));
+  const answered = frames.filter(({ kind }) => kind === 'request' || kind === 'invalid');
+  return { frames, replies: new BatchReplies(answered.length, send) };
 }

@@ -6,7 +6,9 @@
 import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
-import type { JsonObject, OutboundResponse, RequestId } from '../../protocol/frames.ts';
+import { errorResponse } from '../../protocol/errors.ts';
+import type { JsonObject, OutboundResponse, RequestId, WireError } from '../../protocol/frames.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
@@ -20,6 +22,7 @@ import type { Asker } from '../correlation/client-request.ts';
 import type { Clock } from '../clock.ts';
 import { refused } from '../exchange.ts';
 import type {
+  Caller,
   DetachedWork,
   Exchange,
   RequestHandler,
@@ -33,11 +36,13 @@ import { settledRoots } from '../roots/settled-roots.ts';
 export interface CallScope {
   /** What the server keeps of the session, as the router's input has it. */
   readonly session?: object | undefined;
-  readonly client: ClientDescription;
+  readonly server: ServerDescription;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */
   readonly roots: () => RootsRef | undefined;
+  /** True once the session ends: no new request is served. */
+  readonly isClosing: () => boolean;
   /**
    * Runs work that outlives the call. The end of the session waits for it as for any other. See
    * {@link Exchange.detach}.
@@ -77,6 +82,7 @@ export class Call implements Asker, Exchange {
   readonly params: JsonObject | undefined;
   readonly handler: RequestHandler;
   readonly scope: CallScope;
+  readonly caller: Caller;
   readonly replies: Replies;
   state: CallState = 'waiting';
   /** How long its message was, in UTF-16 units. */
@@ -87,6 +93,7 @@ export class Call implements Asker, Exchange {
   /** How many of its handler's questions for the roots wait until these are known. */
   rootsAwaited = 0;
   #atEnd: (() => void)[] | undefined;
+  #atClosing: (() => void)[] | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
   /** What it asks the client and has no answer to yet. */
@@ -104,6 +111,7 @@ export class Call implements Asker, Exchange {
     },
     handler: RequestHandler,
     scope: CallScope,
+    caller: Caller,
     replies: Replies,
   ) {
     this.id = request.id;
@@ -112,6 +120,7 @@ export class Call implements Asker, Exchange {
     this.size = request.size ?? 0;
     this.handler = handler;
     this.scope = scope;
+    this.caller = caller;
     this.replies = replies;
   }
 
@@ -138,7 +147,11 @@ export class Call implements Asker, Exchange {
   }
 
   get client(): ClientDescription {
-    return this.scope.client;
+    return this.caller.client;
+  }
+
+  get logLevel(): Caller['logLevel'] {
+    return this.caller.logLevel;
   }
 
   get session(): object | undefined {
@@ -227,12 +240,27 @@ export class Call implements Asker, Exchange {
     (this.#atEnd ??= []).push(callback);
   }
 
+  whenClosing(callback: () => void): void {
+    if (this.scope.isClosing()) callback();
+    else (this.#atClosing ??= []).push(callback);
+  }
+
+  /** The session begins to end. */
+  closing(): void {
+    if (this.#atClosing) for (const callback of this.#atClosing.splice(0)) callback();
+  }
+
   park(): void {
     this.scope.park(this);
   }
 
   detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
     return this.scope.detach(this, handler, work);
+  }
+
+  /** The response with an error of the runtime's own. */
+  refused(error: WireError): OutboundResponse {
+    return errorResponse(this.id, this.client.dialect.refusal(error));
   }
 
   /** How many requests of its own to the client have no answer yet. */

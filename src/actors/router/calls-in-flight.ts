@@ -2,11 +2,10 @@
  * The client's requests whose answers are due: each runs a handler, waits for its turn, or is
  * cancelled. And the calls that outlive theirs.
  */
-import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import { RuntimeError, shuttingDown } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
-import type { InboundRequest, OutboundResponse, RequestId } from '../../protocol/frames.ts';
-import { Call } from './call.ts';
-import type { CallScope, Replies } from './call.ts';
+import type { OutboundResponse, RequestId } from '../../protocol/frames.ts';
+import type { Call } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
 import type { DetachedWork, RequestHandler } from '../exchange.ts';
@@ -18,6 +17,18 @@ import { TaskRun } from './task-run.ts';
 export interface CallOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
+}
+
+/** What a snapshot shows of the calls. */
+export interface CallsView {
+  /** The client's requests in flight by id, and those calls that outlive theirs. */
+  readonly calls: Iterable<Call>;
+  /** How many of them run and count as running. */
+  readonly running: number;
+  /** How many wait for their turn. */
+  readonly waiting: number;
+  /** Why no call is started at present. */
+  readonly holds: Iterable<HoldReason>;
 }
 
 /** A map that has taken fewer calls is not worth another one. */
@@ -57,8 +68,7 @@ export class CallsInFlight {
     return this.#calls;
   }
 
-  /** What the router shows in its snapshot. */
-  get view() {
+  get view(): CallsView {
     const { running, waiting, holds } = this.#queue;
     return { calls: [...this.#calls.values(), ...this.#detached], running, waiting, holds };
   }
@@ -69,18 +79,11 @@ export class CallsInFlight {
   }
 
   /**
-   * Runs a request, or lets it wait. If too many wait, it is answered with a retryable error.
+   * Runs a call, or lets it wait. If too many wait, it is answered with a retryable error.
    * @param receivedAt the clock's milliseconds
    */
-  start(
-    request: InboundRequest,
-    handler: RequestHandler,
-    scope: CallScope,
-    replies: Replies,
-    receivedAt: number,
-  ): void {
-    this.#prepare(handler);
-    const call = new Call(request, handler, scope, replies);
+  start(call: Call, receivedAt: number): void {
+    this.#prepare(call.handler);
     call.receivedAt = receivedAt;
     this.#calls.set(call.id, call);
     this.#added++;
@@ -94,13 +97,18 @@ export class CallsInFlight {
     call.replies.drop();
   }
 
+  /** The session begins to end: calls may still end by themselves. */
+  close(): void {
+    for (const call of [...this.#calls.values(), ...this.#detached]) call.closing();
+  }
+
   /** Ends all calls, each with an error for its answer. */
   abandon(): void {
     const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
     for (const call of [...this.#calls.values(), ...this.#detached]) {
       this.#forget(call);
       call.abort(reason);
-      call.replies.add(errorResponse(call.id, shuttingDown));
+      call.replies.add(call.refused(shuttingDown));
     }
   }
 
@@ -191,11 +199,12 @@ export class CallsInFlight {
     this.#queue.remove(call);
   }
 
-  #refuseOverload({ id, size, replies }: Call): void {
+  #refuseOverload(call: Call): void {
+    const { id, size, replies } = call;
     const { waiting, waitingBytes } = this.#queue;
     const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
     this.#calls.delete(id);
-    replies.add(errorResponse(id, error));
+    replies.add(call.refused(error));
   }
 }

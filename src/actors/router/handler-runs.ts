@@ -1,6 +1,6 @@
 /** Runs handlers, whatever they throw or give, and makes one response of what comes of each. */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { errorResponse, internalError, textOfError, toWireError } from '../../protocol/errors.ts';
+import { errorResponse, internalError, textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundResponse, WireError } from '../../protocol/frames.ts';
 import { isThenable } from '../exchange.ts';
@@ -62,7 +62,9 @@ export class HandlerRuns {
       const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
       return this.#fail(call, new TypeError(message));
     }
-    this.#options.answered(call, { jsonrpc: '2.0', id: call.id, result });
+    const { id, client, scope } = call;
+    const projected = client.dialect.result(result, scope.server);
+    this.#options.answered(call, { jsonrpc: '2.0', id, result: projected });
   }
 
   #fail(call: Call, error: unknown): void {
@@ -71,7 +73,7 @@ export class HandlerRuns {
   }
 
   #wireError(call: Call, error: unknown): WireError {
-    const wireError = toWireError(error);
+    const wireError = call.client.dialect.wireError(error);
     if (wireError) return wireError;
     this.#options.report({
       level: 'error',

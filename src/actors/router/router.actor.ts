@@ -13,7 +13,7 @@ import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import type { RouterEvent, RouterInput } from '../../machines/session-ports.ts';
-import { classifyMessage, describe, isRequestId } from '../../protocol/classify.ts';
+import { describe, isRequestId } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type {
   InboundBatch,
@@ -28,44 +28,39 @@ import type {
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
-import { latestDialect } from '../../protocol/dialects/registry.ts';
+import { latestHandshake } from '../../protocol/dialects/registry.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
-import { BatchReplies } from './batch-replies.ts';
-import type { Call, CallScope, Replies } from './call.ts';
+import { openBatch } from './batch-replies.ts';
+import { Call } from './call.ts';
+import type { CallScope, Replies } from './call.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
-import type { CallOptions } from './calls-in-flight.ts';
-import type { HoldReason } from './call-queue.ts';
+import type { CallOptions, CallsView } from './calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
-import type { RequestHandler } from '../exchange.ts';
+import type { Caller } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
 import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
+import { admit, isStateless, settlesEra } from './stateless-call.ts';
+import type { StatelessService } from './stateless-call.ts';
 import type { RequestIds } from '../correlation/request-ids.ts';
 
-export interface RouterOptions extends CallOptions {
-  /** The handler of a method, or undefined if the server does not offer it. */
-  handlerOf(method: string): RequestHandler | undefined;
+export interface RouterOptions extends CallOptions, StatelessService {
   /** The machine of the client's roots, if it has any. */
   roots(): RootsRef | undefined;
+  /** How the server describes itself. */
+  readonly server: ServerDescription;
   readonly clock: Clock;
   /** Knows the ids of our requests to the client. */
   readonly requestIds: Pick<RequestIds, 'read'>;
 }
 
 /** What the router's snapshot shows as its `view`. */
-export interface RouterView {
+export interface RouterView extends CallsView {
   readonly state: Gate['state'];
   /** When the client was last heard, the clock's milliseconds; -Infinity before that. */
   readonly lastHeardAt: number;
-  /** The client's requests in flight by id, and those calls that outlive theirs. */
-  readonly calls: Iterable<Call>;
-  /** How many of them run and count as running. */
-  readonly running: number;
-  /** How many wait for their turn. */
-  readonly waiting: number;
-  /** Why no call is started at present. */
-  readonly holds: Iterable<HoldReason>;
 }
 
 /** The router's logic. Its snapshot's `view` is a {@link RouterView}. */
@@ -79,15 +74,12 @@ const emptyResult = Object.freeze({});
 
 /**
  * What becomes of requests that run user code: refused before the handshake, served, refused at the
- * end, which comes when nothing runs any more.
+ * end, which comes when nothing runs any more. `modern`: only those are served that say themselves
+ * who their client is; in any other state they are served too.
  */
 type Gate =
-  | { readonly state: 'unopened' | 'closed' | 'stopped' }
-  | { readonly state: 'open'; readonly client: ClientDescription };
-
-const unopened: Gate = { state: 'unopened' };
-const closed: Gate = { state: 'closed' };
-const stopped: Gate = { state: 'stopped' };
+  | { readonly state: 'unopened' | 'modern' | 'closed' | 'stopped' }
+  | { readonly state: 'open'; readonly caller: Caller };
 
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
@@ -99,9 +91,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
   /** Frames of this turn; they go to the writer together. */
   #outbox: OutboundFrame[] = [];
   /** What becomes of a request that runs user code. */
-  #gate: Gate = unopened;
-  /** What calls are made with, once there is one. */
-  #scope: CallScope | undefined = undefined;
+  #gate: Gate = { state: 'unopened' };
+  #shared: CallScope | undefined = undefined;
   /** When the client was last heard, the clock's milliseconds. */
   #lastHeardAt = -Infinity;
   /**
@@ -110,7 +101,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
    */
   #lateTurn: 'none' | 'due' = 'none';
   /** Until the client has said which it speaks, the latest. */
-  #dialect: Dialect = latestDialect;
+  #dialect: Dialect = latestHandshake;
 
   constructor(options: RouterOptions, input: RouterInput, self: Ref<RouterEvent>) {
     this.#options = options;
@@ -136,7 +127,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
    * still run, and their signals fire.
    */
   stop(): void {
-    this.#gate = stopped;
+    this.#gate = { state: 'stopped' };
     this.#made?.abandon();
     this.#outbox = [];
   }
@@ -158,8 +149,12 @@ class Router implements Behaviour<RouterEvent>, Replies {
       case 'gate.opened':
         this.#open(event.client);
         break;
+      case 'envelopes.require':
+        this.#gate = { state: 'modern' };
+        break;
       case 'gate.closed':
-        this.#gate = closed;
+        this.#gate = { state: 'closed' };
+        this.#made?.close();
         break;
       case 'lifecycle.answered':
         this.#outbox.push(event.response);
@@ -208,15 +203,20 @@ class Router implements Behaviour<RouterEvent>, Replies {
   }
 
   #isLifecycle(frame: InboundFrame): frame is InboundRequest | InboundNotification {
+    if (frame.kind === 'notification') return frame.method === Method.initialized;
+    if (frame.kind !== 'request') return false;
     return (
-      (frame.kind === 'request' && frame.method === Method.initialize) ||
-      (frame.kind === 'notification' && frame.method === Method.initialized)
+      frame.method === Method.initialize || (this.#gate.state === 'unopened' && settlesEra(frame))
     );
   }
 
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
     if (frame.kind === 'notification') return this.#notification(frame);
-    const { id, params } = frame;
+    const { id, method, params } = frame;
+    if (method !== Method.initialize) {
+      this.#input.session.send({ type: 'envelope.received' });
+      return this.#request(frame, this);
+    }
     if (this.#made?.byId.has(id)) return this.add(errorResponse(id, duplicateId(id)));
     const reading = readInitialize(params);
     this.#input.session.send({ type: 'initialize.received', id, reading });
@@ -240,48 +240,51 @@ class Router implements Behaviour<RouterEvent>, Replies {
   }
 
   #request(request: InboundRequest, replies: Replies): void {
-    const { id } = request;
-    if (this.#made?.byId.has(id)) replies.add(errorResponse(id, duplicateId(id)));
-    else if (request.method !== Method.ping) this.#admit(request, replies);
-    else replies.add({ jsonrpc: '2.0', id, result: emptyResult });
+    const { id, method } = request;
+    const gate = this.#gate;
+    if (this.#made?.byId.has(id)) {
+      replies.add(errorResponse(id, duplicateId(id)));
+    } else if (gate.state === 'modern' || isStateless(request)) {
+      const admitted = admit(request, this.#scope, this.#options, replies);
+      if (admitted instanceof Call) this.#calls.start(admitted, this.#lastHeardAt);
+      else replies.add(admitted);
+    } else if (method === Method.ping) {
+      replies.add({ jsonrpc: '2.0', id, result: emptyResult });
+    } else if (gate.state === 'open') {
+      this.#serve(request, gate.caller, replies);
+    } else {
+      const error = gate.state === 'unopened' ? beforeInitialize(method) : shuttingDown;
+      replies.add(errorResponse(id, error));
+    }
   }
 
-  #admit(request: InboundRequest, replies: Replies): void {
-    const gate = this.#gate;
-    switch (gate.state) {
-      case 'open':
-        return this.#serve(request, (this.#scope ??= this.#scopeFor(gate.client)), replies);
-      case 'unopened':
-        return replies.add(errorResponse(request.id, beforeInitialize(request.method)));
-      case 'closed':
-      case 'stopped':
-        return replies.add(errorResponse(request.id, shuttingDown));
-    }
+  #serve(request: InboundRequest, caller: Caller, replies: Replies): void {
+    const handler = this.#options.handlerOf(request.method);
+    if (!handler) return replies.add(errorResponse(request.id, methodNotOffered(request.method)));
+    const call = new Call(request, handler, this.#scope, caller, replies);
+    this.#calls.start(call, this.#lastHeardAt);
   }
 
   #open(client: ClientDescription): void {
     this.#dialect = client.dialect;
-    this.#gate = { state: 'open', client };
+    this.#gate = { state: 'open', caller: { client } };
   }
 
-  #scopeFor(client: ClientDescription): CallScope {
+  /** What calls are made with, once there is one. */
+  get #scope(): CallScope {
+    if (this.#shared) return this.#shared;
     const { scope: session, writer, correlation } = this.#input;
-    return {
+    return (this.#shared = {
       session,
-      client,
+      server: this.#options.server,
       writer,
       correlation,
       roots: () => this.#options.roots(),
+      isClosing: () => this.#gate.state === 'closed' || this.#gate.state === 'stopped',
       detach: (call, handler, work) => this.#calls.detach(call, handler, work),
       park: (call) => this.#calls.park(call),
       resume: (call) => this.#calls.resume(call),
-    };
-  }
-
-  #serve(request: InboundRequest, scope: CallScope, replies: Replies): void {
-    const handler = this.#options.handlerOf(request.method);
-    if (handler) this.#calls.start(request, handler, scope, replies, this.#lastHeardAt);
-    else replies.add(errorResponse(request.id, methodNotOffered(request.method)));
+    });
   }
 
   // Notifications.
@@ -344,14 +347,11 @@ class Router implements Behaviour<RouterEvent>, Replies {
     replies.add(errorResponse(id, error));
   }
 
-  #batch({ messages, size }: InboundBatch): void {
+  #batch(batch: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options.limits;
-    const error = this.#dialect.batchRefusal(messages.length, maxRunning + maxWaiting);
+    const error = this.#dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) return this.#invalid({ kind: 'invalid', error }, this);
-    const sizeOfEach = (size ?? 0) / messages.length;
-    const frames = messages.map((message) => classifyMessage(message, sizeOfEach));
-    const answered = frames.filter(({ kind }) => kind === 'request' || kind === 'invalid');
-    const replies = new BatchReplies(answered.length, (responses) => {
+    const { frames, replies } = openBatch(batch, (responses) => {
       this.#outbox.push(responses);
     });
     for (const frame of frames) {

@@ -19,7 +19,7 @@ export class TaskRun extends Call {
    * @param handler what would have answered it
    */
   constructor(call: Call, handler: RequestHandler, work: DetachedWork) {
-    super(call, handler, call.scope, {
+    super(call, handler, call.scope, call.caller, {
       add: (response) => work.answered(response),
       drop: () => {},
     });

@@ -2,7 +2,7 @@ import { textBlock } from '../content.ts';
 import type { ContentBlock, ResourceContents } from '../content.ts';
 import type { Described } from '../described.ts';
 import { describe, isJsonObject } from '../classify.ts';
-import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../errors.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams, toWireError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
@@ -10,9 +10,11 @@ import { Method } from '../methods.ts';
 import { declaresRoots } from '../roots.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
 import type {
+  CacheHints,
   ConversationItem,
   ConversationMessage,
   Dialect,
+  Lacking,
   ProgressReport,
   PromptArgumentItem,
   PromptItem,
@@ -22,6 +24,7 @@ import type {
   ToolItem,
   ToolResultItem,
   TypedItem,
+  UrlElicitation,
 } from './dialect.ts';
 import { only, without } from './members.ts';
 import type { WireObject } from './members.ts';
@@ -191,6 +194,22 @@ export class Dialect20241105 implements Dialect {
     return new ProtocolError(ErrorCode.resourceNotFound, message, { uri });
   }
 
+  result(result: JsonObject, _server: ServerDescription): JsonObject {
+    return result;
+  }
+
+  cacheable(result: JsonObject, _hints: CacheHints): JsonObject {
+    return result;
+  }
+
+  wireError(thrown: unknown): WireError | undefined {
+    return toWireError(thrown);
+  }
+
+  refusal(error: WireError): WireError {
+    return error;
+  }
+
   progress(progressToken: RequestId, { progress, total }: ProgressReport): JsonObject {
     return { progressToken, progress, ...(Number.isFinite(total) ? { total } : {}) };
   }
@@ -211,7 +230,7 @@ export class Dialect20241105 implements Dialect {
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
-  ): string | undefined {
+  ): Lacking | undefined {
     switch (method) {
       case Method.rootsList:
         return declaresRoots(capabilities) ? undefined : didNotDeclare('roots');
@@ -236,20 +255,20 @@ export class Dialect20241105 implements Dialect {
   protected lackingForSampling(
     _sampling: JsonObject,
     params: JsonObject | undefined,
-  ): string | undefined {
+  ): Lacking | undefined {
     return usesTools(params) ? this.#hasNo('tools in sampling') : undefined;
   }
 
-  protected lackingForForm(_elicitation: unknown): string | undefined {
+  protected lackingForForm(_elicitation: unknown): Lacking | undefined {
     return this.#hasNo('elicitation');
   }
 
-  protected lackingForUrl(_elicitation: unknown): string | undefined {
+  protected lackingForUrl(_elicitation: unknown): Lacking | undefined {
     return this.#hasNo('URL elicitation');
   }
 
-  #hasNo(what: string): string {
-    return `speaks revision ${this.version}, which has no ${what}`;
+  #hasNo(what: string): Lacking {
+    return { why: `speaks revision ${this.version}, which has no ${what}` };
   }
 
   sampling({ messages, ...params }: ConversationItem): JsonObject {
@@ -272,11 +291,19 @@ export class Dialect20241105 implements Dialect {
   form(_message: string, _form: FormDescription): JsonObject {
     throw notSent(`Revision ${this.version} has no elicitation`);
   }
+
+  url(elicitation: UrlElicitation): JsonObject {
+    return { ...elicitation };
+  }
 }
 
-/** The end of a sentence about a client. */
-export function didNotDeclare(capability: string): string {
-  return `did not declare the capability "${capability}"`;
+/** @param capability such as `sampling`, or `sampling.tools` for a part of it */
+export function didNotDeclare(capability: string): Lacking {
+  const why = `did not declare the capability "${capability}"`;
+  const required = capability
+    .split('.')
+    .reduceRight((inner: JsonObject, name) => ({ [name]: inner }), {});
+  return { why, required };
 }
 
 function notSent(why: string): RuntimeError {

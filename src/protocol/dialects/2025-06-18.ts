@@ -6,7 +6,7 @@ import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation } from '../implementation.ts';
 import { didNotDeclare, noBatches } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
-import type { ToolItem, ToolResultItem } from './dialect.ts';
+import type { Lacking, ToolItem, ToolResultItem } from './dialect.ts';
 import { plainForm } from './form-schema.ts';
 import { only, without } from './members.ts';
 import type { WireObject } from './members.ts';
@@ -64,7 +64,7 @@ export class Dialect20250618 extends Dialect20250326 {
    * `elicitation: {}` means forms; `{ url: {} }` alone does not.
    * @see MCP 2025-11-25, client/elicitation, "Capabilities"
    */
-  protected override lackingForForm(elicitation: unknown): string | undefined {
+  protected override lackingForForm(elicitation: unknown): Lacking | undefined {
     if (!isJsonObject(elicitation)) return didNotDeclare('elicitation');
     const hasForms = isJsonObject(elicitation['form']) || elicitation['url'] === undefined;
     return hasForms ? undefined : didNotDeclare('elicitation.form');

@@ -9,7 +9,7 @@ import { readTaskRequest } from '../tasks.ts';
 import type { TaskRequest, TaskSupport } from '../tasks.ts';
 import { didNotDeclare, usesTools } from './2024-11-05.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
-import type { ConversationMessage, ToolItem } from './dialect.ts';
+import type { ConversationMessage, Lacking, ToolItem } from './dialect.ts';
 import { richForm } from './form-schema.ts';
 import { only } from './members.ts';
 import type { WireObject } from './members.ts';
@@ -72,7 +72,7 @@ export class Dialect20251125 extends Dialect20250618 {
   protected override lackingForSampling(
     sampling: JsonObject,
     params: JsonObject | undefined,
-  ): string | undefined {
+  ): Lacking | undefined {
     if (usesTools(params) && !isJsonObject(sampling['tools'])) {
       return didNotDeclare('sampling.tools');
     }
@@ -83,7 +83,7 @@ export class Dialect20251125 extends Dialect20250618 {
       : undefined;
   }
 
-  protected override lackingForUrl(elicitation: unknown): string | undefined {
+  protected override lackingForUrl(elicitation: unknown): Lacking | undefined {
     const hasUrls = isJsonObject(elicitation) && isJsonObject(elicitation['url']);
     return hasUrls ? undefined : didNotDeclare('elicitation.url');
   }

@@ -79,11 +79,39 @@ export interface ConversationMessage {
   readonly _meta?: JsonObject | undefined;
 }
 
+/** A URL for a person to open, as clients receive it. */
+export interface UrlElicitation {
+  readonly mode: 'url';
+  readonly elicitationId: string;
+  readonly url: string;
+  readonly message: string;
+}
+
 /** Why a tool call has failed. Any `ToolError` and `RuntimeError` is one. */
 export interface ToolFailure {
   readonly message: string;
   /** Leads the text that the model reads. */
   readonly code?: string | undefined;
+}
+
+/** What a client lacks for a request of ours. */
+export interface Lacking {
+  /** The end of a sentence about the client. */
+  readonly why: string;
+  /** What it would have to declare; undefined if no capability would help. */
+  readonly required?: JsonObject;
+}
+
+/**
+ * How long, and by whom, a result may be cached.
+ *
+ * @see MCP 2026-07-28, server/utilities/caching
+ */
+export interface CacheHints {
+  /** How long the client may take it for fresh, milliseconds; 0 = not at all. */
+  readonly ttlMs: number;
+  /** `public` if it holds nothing of any one user's, so that caches may share it. */
+  readonly scope: 'public' | 'private';
 }
 
 export interface Dialect {
@@ -119,10 +147,21 @@ export interface Dialect {
    * @throws {ProtocolError} -32602 if the revision makes them an error of the request
    */
   invalidArguments(message: string): JsonObject;
-  /** The result of a failed tool call that the model may recover from. */
+  /**
+   * The result of a failed tool call that the model may recover from.
+   * @throws the failure itself if the revision makes it an error of the request
+   */
   toolFailure(failure: ToolFailure): JsonObject;
   /** The error for a resource that does not exist. */
   resourceNotFound(uri: string): ProtocolError;
+  /** A complete result as it leaves, whatever the request. */
+  result(result: JsonObject, server: ServerDescription): JsonObject;
+  /** A result that clients may cache. */
+  cacheable(result: JsonObject, hints: CacheHints): JsonObject;
+  /** What a thrown value is answered with; undefined if it was not meant for the client. */
+  wireError(thrown: unknown): WireError | undefined;
+  /** An error of the runtime's own as it leaves. */
+  refusal(error: WireError): WireError;
   /** The params of a progress notification. */
   progress(token: RequestId, step: ProgressReport): JsonObject;
 
@@ -143,15 +182,15 @@ export interface Dialect {
   // What a server asks its client.
 
   /**
-   * What a client with these capabilities lacks for one of our requests, as the end of a sentence
-   * about it; undefined if it lacks nothing. A method that the revision does not know is never
+   * What a client with these capabilities lacks for one of our requests; undefined if it lacks
+   * nothing. If a server may ask at any time, a method that the revision does not know is never
    * refused: handler and client may have agreed on it.
    */
   lacking(
     method: string,
     params: JsonObject | undefined,
     capabilities: JsonObject,
-  ): string | undefined;
+  ): Lacking | undefined;
   /**
    * The params of `sampling/createMessage`.
    * @throws {RuntimeError} CAPABILITY_MISSING if the revision does not know some of the content
@@ -163,4 +202,19 @@ export interface Dialect {
    *   field
    */
   form(message: string, form: FormDescription): JsonObject;
+  /** The params of `elicitation/create` with a URL. */
+  url(elicitation: UrlElicitation): JsonObject;
+}
+
+/** A revision without a handshake: each request says which one it is of. */
+export interface StatelessDialect extends Dialect {
+  /**
+   * The result of `server/discover`.
+   * @param supportedVersions the versions that a request may name
+   */
+  discoverResult(
+    server: ServerDescription,
+    supportedVersions: readonly string[],
+    hints: CacheHints,
+  ): JsonObject;
 }

@@ -3,19 +3,26 @@ import { Dialect20241105 } from './2024-11-05.ts';
 import { Dialect20250326 } from './2025-03-26.ts';
 import { Dialect20250618 } from './2025-06-18.ts';
 import { Dialect20251125 } from './2025-11-25.ts';
-import type { Dialect } from './dialect.ts';
+import { Dialect20260728 } from './2026-07-28.ts';
+import type { Dialect, StatelessDialect } from './dialect.ts';
 
-const dialects: readonly [Dialect, ...Dialect[]] = [
+const handshake: readonly [Dialect, ...Dialect[]] = [
   new Dialect20251125(),
   new Dialect20250618(),
   new Dialect20250326(),
   new Dialect20241105(),
 ];
 
-export const latestDialect: Dialect = dialects[0];
+const stateless: readonly StatelessDialect[] = [new Dialect20260728()];
 
-/** Version strings, newest first. */
-export const supportedVersions: readonly string[] = dialects.map(({ version }) => version);
+/** The latest of the revisions that begin with `initialize`. */
+export const latestHandshake: Dialect = handshake[0];
+
+/** The versions that `initialize` may negotiate, newest first. */
+export const handshakeVersions: readonly string[] = handshake.map(({ version }) => version);
+
+/** The versions that a request may name in its own envelope, newest first. */
+export const statelessVersions: readonly string[] = stateless.map(({ version }) => version);
 
 /**
  * The dialect for a session: the requested one if we speak it, otherwise our latest. An unknown
@@ -24,5 +31,14 @@ export const supportedVersions: readonly string[] = dialects.map(({ version }) =
  * @see MCP 2025-11-25, basic/lifecycle, "Version Negotiation"
  */
 export function negotiateDialect(requested: string): Dialect {
-  return dialects.find(({ version }) => version === requested) ?? latestDialect;
+  return handshake.find(({ version }) => version === requested) ?? latestHandshake;
+}
+
+/**
+ * The dialect for a request that names its version itself; undefined if we have none.
+ *
+ * @see MCP 2026-07-28, basic/versioning, "Protocol Version Negotiation"
+ */
+export function statelessDialect(requested: string): StatelessDialect | undefined {
+  return stateless.find(({ version }) => version === requested);
 }

@@ -1,0 +1,90 @@
+/**
+ * A request of the modern era: it says itself who its client is, and nothing of it outlives it. Its
+ * client is never sent a request.
+ *
+ * @see MCP 2026-07-28, basic, "Statelessness"
+ */
+import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
+import type { CacheHints } from '../../protocol/dialects/dialect.ts';
+import { statelessVersions } from '../../protocol/dialects/registry.ts';
+import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import { declaresRoots } from '../../protocol/roots.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
+import { undeclaredRoots } from '../../machines/roots.machine.ts';
+import { refused } from '../exchange.ts';
+import type { RequestHandler, RequestSpec } from '../exchange.ts';
+import { Call } from './call.ts';
+import type { CallScope, Replies } from './call.ts';
+import { methodNotOffered } from './refusals.ts';
+
+export class StatelessCall extends Call {
+  override ask({ method }: RequestSpec): Promise<JsonObject> {
+    const { dialect, info } = this.client;
+    const message = `${method} was not sent: the client ${info.name} speaks revision ${dialect.version}, in which a server sends no requests`;
+    return refused(new RuntimeError('CAPABILITY_MISSING', message));
+  }
+
+  override roots(): Promise<RootsReport> {
+    return Promise.resolve(
+      declaresRoots(this.client.capabilities) ? unaskedRoots : undeclaredRoots,
+    );
+  }
+
+  /** Nothing may be said that belongs to no request: it belongs to this one, while it is open. */
+  override announce(method: string, params: JsonObject): void {
+    this.notify(method, params);
+  }
+}
+
+const unaskedRoots: RootsReport = {
+  ...undeclaredRoots,
+  status: 'unsupported',
+  problem: 'This request cannot ask its client for them',
+};
+
+/** What requests of the modern era are answered with. */
+export interface StatelessService {
+  /** How long clients may cache what the server says of itself. */
+  readonly discovery: CacheHints;
+  /** The handler of a method, or undefined if the server does not offer it. */
+  handlerOf(method: string): RequestHandler | undefined;
+}
+
+/** True for a request that says itself who its client is, or has to. */
+export function isStateless({ method, params }: InboundRequest): boolean {
+  return isEnveloped(params) || method === Method.discover;
+}
+
+/**
+ * True for a request after which the era of a session is settled. Discovery settles nothing: a
+ * client may go on with `initialize`.
+ */
+export function settlesEra({ method, params }: InboundRequest): boolean {
+  return method !== Method.discover && isEnveloped(params) && readEnvelope(params).ok;
+}
+
+/**
+ * What becomes of a request that says itself who its client is: the call to start, or the answer at
+ * once.
+ */
+export function admit(
+  request: InboundRequest,
+  scope: CallScope,
+  service: StatelessService,
+  replies: Replies,
+): StatelessCall | OutboundResponse {
+  const { id, method } = request;
+  const envelope = readEnvelope(request.params);
+  if (!envelope.ok) return errorResponse(id, envelope.error);
+  const { dialect } = envelope.client;
+  if (scope.isClosing()) return errorResponse(id, dialect.refusal(shuttingDown));
+  if (method === Method.discover) {
+    const result = dialect.discoverResult(scope.server, statelessVersions, service.discovery);
+    return { jsonrpc: '2.0', id, result };
+  }
+  const handler = dialect.offers(method) ? service.handlerOf(method) : undefined;
+  if (!handler) return errorResponse(id, methodNotOffered(method));
+  return new StatelessCall(request, handler, scope, envelope, replies);
+}

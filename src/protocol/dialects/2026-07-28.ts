@@ -1,0 +1,143 @@
+import { isJsonObject } from '../classify.ts';
+import { ErrorCode, ProtocolError, RuntimeError } from '../errors.ts';
+import type { JsonObject, WireError } from '../frames.ts';
+import type { ServerDescription } from '../implementation.ts';
+import { MetaKey } from '../meta.ts';
+import { Method } from '../methods.ts';
+import { Dialect20251125 } from './2025-11-25.ts';
+import type {
+  CacheHints,
+  Lacking,
+  StatelessDialect,
+  ToolFailure,
+  ToolItem,
+  UrlElicitation,
+} from './dialect.ts';
+import { only, without } from './members.ts';
+import type { WireObject } from './members.ts';
+
+const methods: ReadonlySet<string> = new Set([
+  Method.discover,
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+]);
+
+const questions: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];
+
+/** The codes of the reserved range that the revision defines; the first is HTTP's. */
+const definedCodes: readonly number[] = [
+  -32020,
+  ErrorCode.missingClientCapability,
+  ErrorCode.unsupportedProtocolVersion,
+];
+
+/**
+ * No handshake and no requests from the server: each request describes its client, each result its
+ * server. Removes ping, logging/setLevel, resource subscriptions and tasks from the core; adds
+ * discovery, the types of results and caching hints.
+ */
+export class Dialect20260728 extends Dialect20251125 implements StatelessDialect {
+  override readonly version: string = '2026-07-28';
+
+  discoverResult(
+    server: ServerDescription,
+    supportedVersions: readonly string[],
+    hints: CacheHints,
+  ): JsonObject {
+    const { capabilities, instructions } = server;
+    const result = {
+      supportedVersions,
+      capabilities: this.capabilities(capabilities),
+      ...(instructions === undefined ? {} : { instructions }),
+    };
+    return this.result(this.cacheable(result, hints), server);
+  }
+
+  protected override capabilities(capabilities: JsonObject): JsonObject {
+    const kept = without(super.capabilities(capabilities), 'tasks');
+    return { ...kept, ...only(capabilities, 'extensions') };
+  }
+
+  override offers(method: string): boolean {
+    return methods.has(method);
+  }
+
+  override tool(tool: ToolItem): WireObject {
+    const wire = super.tool(tool);
+    return tool.taskSupport ? without(wire, 'execution') : wire;
+  }
+
+  override result(result: JsonObject, { serverInfo }: ServerDescription): JsonObject {
+    const meta = result['_meta'];
+    return {
+      resultType: 'complete',
+      ...result,
+      _meta: isJsonObject(meta)
+        ? { ...meta, [MetaKey.serverInfo]: serverInfo }
+        : { [MetaKey.serverInfo]: serverInfo },
+    };
+  }
+
+  override cacheable(result: JsonObject, { ttlMs, scope }: CacheHints): JsonObject {
+    return { ...result, ttlMs, cacheScope: scope };
+  }
+
+  override resourceNotFound(uri: string): ProtocolError {
+    const { message, data } = super.resourceNotFound(uri);
+    return new ProtocolError(ErrorCode.invalidParams, message, data);
+  }
+
+  /** A missing capability is an error of the request: the client may declare it and try again. */
+  override toolFailure(failure: ToolFailure): JsonObject {
+    if (failure instanceof RuntimeError && failure.requiredCapabilities) throw failure;
+    return super.toolFailure(failure);
+  }
+
+  override wireError(thrown: unknown): WireError | undefined {
+    if (thrown instanceof RuntimeError && thrown.requiredCapabilities) {
+      const { message, requiredCapabilities } = thrown;
+      const data = { requiredCapabilities };
+      return { code: ErrorCode.missingClientCapability, message, data };
+    }
+    const error = super.wireError(thrown);
+    return error && this.refusal(error);
+  }
+
+  /**
+   * Codes that the revision forbids never leave: those of earlier revisions, and those that it
+   * reserves and does not define.
+   *
+   * @see MCP 2026-07-28, basic, "Error Codes"
+   */
+  override refusal(error: WireError): WireError {
+    const { code } = error;
+    if (code < -32099 || code > -32000 || definedCodes.includes(code)) return error;
+    const isMissing = code === ErrorCode.resourceNotFound;
+    return { ...error, code: isMissing ? ErrorCode.invalidParams : ErrorCode.internalError };
+  }
+
+  /** A client runs its own tool calls as it likes: a task is the server's to make. */
+  override taskRequest(): undefined {
+    return undefined;
+  }
+
+  override lacking(
+    method: string,
+    params: JsonObject | undefined,
+    capabilities: JsonObject,
+  ): Lacking | undefined {
+    if (questions.includes(method)) return super.lacking(method, params, capabilities);
+    const why = `speaks revision ${this.version}, in which a server asks only ${questions.join(', ')}`;
+    return { why };
+  }
+
+  override url(elicitation: UrlElicitation): JsonObject {
+    return without(super.url(elicitation), 'elicitationId');
+  }
+}

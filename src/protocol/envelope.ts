@@ -1,0 +1,101 @@
+/**
+ * Reads the envelope of a request: what each request of the modern era says of its client in
+ * `params._meta`. Hand-written, because every request is read by it.
+ *
+ * @see MCP 2026-07-28, basic, "General fields", "_meta"
+ */
+import { describe, isJsonObject } from './classify.ts';
+import type { StatelessDialect } from './dialects/dialect.ts';
+import { statelessDialect, statelessVersions } from './dialects/registry.ts';
+import { ErrorCode } from './errors.ts';
+import type { JsonObject, WireError } from './frames.ts';
+import { anonymous, faultOfImplementation } from './implementation.ts';
+import type { Implementation } from './implementation.ts';
+import type { ClientDescription } from './initialize.ts';
+import { logLevelOf, logLevels } from './log-levels.ts';
+import type { LogLevel } from './log-levels.ts';
+import { MetaKey } from './meta.ts';
+
+/** What a request says of its client. It holds for this request alone. */
+export interface Envelope {
+  readonly client: ClientDescription & { readonly dialect: StatelessDialect };
+  /** The least severe log messages that the client wants for this request. */
+  readonly logLevel: LogLevel | 'none';
+}
+
+export type EnvelopeReading =
+  | ({ readonly ok: true } & Envelope)
+  | { readonly ok: false; readonly error: WireError };
+
+/** True if a request carries an envelope, or a part of one. */
+export function isEnveloped(params: JsonObject | undefined): boolean {
+  const meta = params?.['_meta'];
+  return (
+    isJsonObject(meta) &&
+    (meta[MetaKey.protocolVersion] !== undefined || meta[MetaKey.clientCapabilities] !== undefined)
+  );
+}
+
+/**
+ * Reads a request's envelope. The error is -32022 for a revision that has none, otherwise -32602
+ * naming the key.
+ */
+export function readEnvelope(params: JsonObject | undefined): EnvelopeReading {
+  const given = params?.['_meta'];
+  const meta = isJsonObject(given) ? given : {};
+  const version = meta[MetaKey.protocolVersion];
+  const capabilities = meta[MetaKey.clientCapabilities];
+  if (version === undefined || capabilities === undefined) return missing(given, meta);
+  if (typeof version !== 'string') return fault(MetaKey.protocolVersion, 'a string', version);
+  const dialect = statelessDialect(version);
+  if (!dialect) return { ok: false, error: unsupportedVersion(version) };
+  if (!isJsonObject(capabilities)) {
+    return fault(MetaKey.clientCapabilities, 'an object', capabilities);
+  }
+  const info = meta[MetaKey.clientInfo];
+  const infoFault = info === undefined ? undefined : faultOfImplementation(info);
+  if (infoFault) return fault(MetaKey.clientInfo + infoFault.path, infoFault.wanted, infoFault.got);
+  const level = meta[MetaKey.logLevel];
+  const logLevel = level === undefined ? 'none' : logLevelOf(level);
+  if (logLevel === undefined) {
+    return fault(MetaKey.logLevel, `one of ${logLevels.join(', ')}`, level);
+  }
+  return {
+    ok: true,
+    client: {
+      dialect,
+      requestedVersion: version,
+      info: (info as (Implementation & JsonObject) | undefined) ?? anonymous,
+      capabilities,
+    },
+    logLevel,
+  };
+}
+
+/** The error for a revision that no request may name here. */
+export function unsupportedVersion(requested: string): WireError {
+  const message = `Unsupported protocol version ${describe(requested)}: a request may name ${statelessVersions.join(', ')}`;
+  const data = { supported: statelessVersions, requested };
+  return { code: ErrorCode.unsupportedProtocolVersion, message, data };
+}
+
+const required = [MetaKey.protocolVersion, MetaKey.clientCapabilities] as const;
+
+function missing(given: unknown, meta: JsonObject): EnvelopeReading {
+  if (given !== undefined && given !== meta) {
+    return invalid(`"_meta" must be an object, this is ${describe(given)}`);
+  }
+  const keys = required.filter((key) => meta[key] === undefined);
+  return invalid(`"_meta" of a request must have ${keys.map((key) => `"${key}"`).join(' and ')}`);
+}
+
+function fault(key: string, wanted: string, got: unknown): EnvelopeReading {
+  return invalid(`"${key}" in "_meta" must be ${wanted}, this is ${describe(got)}`);
+}
+
+function invalid(reason: string): EnvelopeReading {
+  return {
+    ok: false,
+    error: { code: ErrorCode.invalidParams, message: `Invalid params: ${reason}` },
+  };
+}

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import type { Exchange, RequestHandler } from '../../src/actors/exchange.ts';
+import { enveloped } from '../contract/enveloped.ts';
+import { request, startRouter } from './start-router.ts';
+
+const method = 'tools/call';
+const seen: Exchange[] = [];
+const handlers: { readonly [method: string]: RequestHandler } = {
+  [method]: (_, exchange) => {
+    seen.push(exchange);
+    return { content: [] };
+  },
+  ping: () => ({ pong: true }),
+  'logging/setLevel': () => ({}),
+};
+
+const answersTo = (router: ReturnType<typeof startRouter>) =>
+  router.sent() as readonly { id: unknown; result?: object; error?: { code: number } }[];
+
+describe('a request with an envelope', () => {
+  test.each(['none', '2025-11-25'])('is served by itself, in a session of %s', (revision) => {
+    const router = startRouter(handlers, revision);
+    router.receive(enveloped(1, method, {}, { capabilities: { sampling: {} } }));
+    const client = { info: { name: 'scripted-peer' }, capabilities: { sampling: {} } };
+    expect(seen.at(-1)?.client).toMatchObject({ ...client, dialect: { version: '2026-07-28' } });
+    expect(answersTo(router)).toEqual([
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        result: {
+          resultType: 'complete',
+          content: [],
+          _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'server', version: '1' } },
+        },
+      },
+    ]);
+  });
+
+  test('settles the era of a session that has none, once, before it is served', () => {
+    const router = startRouter(handlers, 'none');
+    router.receive(enveloped(1, method));
+    expect(router.told()).toEqual(['envelope.received']);
+    router.tell({ type: 'envelopes.require' });
+    router.receive(enveloped(2, method));
+    expect(router.told()).toEqual(['envelope.received']);
+    expect(answersTo(router).map(({ id }) => id)).toEqual([1, 2]);
+  });
+
+  test('settles nothing in a session that is of the other era', () => {
+    const router = startRouter(handlers);
+    router.receive(enveloped(1, method));
+    expect(router.told()).toEqual([]);
+  });
+
+  test.each([
+    ['discovery', enveloped(1, 'server/discover')],
+    ['one of an unknown version', enveloped(1, method, {}, { protocolVersion: '2099-01-01' })],
+    ['one that is malformed', enveloped(1, method, {}, { capabilities: undefined })],
+    ['a ping', request(1, 'ping')],
+    ['a request without one', request(1, method)],
+  ])('that is valid settles it; %s does not', (_, message) => {
+    const router = startRouter(handlers, 'none');
+    router.receive(message);
+    expect(router.told()).toEqual([]);
+    expect(answersTo(router)).toHaveLength(1);
+  });
+
+  test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'tasks/list', 'x/unknown', ''])(
+    'for a method that the revision does not have is -32601: %j',
+    (removed) => {
+      const router = startRouter(handlers, 'none');
+      router.receive(enveloped(1, removed));
+      expect(answersTo(router)).toMatchObject([{ error: { code: -32601 } }]);
+    },
+  );
+
+  test('asks its client nothing', async () => {
+    const router = startRouter(handlers, 'none');
+    router.receive(enveloped(1, method));
+    const question = { method: 'elicitation/create', timeoutMs: 1, maxTotalMs: 1 };
+    const asked = seen.at(-1)?.ask(question);
+    await expect(asked).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
+    expect(router.correlation.events).toEqual([]);
+  });
+
+  test.each([
+    [{}, 'undeclared'],
+    [{ roots: {} }, 'unsupported'],
+  ])('of a client that declares %j has roots that are %s', async (capabilities, status) => {
+    const router = startRouter(handlers, 'none');
+    router.receive(enveloped(1, method, {}, { capabilities }));
+    const report = await seen.at(-1)?.roots({ timeoutMs: 1, clock: undefined as never });
+    expect(report).toMatchObject({ status, roots: [] });
+  });
+});
+
+describe('server/discover', () => {
+  test.each(['none', '2025-11-25'])('is answered in a session of %s', (revision) => {
+    const router = startRouter({}, revision);
+    router.receive(enveloped(1, 'server/discover'));
+    expect(answersTo(router)).toMatchObject([
+      { id: 1, result: { resultType: 'complete', supportedVersions: ['2026-07-28'], ttlMs: 0 } },
+    ]);
+  });
+
+  test('is answered while a handler gets ready', () => {
+    const preparing = Object.assign(() => ({}), { prepare: () => new Promise<void>(() => {}) });
+    const router = startRouter({ [method]: preparing }, 'none');
+    router.receive(enveloped(1, method), enveloped(2, 'server/discover'));
+    expect(answersTo(router).map(({ id }) => id)).toEqual([2]);
+  });
+
+  test('needs an envelope', () => {
+    const router = startRouter({});
+    router.receive(request(1, 'server/discover'));
+    expect(answersTo(router)).toMatchObject([{ error: { code: -32602 } }]);
+  });
+});
+
+describe('where each request says who its client is', () => {
+  test.each(['tools/call', 'ping', 'logging/setLevel', 'x/unknown'])(
+    'one that does not is -32602 that names the keys: %s',
+    (bare) => {
+      const router = startRouter(handlers, 'none');
+      router.tell({ type: 'envelopes.require' });
+      router.receive(request(1, bare));
+      const named = /protocolVersion" and "io.modelcontextprotocol\/clientCapabilities"/;
+      expect(answersTo(router)).toMatchObject([
+        { error: { code: -32602, message: expect.stringMatching(named) as string } },
+      ]);
+    },
+  );
+});
+
+describe('at the end of a session', () => {
+  test('a request is refused, and discovery too, with a code that its revision allows', () => {
+    const router = startRouter(handlers, 'none');
+    router.tell({ type: 'gate.closed' });
+    router.receive(enveloped(1, method), enveloped(2, 'server/discover'), request(3, method));
+    expect(answersTo(router).map(({ error }) => error?.code)).toEqual([-32603, -32603, -32000]);
+    expect(answersTo(router)[0]).toMatchObject({ error: { data: { reason: 'shutting-down' } } });
+  });
+
+  test('what lives long is told before it is waited for, and what begins then at once', () => {
+    const order: string[] = [];
+    const router = startRouter({
+      [method]: (_, exchange) =>
+        new Promise((resolve) => {
+          exchange.whenClosing(() => {
+            order.push('closing');
+            resolve({});
+          });
+        }),
+    });
+    router.receive(request(1, method));
+    expect(order).toEqual([]);
+    router.tell({ type: 'gate.closed' });
+    expect(order).toEqual(['closing']);
+    expect(router.told()).not.toContain('calls.drained');
+  });
+
+  test('what runs is abandoned with a code that its revision allows', () => {
+    const router = startRouter({ [method]: () => new Promise(() => {}) }, 'none');
+    router.receive(enveloped(1, method));
+    router.tell({ type: 'calls.abandon' });
+    expect(answersTo(router)).toMatchObject([{ id: 1, error: { code: -32603 } }]);
+  });
+});
+
+describe('what a handler of a request with an envelope throws', () => {
+  test.each([
+    [{ sampling: {} }, -32021],
+    [undefined, -32603],
+  ])('for a missing capability, %j, is %i', (requiredCapabilities, code) => {
+    const error = new RuntimeError('CAPABILITY_MISSING', 'no', { requiredCapabilities });
+    const router = startRouter(
+      {
+        [method]: () => {
+          throw error;
+        },
+      },
+      'none',
+    );
+    router.receive(enveloped(1, method));
+    expect(answersTo(router)).toMatchObject([
+      { error: code === -32021 ? { code, data: { requiredCapabilities } } : { code } },
+    ]);
+  });
+});

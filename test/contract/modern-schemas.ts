@@ -1,0 +1,87 @@
+/**
+ * What the official schemas say of an answer of the modern era. The packages leave loose what older revisions lack; what 2026-07-28
+ * demands of it is added here.
+ */
+import {
+  CallToolResultSchema,
+  CompleteResultSchema,
+  DiscoverResultSchema,
+  GetPromptResultSchema,
+  ListPromptsResultSchema,
+  ListResourceTemplatesResultSchema,
+  ListResourcesResultSchema,
+  ListToolsResultSchema,
+  ReadResourceResultSchema,
+} from '@modelcontextprotocol/core';
+import { isResponseFrame } from 'mcp-actors/testing';
+import { z } from 'zod';
+
+const versionKey = 'io.modelcontextprotocol/protocolVersion';
+const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
+
+const complete = z.looseObject({
+  resultType: z.literal('complete'),
+  _meta: z.looseObject({
+    [serverInfoKey]: z.looseObject({ name: z.string(), version: z.string() }),
+  }),
+});
+
+const cacheable = z.looseObject({
+  ttlMs: z.int().min(0),
+  cacheScope: z.enum(['public', 'private']),
+});
+
+const uncached = z.looseObject({ ttlMs: z.never().optional(), cacheScope: z.never().optional() });
+
+/** A tool of this revision has no way to be called as a task. */
+const tools = z.looseObject({ tools: z.array(z.looseObject({ execution: z.never().optional() })) });
+
+/** Each result passes all of its schemas. */
+const results: { readonly [method: string]: readonly z.ZodType[] } = {
+  'server/discover': [DiscoverResultSchema, cacheable],
+  'tools/list': [ListToolsResultSchema, cacheable, tools],
+  'tools/call': [CallToolResultSchema, uncached],
+  'resources/list': [ListResourcesResultSchema, cacheable],
+  'resources/templates/list': [ListResourceTemplatesResultSchema, cacheable],
+  'resources/read': [ReadResourceResultSchema, cacheable],
+  'prompts/list': [ListPromptsResultSchema, cacheable],
+  'prompts/get': [GetPromptResultSchema, uncached],
+  'completion/complete': [CompleteResultSchema, uncached],
+};
+
+const dataOfErrors: { readonly [code: number]: z.ZodType } = {
+  [-32021]: z.looseObject({ requiredCapabilities: z.record(z.string(), z.looseObject({})) }),
+  [-32022]: z.looseObject({ supported: z.array(z.string()).min(1), requested: z.string() }),
+};
+
+const definedCodes: readonly number[] = [-32020, -32021, -32022];
+
+export function isEnveloped(params: object | undefined): boolean {
+  const meta = (params as { readonly _meta?: unknown } | undefined)?._meta;
+  return typeof meta === 'object' && meta !== null && versionKey in meta;
+}
+
+/** What is wrong with the answer to a request that names its revision itself. */
+export function faultOfModernAnswer(frame: unknown, method = ''): string | undefined {
+  if (!isResponseFrame(frame)) return 'This answers nothing';
+  if (frame.error) return faultOfError(frame.error);
+  const schemas = results[method];
+  if (!schemas) return `No schema is known for a result of ${method}`;
+  for (const schema of [complete, ...schemas]) {
+    const { success, error } = schema.safeParse(frame.result);
+    if (!success) return `The schemas refuse a result of ${method}: ${String(error?.message)}`;
+  }
+  return undefined;
+}
+
+/** @see MCP 2026-07-28, basic, "Error Codes" */
+function faultOfError(error: { readonly code: number; readonly data?: unknown }) {
+  const { code, data } = error;
+  if (code >= -32099 && code <= -32000 && !definedCodes.includes(code)) {
+    return `The revision forbids the code ${code}`;
+  }
+  const schema = dataOfErrors[code];
+  return !schema || schema.safeParse(data).success
+    ? undefined
+    : `The error ${code} needs other data than ${JSON.stringify(data)}`;
+}
