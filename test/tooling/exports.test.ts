@@ -48,6 +48,8 @@ describe('the public names', () => {
         type Annotations
         type AskInput
         type AskOutcome
+        type CachedKind
+        type Caching
         type Cause
         type ClientDescription
         type ClientStreams
@@ -132,6 +134,7 @@ describe('the public names', () => {
         type Schema
         type SdkSendOptions
         type SdkTransport
+        type ServerCaching
         type ServerDefinition
         type SessionActorRef
         type SessionDump
