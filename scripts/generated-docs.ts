@@ -115,7 +115,7 @@ export function withGenerated(page: string): string {
   );
 }
 
-/** `examples/a.ts`: the file; `examples/a.ts#name`: what stands in it between `// #region name` and `// #endregion`, without its indent. */
+/** `examples/a.ts`: the file; `examples/a.ts#name`: what stands in it between each `// #region name` and `// #endregion`, without its indent. */
 function exampleOf(name: string): string {
   const [path = '', region] = name.split('#');
   const text = read(path);
@@ -136,10 +136,16 @@ function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
+/** A region may have several parts. */
 function regionOf(text: string, region: string, path: string): string {
-  const [, rest] = text.split(`// #region ${region}\n`);
-  if (rest === undefined) throw new Error(`${path} has no region "${region}"`);
-  const part = rest.split('// #endregion')[0]?.trimEnd() ?? '';
-  const indent = /^ */.exec(part)?.[0] ?? '';
-  return part.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+  const [, ...parts] = text.split(`// #region ${region}\n`);
+  if (parts.length === 0) throw new Error(`${path} has no region "${region}"`);
+  return parts
+    .map((part) => dedented(part.split('// #endregion')[0]?.trimEnd() ?? ''))
+    .join('\n\n');
+}
+
+function dedented(text: string): string {
+  const indent = /^ */.exec(text)?.[0] ?? '';
+  return text.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
 }

@@ -1,0 +1,101 @@
+/** The same ten things, with the official SDK, with fastmcp and with us, do the same for the official SDK's client. */
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ProgressNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { TestContext } from 'vitest';
+import { repository } from '../e2e/server-process.ts';
+import { program } from '../tooling/programs.ts';
+
+const installed = join(repository, 'bench/node_modules');
+
+/** The example with fastmcp, beside the packages that the benchmark has installed. */
+async function fastmcp(context: TestContext): Promise<readonly string[]> {
+  context.skip(
+    !existsSync(join(installed, 'fastmcp')),
+    'fastmcp is not installed: npm ci in bench/',
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'fastmcp-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink(installed, join(folder, 'node_modules'), 'junction');
+  await cp(join(repository, 'examples/coming-from/fastmcp.mjs'), join(folder, 'fastmcp.mjs'));
+  return [join(folder, 'fastmcp.mjs')];
+}
+
+const servers = [
+  ['mcp-actors', async () => program('examples/coming-from/mcp-actors.ts')],
+  ['the official SDK', async () => program('examples/coming-from/sdk.ts')],
+  ['fastmcp', fastmcp],
+] as const;
+
+describe.for(servers)('ten common things with %s', ([, argsOf]) => {
+  test('are the same for a client', { timeout: 30_000 }, async (context) => {
+    const args = await argsOf(context);
+    const client = new Client(
+      { name: 'editor', version: '1.0.0' },
+      { capabilities: { roots: { listChanged: true }, elicitation: {} } },
+    );
+    const logged: unknown[] = [];
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+      logged.push(params.data);
+    });
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///app' }] }));
+    client.setRequestHandler(ElicitRequestSchema, () => ({
+      action: 'accept',
+      content: { sure: true },
+    }));
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args: [...args], stderr: 'ignore' }),
+    );
+    onTestFinished(() => client.close());
+    // Not as an option of the call: the client forgets that when the result has come, before it has looked at progress in the same chunk.
+    const progress: unknown[] = [];
+    client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => {
+      progress.push(params);
+    });
+    const call = (name: string, values: Record<string, unknown> = {}) =>
+      client.callTool({ name, arguments: values, _meta: { progressToken: name } });
+
+    expect(await call('add_note', { id: 'second', text: 'Call Ada today' })).toMatchObject({
+      content: [{ text: 'Added second' }],
+    });
+    expect(await call('count_words', { id: 'second' })).toMatchObject({
+      structuredContent: { words: 3 },
+    });
+    expect(await call('read_note', { id: 'third' })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('There is no note "third"') }],
+    });
+    expect(await client.readResource({ uri: 'notes://welcome' })).toMatchObject({
+      contents: [{ text: 'One thought each.' }],
+    });
+    expect(await client.readResource({ uri: 'notes://all/second' })).toMatchObject({
+      contents: [{ text: 'Call Ada today' }],
+    });
+    const { completion } = await client.complete({
+      ref: { type: 'ref/resource', uri: 'notes://all/{id}' },
+      argument: { name: 'id', value: 'sec' },
+    });
+    expect(completion.values).toEqual(['second']);
+    expect(await client.getPrompt({ name: 'summary', arguments: { id: 'first' } })).toMatchObject({
+      messages: [{ role: 'user', content: { text: 'Sum up: Buy milk' } }],
+    });
+    expect(await call('export_notes')).toMatchObject({
+      content: [{ text: 'Exported 2' }],
+    });
+    await client.ping();
+    expect(progress.at(-1)).toMatchObject({ progress: 2, total: 2 });
+    expect(logged).toHaveLength(2);
+    expect(await call('where')).toMatchObject({ content: [{ text: 'file:///app' }] });
+    expect(await call('clear_notes')).toMatchObject({ content: [{ text: 'Deleted' }] });
+  });
+});
