@@ -173,14 +173,10 @@ describe('the workspace server, with the official client', () => {
     });
     sdk.client.setNotificationHandler(ResourceListChangedNotificationSchema, () => {});
     await sdk.client.subscribeResource({ uri });
-    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(
-      pathToFileURL(one).href,
-    );
+    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(one);
     await sdk.changeRoots([two]);
     expect(await updated).toBe(uri);
-    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(
-      pathToFileURL(two).href,
-    );
+    expect(JSON.stringify(await sdk.client.readResource({ uri }))).toContain(two);
   });
 
   test('a cancelled call is not answered, and the session goes on', async () => {

@@ -158,7 +158,7 @@ async function scriptsOf(files: Files) {
 
 async function namesIn(file: string, content: string): Promise<readonly string[]> {
   const [source] = await scriptsOf({ [file]: content });
-  return source?.scripts.map(({ name }) => name) ?? [];
+  return source?.names ?? [];
 }
 
 describe('scripts', () => {
@@ -169,10 +169,7 @@ describe('scripts', () => {
         {
           file: 'package.json',
           runner: 'npm run',
-          scripts: [
-            { name: 'build', command: 'tsc' },
-            { name: 'test', command: 'vitest' },
-          ],
+          names: ['build', 'test'],
         },
       ]);
     }
@@ -219,10 +216,7 @@ clean:
   // "no": "comment"
   "tasks": { "dev": "deno run // main.ts", /* x */ "full": { "command": "a" }, },
 }`;
-    expect((await scriptsOf({ 'deno.jsonc': text }))[0]?.scripts).toEqual([
-      { name: 'dev', command: 'deno run // main.ts' },
-      { name: 'full', command: 'a' },
-    ]);
+    expect(await namesIn('deno.jsonc', text)).toEqual(['dev', 'full']);
   });
 
   test('scripts of composer.json and entry points of pyproject.toml', async () => {
@@ -236,9 +230,9 @@ clean:
       {
         file: 'composer.json',
         runner: 'composer run',
-        scripts: [{ name: 'test', command: 'a && b' }],
+        names: ['test'],
       },
-      { file: 'pyproject.toml', runner: '', scripts: [{ name: 'serve', command: 'app:main' }] },
+      { file: 'pyproject.toml', runner: '', names: ['serve'] },
     ]);
   });
 
@@ -251,7 +245,7 @@ clean:
       Makefile: 'all:\n',
     });
     expect(
-      sources.map(({ file, scripts, problem }) => [file, scripts.length, problem !== undefined]),
+      sources.map(({ file, names, problem }) => [file, names.length, problem !== undefined]),
     ).toEqual([
       ['package.json', 0, true],
       ['deno.json', 0, true],
@@ -280,32 +274,26 @@ clean:
     expect(source).toEqual({
       file: 'package.json',
       runner: 'npm run',
-      scripts: [
-        { name: 'x' },
-        { name: 'y' },
-        { name: 'z' },
-        { name: '__proto__', command: 'p' },
-        { name: 'toString', command: 't' },
-      ],
+      names: ['x', 'y', 'z', '__proto__', 'toString'],
     });
   });
 
   test('what is listed is bounded by count, by the length of a name and in all, and what is left out is said', async () => {
     const packageOf = (names: readonly string[]) =>
-      JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, 'c'.repeat(900)])) });
-    const many = Array.from({ length: 101 }, (_, index) => `s${index}`);
+      JSON.stringify({ scripts: Object.fromEntries(names.map((name) => [name, 'c'])) });
+    const many = Array.from({ length: 101 }, (_, index) => `${index}`.padStart(75, 's'));
     const sources = await scriptsOf({
       'package.json': packageOf(['a'.repeat(900_000), 'b'.repeat(200), 'c']),
       'deno.json': packageOf(many).replace('scripts', 'tasks'),
       'composer.json': packageOf(many),
     });
-    expect(sources.map(({ scripts }) => scripts.length)).toEqual([2, 100, 29]);
+    expect(sources.map(({ names }) => names.length)).toEqual([2, 100, 3]);
     expect(sources.map(({ problem }) => problem?.split(':')[0])).toEqual([
       '3 are declared, 2 are listed',
       '101 are declared, 100 are listed',
-      '101 are declared, 29 are listed',
+      '101 are declared, 3 are listed',
     ]);
-    expect(JSON.stringify(sources).length).toBeLessThan(50_000);
+    expect(JSON.stringify(sources).length).toBeLessThan(10_000);
   });
 
   test('a link out of the roots is not read', async () => {
@@ -317,7 +305,7 @@ clean:
       {
         file: 'package.json',
         runner: 'npm run',
-        scripts: [],
+        names: [],
         problem: expect.stringContaining('outside'),
       },
     ]);

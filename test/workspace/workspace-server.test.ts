@@ -56,39 +56,31 @@ describe('workspace_info', () => {
     const report = reportOf([{ uri: 'file:///gone', problem }, rootAt(path, 'Mine')]);
     const { structured, text } = await infoOf({}, report);
     expect(structured).toEqual({
-      project: { path, name: 'Mine', uri: pathToFileURL(path).href, source: 'roots' },
-      why: expect.stringContaining("the client's roots"),
-      skipped: [
-        { source: 'argument', reason: expect.any(String) },
-        { source: 'env', reason: expect.any(String) },
-        { source: 'cwd', reason: expect.any(String) },
-      ],
+      project: { path, name: 'Mine', source: 'roots' },
+      why: "the client's roots",
       roots: {
         status: 'known',
-        settled: true,
-        declared: 2,
+        listed: 2,
         usable: 1,
-        entries: [
-          { uri: 'file:///gone', problem, usable: false },
-          { uri: pathToFileURL(path).href, name: 'Mine', path, usable: true },
-        ],
+        unusable: [{ uri: 'file:///gone', ...problem }],
       },
-      directories: [path],
-      git: { repository: path, branch: 'main' },
-      scripts: [
-        { file: 'package.json', runner: 'npm run', scripts: [{ name: 'test', command: 'vitest' }] },
-      ],
-      warnings: [],
+      git: { branch: 'main' },
+      scripts: [{ file: 'package.json', runner: 'npm run', names: ['test'] }],
     });
-    expect(text).toContain(`Project: ${path}`);
-    expect(text).toContain('NOT_FOUND');
+    expect(text.split('\n')).toEqual([
+      `Project: ${path} (the client's roots)`,
+      'Git: main',
+      'Roots of the client: 1 of 2 can be used',
+      '  file:///gone — NOT_FOUND: "/gone" does not exist',
+      'package.json (npm run): test',
+    ]);
   });
 
   test('without any project it says why there is none', async () => {
     const { structured } = await infoOf({ environment: { MCP_PROJECT_PATH: 'relative' } });
     expect(structured.project).toBeUndefined();
     expect(structured.why).toContain('no project');
-    expect(structured.warnings[0]).toMatch(/MCP_PROJECT_PATH.*absolute/);
+    expect(structured.warnings?.[0]).toMatch(/MCP_PROJECT_PATH.*absolute/);
   });
 
   test('an explicit but missing MCP_PROJECT_PATH is a warning, and the working directory is used', async () => {
@@ -107,11 +99,35 @@ describe('workspace_info', () => {
     expect(structured.warnings).toEqual([expect.stringContaining('does not exist')]);
   });
 
-  test('ten thousand roots are counted, and listed so far', async () => {
-    const roots = Array.from({ length: 10_000 }, (_, index) => rootAt(`/gone/${index}`));
-    const { structured } = await infoOf({}, reportOf(roots));
-    expect(structured.roots).toMatchObject({ declared: 10_000, usable: 10_000 });
-    expect(structured.roots.entries).toHaveLength(200);
+  test('a client without roots is no fault, and a fallback that it has told of is told once', async () => {
+    const cwd = await temporaryDirectory({ 'a.txt': 'one\n' });
+    const server = serverOf({ cwd });
+    const { text } = await callTool(toolOf(server, 'workspace_info'), {}, fakeContext());
+    expect(text).toBe(
+      `Project: ${cwd} (the server's working directory: the client does not use roots)`,
+    );
+    const read = await callTool(toolOf(server, 'read_file'), { path: 'a.txt' }, fakeContext());
+    expect(read.text).toBe('a.txt: 1 line, 4 bytes\n\none\n');
+  });
+
+  test('the faults of roots are said once, in both forms', async () => {
+    const problem = { code: 'NOT_FOUND', message: '"/gone" does not exist' } as const;
+    const { structured, text } = await infoOf({}, reportOf([{ uri: 'file:///gone', problem }]));
+    for (const form of [JSON.stringify(structured), text]) {
+      expect(form.split(form === text ? problem.message : '/gone\\" does')).toHaveLength(2);
+    }
+  });
+
+  test('ten thousand roots are counted, and listed as far as there is room', async () => {
+    const usable = Array.from({ length: 10_000 }, (_, index) => rootAt(`/gone/${index}`));
+    const problem = { code: 'NOT_FOUND', message: 'x'.repeat(700) } as const;
+    const unusable = usable.map(({ uri }) => ({ uri, problem }));
+    const { structured, text } = await infoOf({}, reportOf([...usable, ...unusable]));
+    expect(structured.roots).toMatchObject({ listed: 20_000, usable: 10_000 });
+    expect(text).toContain('and 9990 more');
+    for (const form of [JSON.stringify(structured), text]) {
+      expect(form.length).toBeLessThan(40_000);
+    }
   });
 
   test('the resource has the same facts', async () => {

@@ -4,20 +4,14 @@
  * and nothing else is thrown.
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { cutText } from '../text/line-range.ts';
-
-export interface DeclaredScript {
-  readonly name: string;
-  /** What it runs, if the file says it in one line; cut at 300 characters. */
-  readonly command?: string;
-}
 
 /** A kind of file that declares scripts. */
 export interface ScriptFile {
   readonly file: string;
   /** How a person runs one, without the name. */
   readonly runner: string;
-  readonly read: (text: string) => DeclaredScript[];
+  /** The names, as they stand in the file. */
+  readonly read: (text: string) => string[];
 }
 
 /** What is looked for, in the order in which it is reported. */
@@ -35,33 +29,22 @@ export const scriptFiles: readonly ScriptFile[] = [
   { file: '.justfile', runner: 'just', read: fromJustfile },
 ];
 
-function script(name: string, command?: unknown): DeclaredScript {
-  if (typeof command !== 'string') return { name };
-  return { name, command: command.length > 300 ? `${cutText(command, 0, 300)}…` : command };
-}
-
-function fromManifest(text: string): DeclaredScript[] {
+function fromManifest(text: string): string[] {
   return fromMember(JSON.parse(text), 'scripts');
 }
 
-function fromDeno(text: string): DeclaredScript[] {
+function fromDeno(text: string): string[] {
   return fromMember(parseJsonc(text), 'tasks');
 }
 
-function fromMember(value: unknown, member: string): DeclaredScript[] {
+function fromMember(value: unknown, member: string): string[] {
   if (!isJsonObject(value)) throw new SyntaxError(`it is ${describe(value)}, not an object`);
   const scripts = value[member];
   if (scripts === undefined) return [];
   if (!isJsonObject(scripts)) {
     throw new SyntaxError(`"${member}" is ${describe(scripts)}, not an object`);
   }
-  return Object.entries(scripts).map(([name, command]) => {
-    if (isJsonObject(command)) return script(name, command['command']);
-    // Only texts are joined: making a text of anything else would run what the file says
-    // (`toString`), as deep as it says.
-    const isSequence = Array.isArray(command) && command.every((part) => typeof part === 'string');
-    return script(name, isSequence ? command.join(' && ') : command);
-  });
+  return Object.keys(scripts);
 }
 
 /**
@@ -77,19 +60,19 @@ function parseJsonc(text: string): unknown {
   return JSON.parse(text.replace(comments, keepStrings).replace(trailingCommas, keepStrings));
 }
 
-function fromPyproject(text: string): DeclaredScript[] {
-  const found: DeclaredScript[] = [];
+function fromPyproject(text: string): string[] {
+  const found: string[] = [];
   let section = '';
   for (const line of text.split('\n')) {
     section = /^\s*\[([^[\]]+)\]/.exec(line)?.[1]?.trim() ?? section;
     if (section !== 'project.scripts' && section !== 'tool.poetry.scripts') continue;
-    const [, name, command] = /^\s*"?([\w.-]+)"?\s*=\s*["']([^"']*)["']/.exec(line) ?? [];
-    if (name !== undefined) found.push(script(name, command));
+    const [, name] = /^\s*"?([\w.-]+)"?\s*=\s*["'][^"']*["']/.exec(line) ?? [];
+    if (name !== undefined) found.push(name);
   }
   return found;
 }
 
-function fromMakefile(text: string): DeclaredScript[] {
+function fromMakefile(text: string): string[] {
   // A rule begins in the first column; "%" is a pattern, ".PHONY" and its like are make's own, ":="
   // assigns.
   const names = text.split('\n').flatMap((line) => {
@@ -99,13 +82,13 @@ function fromMakefile(text: string): DeclaredScript[] {
     const isAssignment = /^:+=/.test(line.slice(colon, colon + 4));
     return isAssignment ? [] : line.slice(0, colon).split(/\s+/).filter(Boolean);
   });
-  return [...new Set(names)].map((name) => script(name));
+  return [...new Set(names)];
 }
 
-function fromJustfile(text: string): DeclaredScript[] {
+function fromJustfile(text: string): string[] {
   // `name arguments: dependencies`; ":=" assigns, a leading "_" makes a recipe private.
   return text.split('\n').flatMap((line) => {
     const name = /^@?([A-Za-z][\w-]*)(?:[ \t][^:]*)?:(?!=)/.exec(line)?.[1];
-    return name === undefined ? [] : [script(name)];
+    return name ?? [];
   });
 }

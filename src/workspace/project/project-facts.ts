@@ -3,7 +3,7 @@ import { ToolError } from '../../protocol/errors.ts';
 import { printable } from '../../protocol/printable.ts';
 import type { Boundary } from '../roots/boundary.ts';
 import { scriptFiles } from './declared-scripts.ts';
-import type { DeclaredScript, ScriptFile } from './declared-scripts.ts';
+import type { ScriptFile } from './declared-scripts.ts';
 import { readGitHead } from './git-head.ts';
 import type { GitHead } from './git-head.ts';
 import { openInside } from '../roots/open-inside.ts';
@@ -13,8 +13,8 @@ export interface ScriptSource {
   readonly file: string;
   /** What runs one of them: `npm run`; empty if they are commands of their own. */
   readonly runner: string;
-  /** At most a hundred, with names as they stand in the file. */
-  readonly scripts: readonly DeclaredScript[];
+  /** At most a hundred, as they stand in the file. */
+  readonly names: readonly string[];
   /** Why the file could not be read, or that it declares more than is listed. */
   readonly problem?: string;
 }
@@ -30,8 +30,8 @@ const maxFileBytes = 1024 * 1024;
 /** What is listed of one file. Nobody types a longer name; cut, it would name something else. */
 const maxScripts = 100;
 const maxNameCharacters = 200;
-/** What is listed of all files, characters of names and commands. */
-const maxListedCharacters = 40_000;
+/** What is listed of all files, characters. */
+const maxListedCharacters = 8000;
 /** A directory called `makefile` declares nothing. */
 const absent: ReadonlySet<string> = new Set(['NOT_FOUND', 'NOT_A_FILE']);
 
@@ -58,18 +58,17 @@ export async function readProjectFacts(boundary: Boundary): Promise<ProjectFacts
 function listed(sources: readonly ScriptSource[]): readonly ScriptSource[] {
   let room = maxListedCharacters;
   return sources.map((source) => {
-    const scripts: DeclaredScript[] = [];
-    for (const script of source.scripts) {
-      if (script.name.length > maxNameCharacters) continue;
-      const size = script.name.length + (script.command?.length ?? 0);
-      if (scripts.length === maxScripts || size > room) break;
-      scripts.push(script);
-      room -= size;
+    const names: string[] = [];
+    for (const name of source.names) {
+      if (name.length > maxNameCharacters) continue;
+      if (names.length === maxScripts || name.length > room) break;
+      names.push(name);
+      room -= name.length;
     }
-    const declared = source.scripts.length;
-    if (scripts.length === declared) return source;
-    const problem = `${declared} are declared, ${scripts.length} are listed: at most ${maxScripts} of a file and ${maxListedCharacters} characters of all, with names of at most ${maxNameCharacters}`;
-    return { ...source, scripts, problem };
+    const declared = source.names.length;
+    if (names.length === declared) return source;
+    const problem = `${declared} are declared, ${names.length} are listed: at most ${maxScripts} of a file and ${maxListedCharacters} characters of all, with names of at most ${maxNameCharacters}`;
+    return { ...source, names, problem };
   });
 }
 
@@ -80,15 +79,15 @@ async function readScripts(
   try {
     const text = await readText(boundary, file);
     if (text === undefined) {
-      return { file, runner, scripts: [], problem: `larger than ${maxFileBytes} bytes` };
+      return { file, runner, names: [], problem: `larger than ${maxFileBytes} bytes` };
     }
-    const scripts = read(text.replace(/^\uFEFF/, ''));
-    return scripts.length === 0 ? undefined : { file, runner, scripts };
+    const names = read(text.replace(/^\uFEFF/, ''));
+    return names.length === 0 ? undefined : { file, runner, names };
   } catch (error) {
     if (error instanceof ToolError && absent.has(error.code ?? '')) return undefined;
     if (error instanceof ToolError || error instanceof SyntaxError) {
       // The parser's words quote the file.
-      return { file, runner, scripts: [], problem: printable(error.message, 1000) };
+      return { file, runner, names: [], problem: printable(error.message, 1000) };
     }
     throw error;
   }

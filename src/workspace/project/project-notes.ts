@@ -1,8 +1,8 @@
 /**
- * The choice of the project in sentences: for results that rest on a fallback, and for the error if
- * there is no project.
+ * The choice of the project in sentences: for a result that rests on a fallback, and for the error
+ * if there is no project.
  */
-import { projectSources } from './project.ts';
+import { quoted } from '../../protocol/printable.ts';
 import type { ProjectChoice, ProjectSource } from './project.ts';
 
 const sourceWords: Record<ProjectSource, string> = {
@@ -12,36 +12,58 @@ const sourceWords: Record<ProjectSource, string> = {
   cwd: "the server's working directory",
 };
 
+/** How many unusable roots the error names if there is no project. */
+const maxFaults = 20;
+/** How many the note names. */
+const maxFaultsOfNote = 3;
+
 /**
  * A sentence for a result that does not rest on the client's roots though the client could have
  * given some, or undefined if none is needed: the user asked for this directory, or the roots chose
  * it.
  */
 export function fallbackNote(choice: ProjectChoice): string | undefined {
-  const { source, usable, skipped } = choice;
+  const { source, usable } = choice;
   const [project] = usable;
   if (source === undefined || source === 'roots' || project === undefined) return undefined;
-  const passed = skipped.find((skip) => skip.source === 'roots');
-  // With directories on the command line, a client without roots does not deserve a line in every
-  // result.
+  // Directories on the command line are what somebody has asked for, also of a client without roots.
   if (source === 'argument' && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
-  return `Working in ${project.path}, ${sourceWords[source]}: ${passed?.reason ?? 'no roots'}.`;
+  const why = `${whyNotRoots(choice)}${listFaults(choice, maxFaultsOfNote)}`;
+  return `Working in ${project.path}, ${sourceWords[source]}: ${why}.`;
 }
 
-/** Why there is no project at all; for the error of a tool that needs one. */
-export function whyNoProject(choice: ProjectChoice): string {
-  const reasons = choice.skipped.map(({ reason }) => reason).join('; ');
-  return `There is no project to work in: ${reasons}. Declare a root, give a directory on the command line, or set MCP_PROJECT_PATH to an absolute path.`;
+/** Why there is no project at all; the faults of the roots are apart. */
+export function whyNoProject(choice: ProjectChoice, faults = ''): string {
+  const reasons = choice.skipped.map(({ source, reason }) =>
+    source === 'roots' ? `${reason}${faults}` : reason,
+  );
+  return `There is no project to work in: ${reasons.join('; ')}. Declare a root, give a directory on the command line, or set MCP_PROJECT_PATH to an absolute path.`;
+}
+
+/** The same with the faults, for the error of a tool that needs a project. */
+export function noProjectMessage(choice: ProjectChoice): string {
+  return whyNoProject(choice, listFaults(choice, maxFaults));
 }
 
 /** Why the project is what it is, in one sentence; the choice has one. */
 export function whyChosen(choice: ProjectChoice): string {
-  const { source, usable, skipped } = choice;
+  const { source, usable } = choice;
   if (source === undefined) return whyNoProject(choice);
-  const others = usable.length > 1 ? `, the first of ${usable.length}` : '';
-  const before = skipped
-    .filter((skip) => projectSources.indexOf(skip.source) < projectSources.indexOf(source))
-    .map(({ reason }) => reason);
-  const reasons = before.length === 0 ? '' : ` (${before.join('; ')})`;
-  return `Chosen by ${sourceWords[source]}${others}${reasons}`;
+  const first = usable.length > 1 ? `, the first of ${usable.length}` : '';
+  const isFallback = source === 'env' || source === 'cwd';
+  return `${sourceWords[source]}${first}${isFallback ? `: ${whyNotRoots(choice)}` : ''}`;
+}
+
+function whyNotRoots({ skipped }: ProjectChoice): string {
+  return skipped.find(({ source }) => source === 'roots')?.reason ?? 'no roots';
+}
+
+function listFaults({ roots }: ProjectChoice, most: number): string {
+  const unusable = roots.filter(({ path, problem }) => path === undefined || problem !== undefined);
+  if (unusable.length === 0) return '';
+  const faults = unusable
+    .slice(0, most)
+    .map(({ uri, problem }) => `${quoted(uri)}: ${problem?.message ?? 'it has not been resolved'}`);
+  const more = unusable.length > most ? [`and ${unusable.length - most} more`] : [];
+  return `: ${[...faults, ...more].join('; ')}`;
 }

@@ -95,7 +95,7 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
         source: candidate,
         reason:
           candidate === 'roots' && offers.roots.usable.length === 0
-            ? whyNoRoots(roots, report, source === undefined ? maxFaults : maxFaultsOfNote)
+            ? whyNoRoots(roots, report)
             : (offers[candidate].reason ?? whyPassedOver(candidate, source, readings)),
       })),
     roots,
@@ -224,14 +224,9 @@ function warningsOf(
   return warnings;
 }
 
-/** How many unusable roots the error names if there is no project. */
-const maxFaults = 20;
-/** How many a note names that goes with every result. */
-const maxFaultsOfNote = 3;
-
 /** Why no root can be used; for a person. */
-function whyNoRoots(roots: readonly Root[], report: RootsReport, most: number): string {
-  const unusable = `none of the client's ${roots.length} roots can be used: ${listFaults(roots, most)}`;
+function whyNoRoots(roots: readonly Root[], report: RootsReport): string {
+  const unusable = `none of the client's ${roots.length} roots can be used`;
   switch (report.status) {
     case 'undeclared':
       return 'the client does not use roots';
@@ -245,12 +240,4 @@ function whyNoRoots(roots: readonly Root[], report: RootsReport, most: number): 
       }
       return roots.length === 0 ? 'the client declared an empty list of roots' : unusable;
   }
-}
-
-function listFaults(roots: readonly Root[], most: number): string {
-  const faults = roots
-    .slice(0, most)
-    .map(({ uri, problem }) => `${quoted(uri)}: ${problem?.message ?? 'it has not been resolved'}`);
-  const more = roots.length > most ? [`and ${roots.length - most} more`] : [];
-  return [...faults, ...more].join('; ');
 }

@@ -1,6 +1,6 @@
 /**
  * What a session's workspace is, in full: for `workspace_info` and the `workspace://roots`
- * resource.
+ * resource. Each fact is there once, and none if there is nothing to say.
  */
 import type { Root, RootsReport } from '../../machines/roots-report.ts';
 import { ToolError } from '../../protocol/errors.ts';
@@ -12,12 +12,11 @@ import type { ProjectChoice, UsableRoot } from './project.ts';
 import { assertRootAvailable } from '../roots/root-directory.ts';
 import type { Workspace } from './workspace.ts';
 
-/** A list of ten thousand roots is counted in full and listed so far. */
-const maxListed = 200;
+/** Of each list so many characters as JSON are shown; a list of ten thousand roots is counted in full. */
+const maxListedCharacters = 8000;
 
 const text = { type: 'string' } as const;
-const texts = { type: 'array', items: text } as const;
-const source = { type: 'string', enum: ['argument', 'roots', 'env', 'cwd'] } as const;
+const count = { type: 'integer' } as const;
 
 function object<const TProperties extends Record<string, unknown>, const TRequired extends string>(
   properties: TProperties,
@@ -32,53 +31,42 @@ function object<const TProperties extends Record<string, unknown>, const TRequir
 export const workspaceFactsSchema = object(
   {
     project: object(
-      { path: text, name: text, uri: text, source },
-      ['path', 'name', 'uri', 'source'],
+      {
+        path: text,
+        name: text,
+        source: { type: 'string', enum: ['argument', 'roots', 'env', 'cwd'] },
+      },
+      ['path', 'name', 'source'],
       'The default root of every tool; absent if there is none.',
     ),
     why: { type: 'string', description: 'Why this project, or why none.' },
-    skipped: {
+    others: {
       type: 'array',
-      description: 'The other sources, in order of precedence, and why they did not choose.',
-      items: object({ source, reason: text }, ['source', 'reason']),
+      description: 'The other roots that tools may work in.',
+      items: object({ name: text, path: text }, ['name', 'path']),
     },
     roots: object(
       {
         status: {
           type: 'string',
           enum: ['known', 'undeclared', 'unsupported', 'failed'],
-          description: 'What came of asking the client.',
+          description: 'undeclared: the client does not use roots.',
         },
-        settled: { type: 'boolean', description: 'False while a newer list is being asked for.' },
-        problem: text,
-        declared: { type: 'integer', description: 'Entries in the list.' },
-        usable: { type: 'integer', description: 'Entries that tools may work in.' },
-        entries: {
+        isStale: { type: 'boolean', description: 'True while a newer list is being asked for.' },
+        listed: count,
+        usable: count,
+        unusable: {
           type: 'array',
-          description: `The first ${maxListed}, in the client's order.`,
-          items: object(
-            {
-              uri: text,
-              name: text,
-              path: text,
-              usable: { type: 'boolean' },
-              problem: object({ code: text, message: text }, ['code', 'message']),
-            },
-            ['uri', 'usable'],
-          ),
+          items: object({ uri: text, code: text, message: text }, ['uri', 'code', 'message']),
         },
       },
-      ['status', 'settled', 'declared', 'usable', 'entries'],
-      "The client's roots.",
+      ['status', 'listed', 'usable'],
+      'What came of asking the client for its roots.',
     ),
-    directories: {
-      ...texts,
-      description: `What tools may work in: real paths, the default first; the first ${maxListed}.`,
-    },
     git: object(
       { repository: text, branch: text, commit: text, problem: text },
-      ['repository'],
-      'branch, or commit if the head is detached.',
+      [],
+      'branch, or commit if the head is detached; repository if it is not the project.',
     ),
     scripts: {
       type: 'array',
@@ -90,15 +78,15 @@ export const workspaceFactsSchema = object(
             type: 'string',
             description: 'What runs one of them; empty if they are commands of their own.',
           },
-          scripts: { type: 'array', items: object({ name: text, command: text }, ['name']) },
+          names: { type: 'array', items: text },
           problem: text,
         },
-        ['file', 'runner', 'scripts'],
+        ['file', 'runner', 'names'],
       ),
     },
-    warnings: texts,
+    warnings: { type: 'array', items: text },
   },
-  ['why', 'skipped', 'roots', 'directories', 'scripts', 'warnings'],
+  ['why', 'roots'],
 );
 
 /**
@@ -107,22 +95,36 @@ export const workspaceFactsSchema = object(
  */
 export async function gatherFacts(workspace: Workspace, context: HandlerContext) {
   const { choice, report } = await workspace.choose(context);
-  const [project] = choice.usable;
-  const { facts, warnings } = await readFacts(choice);
+  const [project, ...others] = choice.usable;
+  workspace.told(choice);
+  const { facts, warnings: met } = await readFacts(choice);
+  const warnings = [...choice.warnings, ...met];
+  const { scripts, git } = facts;
   return {
     ...(project === undefined ? {} : { project: projectFacts(project) }),
     why: project === undefined ? whyNoProject(choice) : whyChosen(choice),
-    skipped: choice.skipped,
+    ...(others.length === 0
+      ? {}
+      : { others: listed(others.map(({ name, path }) => ({ name, path }))) }),
     roots: rootsFacts(choice.roots, report),
-    directories: choice.usable.slice(0, maxListed).map(({ path }) => path),
-    ...(facts.git === undefined ? {} : { git: gitFacts(facts.git) }),
-    scripts: facts.scripts,
-    warnings: [...choice.warnings, ...warnings],
+    ...(git === undefined ? {} : { git: gitFacts(git, project) }),
+    ...(scripts.length === 0 ? {} : { scripts }),
+    ...(warnings.length === 0 ? {} : { warnings: listed(warnings) }),
   };
 }
 
 /** Conforms to {@link workspaceFactsSchema}. */
 export type WorkspaceFacts = Awaited<ReturnType<typeof gatherFacts>>;
+
+/** As many of the items as there is room for. */
+function listed<T>(items: readonly T[]): readonly T[] {
+  let room = maxListedCharacters;
+  const end = items.findIndex((item) => {
+    room -= JSON.stringify(item).length;
+    return room < 0;
+  });
+  return end === -1 ? items : items.slice(0, end);
+}
 
 async function readFacts(
   choice: ProjectChoice,
@@ -141,36 +143,43 @@ async function readFacts(
   return { facts: await readProjectFacts(boundary), warnings: [] };
 }
 
-function projectFacts({ path, name, uri, source: from }: UsableRoot) {
-  return { path, name, uri, source: from };
+function projectFacts({ path, name, source }: UsableRoot) {
+  return { path, name, source };
 }
 
-function rootsFacts(roots: readonly Root[], report: RootsReport) {
-  const { status, settled, problem } = report;
+function rootsFacts(roots: readonly Root[], { status, settled }: RootsReport) {
+  const unusable = roots.flatMap((root) =>
+    root.path === undefined || root.problem !== undefined ? [faultOf(root)] : [],
+  );
   return {
     status,
-    settled,
-    ...(problem === undefined ? {} : { problem }),
-    declared: roots.length,
-    usable: roots.filter(isUsable).length,
-    entries: roots
-      .slice(0, maxListed)
-      .map(({ identity: _, ...root }) => ({ ...root, usable: isUsable(root) })),
+    ...(settled ? {} : { isStale: true }),
+    listed: roots.length,
+    usable: roots.length - unusable.length,
+    ...(unusable.length === 0 ? {} : { unusable: listed(unusable) }),
   };
 }
 
-function isUsable({ path, problem }: Root): boolean {
-  return path !== undefined && problem === undefined;
+function faultOf({ uri, problem }: Root) {
+  return { uri, ...(problem ?? { code: 'UNRESOLVED', message: 'it has not been resolved' }) };
 }
 
-function gitFacts(head: GitHead) {
-  const { repository } = head;
+/** One of the first three. */
+interface GitFacts {
+  readonly branch?: string;
+  readonly commit?: string;
+  readonly problem?: string;
+  readonly repository?: string;
+}
+
+function gitFacts(head: GitHead, project: UsableRoot | undefined): GitFacts {
+  const where = head.repository === project?.path ? {} : { repository: head.repository };
   switch (head.kind) {
     case 'branch':
-      return { repository, branch: head.branch };
+      return { branch: head.branch, ...where };
     case 'detached':
-      return { repository, commit: head.commit };
+      return { commit: head.commit, ...where };
     case 'unreadable':
-      return { repository, problem: head.problem };
+      return { problem: head.problem, ...where };
   }
 }

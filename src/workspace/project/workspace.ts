@@ -9,7 +9,7 @@ import { contains } from '../roots/boundary.ts';
 import { checkDirectory } from '../roots/directory-check.ts';
 import { chooseProject } from './project.ts';
 import type { DirectoryReading, ProjectChoice, UsableRoot } from './project.ts';
-import { fallbackNote, whyNoProject } from './project-notes.ts';
+import { fallbackNote, noProjectMessage } from './project-notes.ts';
 import { assertRootAvailable } from '../roots/root-directory.ts';
 import { selectRoot } from './root-selection.ts';
 import { deadlineIn, defaultSearchTimeoutMs, turns } from '../search/search-turns.ts';
@@ -55,6 +55,8 @@ export interface Workspace {
    * `context.roots()` does.
    */
   choose(context: HandlerContext): Promise<{ choice: ProjectChoice; report: RootsReport }>;
+  /** Notes that the session has been told of the fallback that the choice is, if it is one. */
+  told(choice: ProjectChoice): void;
   /**
    * The root that a call means; the first usable one without `asked`.
    *
@@ -124,10 +126,15 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
       return { choice: await chooseFor(report), report };
     },
 
+    told(choice) {
+      told = fallbackNote(choice);
+    },
+
     async enter(context, asked) {
       const { choice, report } = await workspace.choose(context);
       const [first, ...others] = choice.usable;
-      if (first === undefined) throw new ToolError(whyNoProject(choice), { code: 'NO_PROJECT' });
+      if (first === undefined)
+        throw new ToolError(noProjectMessage(choice), { code: 'NO_PROJECT' });
       const root = await selectRoot([first, ...others], asked);
       await assertRootAvailable(root);
       return {

@@ -6,15 +6,13 @@ import { gatherFacts, workspaceFactsSchema } from '../project/workspace-facts.ts
 import type { WorkspaceFacts } from '../project/workspace-facts.ts';
 import type { Workspace } from '../project/workspace.ts';
 
-const maxTextScripts = 30;
-
 /** Makes `workspace_info` over a session's workspace. */
 export function workspaceInfoTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'workspace_info',
     title: 'About the workspace',
     description:
-      'Tells which project this session works in and why, every root with its path or the reason why it cannot be used, the git branch, and the scripts or targets that the project declares. Call it first.',
+      'Tells which project this session works in and why, the other roots, those that cannot be used with the reason, the git branch, and the scripts or targets that the project declares. Call it first.',
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: workspaceFactsSchema,
@@ -26,27 +24,27 @@ export function workspaceInfoTool(workspace: Workspace): Tool {
 }
 
 function factsText(facts: WorkspaceFacts): string {
-  const { project, why, roots, git, scripts, warnings } = facts;
-  const settled = roots.settled ? '' : ', a newer list is being asked for';
+  const { project, why, others = [], git, scripts = [], warnings = [] } = facts;
   return printableLines([
-    project === undefined ? 'Project: none' : `Project: ${project.path}`,
-    `Why: ${why}`,
+    ...(project === undefined ? [`Project: none. ${why}`] : [`Project: ${project.path} (${why})`]),
     ...(git === undefined ? [] : [`Git: ${git.branch ?? git.commit ?? git.problem}`]),
-    `Roots: ${roots.status}${settled}; ${roots.usable} of ${roots.declared} usable`,
-    ...roots.entries.map(
-      ({ uri, name, path, problem }) =>
-        `  ${name === undefined ? '' : `${name}: `}${problem === undefined ? path : `${uri} — ${problem.code}: ${problem.message}`}`,
-    ),
-    ...scripts.map(({ file, scripts: declared, problem }) =>
-      [`${file}: ${names(declared)}`, ...(problem === undefined ? [] : [`(${problem})`])].join(' '),
-    ),
+    ...others.map(({ name, path }) => `Also: ${path}, root ${JSON.stringify(name)}`),
+    ...rootsLines(facts.roots),
+    ...scripts.map(({ file, runner, names, problem }) => {
+      const how = runner === '' ? file : `${file} (${runner})`;
+      return `${how}: ${names.join(', ')}${problem === undefined ? '' : ` (${problem})`}`;
+    }),
     ...warnings.map((warning) => `Warning: ${warning}`),
   ]);
 }
 
-function names(scripts: readonly { readonly name: string }[]): string {
-  const shown = scripts.slice(0, maxTextScripts).map(({ name }) => name);
-  const more =
-    scripts.length > maxTextScripts ? `, and ${scripts.length - maxTextScripts} more` : '';
-  return shown.join(', ') + more;
+/** What a client without roots need not be told. */
+function rootsLines({ status, isStale, listed, usable, unusable = [] }: WorkspaceFacts['roots']) {
+  const stale = isStale === true ? '; a newer list is being asked for' : '';
+  const lines = unusable.map(({ uri, code, message }) => `  ${uri} — ${code}: ${message}`);
+  const left = listed - usable - unusable.length;
+  if (left > 0) lines.push(`  and ${left} more`);
+  const isPlain = lines.length === 0 && stale === '';
+  if (isPlain && (status !== 'known' || listed === usable)) return [];
+  return [`Roots of the client: ${usable} of ${listed} can be used${stale}`, ...lines];
 }

@@ -38,12 +38,12 @@ describe('in the text of a result', () => {
     const { text, structured } = await call(workspaceInfoTool);
     expect(text).not.toMatch(harmful);
     expect(text.match(/^Project: /gm)).toHaveLength(1);
-    expect(text).toContain(`package.json: ${shownAs}\n`);
+    expect(text).toContain(`package.json (npm run): ${shownAs}\n`);
     expect(text).toContain(String.raw`Git: main\u202e\u200b`);
     // The name itself is there for a program.
     expect(structured).toMatchObject({
       git: { branch: 'main\u202e\u200b' },
-      scripts: [{ scripts: [{ name: hostile }] }, { file: 'composer.json' }],
+      scripts: [{ names: [hostile] }, { file: 'composer.json' }],
     });
   });
 
