@@ -130,20 +130,22 @@ const entries = Object.values(manifest.exports)
  * From the sources it is found as `#inspect-page`.
  */
 async function pageAssets() {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { page: 'src/inspect/page/main.ts', style: 'src/inspect/page/page.css' },
+    entryPoints: { page: 'src/inspect/page/main.tsx', style: 'src/inspect/page/page.css' },
     outdir: 'page',
     bundle: true,
     format: 'esm',
     target: ['chrome109', 'firefox115', 'safari16.4'],
     minify: true,
+    metafile: true,
     write: false,
     logLevel: 'warning',
   });
   const text = (/** @type {string} */ end) =>
     JSON.stringify(outputFiles.find(({ path }) => path.endsWith(end))?.text);
-  return `export const script = ${text('.js')};\nexport const style = ${text('.css')};\n`;
+  const contents = `export const script = ${text('.js')};\nexport const style = ${text('.css')};\n`;
+  return { contents, metafile };
 }
 
 const failed = () => {
@@ -158,7 +160,7 @@ const inspectPage = {
   setup({ onLoad, onResolve }) {
     const namespace = 'inspect-page';
     onResolve({ filter: /^#inspect-page$/ }, ({ path }) => ({ path, namespace }));
-    onLoad({ filter: /^/, namespace }, () => ({ contents: assets }));
+    onLoad({ filter: /^/, namespace }, () => ({ contents: assets.contents }));
   },
 };
 
@@ -255,9 +257,9 @@ const outputs = new Map(
 outputs.set(join(root, manifest.imports['#xstate'].node), Buffer.from(await requiredXState()));
 outputs.set(
   join(dist, 'THIRD-PARTY-NOTICES.txt'),
-  Buffer.from(await notices(results.map((result) => result.metafile))),
+  Buffer.from(await notices([assets, ...results].map(({ metafile }) => metafile))),
 );
-outputs.set(join(dist, 'inspect', 'page-assets.js'), Buffer.from(assets));
+outputs.set(join(dist, 'inspect', 'page-assets.js'), Buffer.from(assets.contents));
 await Promise.all([...outputs].map(([path, contents]) => replaceFile(path, contents)));
 await chmod(command, 0o755);
 await removeStale(new Set(outputs.keys()));

@@ -8,7 +8,7 @@ import type {
   RequestId,
 } from '../protocol/frames.ts';
 import type { FrameEvent } from './page-messages.ts';
-import { redact } from '../diagnosis/redaction.ts';
+import { redact, redactText } from '../diagnosis/redaction.ts';
 
 export interface ReadFrame {
   readonly what: FrameEvent['what'];
@@ -75,6 +75,44 @@ function isBatch(frame: OutboundFrame): frame is Extract<OutboundFrame, readonly
 
 function shortened(method: string): string {
   return method.length > maxMethod ? `${method.slice(0, maxMethod)}…` : method;
+}
+
+/** How much of a name and of an error is shown in a row. */
+const maxWords = 200;
+
+/** What a message with params is about: its tool, prompt, resource or task. */
+export function subjectIn(message: unknown): Pick<FrameEvent, 'subject'> {
+  const { name, uri, taskId } = recordIn(message, 'params');
+  const subject = [name, uri, taskId].find((each) => typeof each === 'string');
+  return typeof subject === 'string' ? { subject: redactText(subject, maxWords) } : {};
+}
+
+/** Why a message is an error: its error, or what a tool's result with `isError` says. */
+export function problemIn(message: unknown): Pick<FrameEvent, 'problem'> {
+  const { malformed } = message as { readonly malformed?: unknown };
+  const { code, message: words } = recordIn(message, 'error');
+  const { isError, content } = recordIn(message, 'result');
+  const said =
+    typeof code === 'number' && typeof words === 'string'
+      ? `${code} ${words}`
+      : isError === true
+        ? textIn(content)
+        : malformed;
+  return typeof said === 'string' ? { problem: redactText(said, maxWords) } : {};
+}
+
+/** The first text of a tool's content. */
+function textIn(content: unknown): string {
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
+  const text = blocks.map((block) => recordIn({ block }, 'block')['text']);
+  return text.find((each): each is string => typeof each === 'string') ?? 'isError';
+}
+
+function recordIn(holder: unknown, key: string): { readonly [key: string]: unknown } {
+  const value = (holder as { readonly [key: string]: unknown } | null)?.[key];
+  return typeof value === 'object' && value !== null
+    ? (value as { readonly [key: string]: unknown })
+    : {};
 }
 
 /** A value as indented JSON: redacted, and cut at a length that a page can show. */

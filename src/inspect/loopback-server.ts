@@ -14,7 +14,7 @@ type Answer = (path: string, request: IncomingMessage, response: ServerResponse)
 export interface LoopbackServer {
   /** The address, with the token. */
   readonly url: string;
-  /** Ends every connection. */
+  /** Ends every connection; those that wait for the end of their answer a little later. */
   close(): Promise<void>;
 }
 
@@ -30,6 +30,9 @@ export interface LoopbackLimits {
   /** How long a request's headers may take, from the connection's start, milliseconds. */
   readonly headersTimeoutMs: number;
 }
+
+/** How long an answer that has been ended may take to be sent when the server closes. */
+const lastWordsMs = 250;
 
 const defaultLimits: LoopbackLimits = { maxStrangers: 32, maxGuests: 64, headersTimeoutMs: 5000 };
 
@@ -113,8 +116,12 @@ export async function serveLoopback(
     url: `http://${address}:${chosen}/${token}/`,
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
+        const end = setTimeout(() => server.closeAllConnections(), lastWordsMs);
+        server.close(() => {
+          clearTimeout(end);
+          resolve();
+        });
+        connections.closeStrangers();
       }),
   };
 }
@@ -140,6 +147,10 @@ class Connections {
     if (this.#strangers.size <= this.#limits.maxStrangers) return;
     const [oldest] = this.#strangers;
     oldest?.destroy();
+  }
+
+  closeStrangers(): void {
+    for (const socket of this.#strangers) socket.destroy();
   }
 
   /**

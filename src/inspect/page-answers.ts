@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { script, style } from '#inspect-page';
 import { refuse } from './loopback-server.ts';
-import { document } from './page-document.ts';
+import { page } from './page-document.ts';
 import type { PageSessions } from './page-sessions.ts';
 
 /** How much may be queued for a page that does not read, bytes. */
@@ -16,7 +16,7 @@ export function answerPage(sessions: PageSessions) {
   return (path: string, request: IncomingMessage, response: ServerResponse): void => {
     switch (path) {
       case '':
-        return send(response, 'text/html', document());
+        return send(response, 'text/html', page);
       case 'page.js':
         return send(response, 'text/javascript', script);
       case 'page.css':
@@ -38,13 +38,16 @@ function send(response: ServerResponse, type: string, text: string): void {
 
 /** @see WHATWG HTML, "Server-sent events" */
 function stream(sessions: PageSessions, request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  // It is the connection's last answer: with its end the connection is closed, all of it sent.
+  const type = { 'content-type': 'text/event-stream; charset=utf-8', connection: 'close' };
+  response.writeHead(200, type);
   const close = sessions.open({
     send: (update) => {
       if (response.writableLength > maxQueuedBytes) return false;
       response.write(`data: ${JSON.stringify(update)}\n\n`);
       return true;
     },
+    end: () => response.end('event: end\ndata: \n\n'),
   });
   request.socket.once('close', close);
 }

@@ -43,8 +43,14 @@ export interface FrameEvent extends Placed {
   /** For an answer, the method of its request, if that is known. */
   readonly method?: string;
   readonly id?: RequestId;
+  /** What the request is about, also of its answer: the tool, the prompt, the resource, the task. */
+  readonly subject?: string;
+  /** Why an answer is an error: the error, or what a tool's result with `isError` says. */
+  readonly problem?: string;
   /** The number of the event with the request that this answers. */
   readonly answers?: number;
+  /** The time between the request and this answer. */
+  readonly tookMs?: number;
   /** JSON, redacted and bounded. */
   readonly frame: string;
 }

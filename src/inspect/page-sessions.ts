@@ -8,11 +8,14 @@ import { textOfError } from '../protocol/errors.ts';
 import type { PageUpdate, SessionUpdate } from './page-messages.ts';
 import { boundedDump } from './page-dump.ts';
 import { SessionSampler } from './session-sampler.ts';
+import type { Sample } from './session-sampler.ts';
 
 /** A browser that has the page open. */
 export interface Viewer {
   /** Whether it can take more now; otherwise the update is left out and counted. */
   send(update: PageUpdate): boolean;
+  /** There will be no more updates. */
+  end(): void;
 }
 
 interface Kept {
@@ -48,7 +51,8 @@ export class PageSessions {
     if (this.#viewers.size > 0) kept.sampler.start();
     void session.closed.then((cause) => {
       kept.closed = textOfCause(cause);
-      this.#forgetOldest();
+      // A viewer is told of each end first.
+      if (this.#viewers.size === 0) this.#forgetOldest();
     });
   };
 
@@ -64,7 +68,10 @@ export class PageSessions {
     };
   }
 
+  /** Sends the viewers what happened last, and ends. */
   close(): void {
+    if (this.#viewers.size > 0) this.#send(this.#sample());
+    for (const viewer of this.#viewers.keys()) viewer.end();
     this.#viewers.clear();
     this.#stop();
     this.#kept.clear();
@@ -97,17 +104,26 @@ export class PageSessions {
       this.#rest -= 1;
       return;
     }
-    const samples = [...this.#kept.values()].map((kept) => [kept, kept.sampler.take()] as const);
+    const samples = this.#sample();
     const isQuiet = samples.every(
       ([, { events, skipped }]) => events.length + skipped.length === 0,
     );
     this.#quiet = isQuiet ? this.#quiet + 1 : 0;
     if (isQuiet && this.#quiet % quietUpdates !== 0) return;
     this.#rest = samples.some(([, { skipped }]) => skipped.length > 0) ? restAfterFlood : 0;
+    this.#send(samples);
+  }
+
+  #sample(): readonly (readonly [Kept, Sample])[] {
+    return [...this.#kept.values()].map((kept) => [kept, kept.sampler.take()] as const);
+  }
+
+  #send(samples: readonly (readonly [Kept, Sample])[]): void {
     const sessions = samples.map(([kept, sample]) => updateOf(kept, sample));
     for (const [viewer, missed] of this.#viewers) {
       this.#viewers.set(viewer, viewer.send({ sessions, missed }) ? 0 : missed + 1);
     }
+    this.#forgetOldest();
   }
 
   #forgetOldest(): void {
@@ -116,7 +132,7 @@ export class PageSessions {
   }
 }
 
-function updateOf({ session, closed }: Kept, sample: Pick<SessionUpdate, 'events' | 'skipped'>) {
+function updateOf({ session, closed }: Kept, sample: Sample): SessionUpdate {
   const dump = boundedDump(session.dump());
   return { id: session.id, ...(closed === undefined ? {} : { closed }), dump, ...sample };
 }

@@ -11,9 +11,9 @@ import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';
 import type { Transition } from './gate.ts';
-import { boundedJson, readInbound, readOutbound } from './frame-reading.ts';
+import { boundedJson, problemIn, readInbound, readOutbound, subjectIn } from './frame-reading.ts';
 import type { ReadFrame } from './frame-reading.ts';
-import type { Direction, PageEvent, Skipped } from './page-messages.ts';
+import type { Direction, FrameEvent, PageEvent, Skipped } from './page-messages.ts';
 
 /** How many events are kept between two updates. */
 const maxEvents = 60;
@@ -60,7 +60,11 @@ interface Kind {
 interface AskedBefore {
   readonly method: string;
   /** Undefined if the request was only counted. */
-  readonly seq: number | undefined;
+  readonly kept: KeptRequest | undefined;
+}
+
+interface KeptRequest extends Pick<FrameEvent, 'seq' | 'at'> {
+  readonly about: Pick<FrameEvent, 'subject'>;
 }
 
 export class SessionSampler {
@@ -147,20 +151,27 @@ export class SessionSampler {
     const method = asked?.method ?? read.method;
     const label = isAnswer ? answerLabel(method) : (method ?? what);
     // The answer to a kept request is kept too.
-    const seq = this.#place(direction, label, asked?.seq !== undefined);
-    if (method !== undefined) this.#remember(direction, read, method, seq);
-    if (seq === undefined) return;
-    const text = this.#text < maxText ? boundedJson(read.message()) : '';
+    const request = asked?.kept;
+    const seq = this.#place(direction, label, request !== undefined);
+    if (seq === undefined) {
+      if (method !== undefined) this.#remember(direction, read, method, undefined);
+      return;
+    }
+    const [at, message] = [Date.now(), read.message()];
+    const about = { ...(request?.about ?? subjectIn(message)), ...problemIn(message) };
+    if (method !== undefined) this.#remember(direction, read, method, { seq, at, about });
+    const text = this.#text < maxText ? boundedJson(message) : '';
     this.#text += text.length;
     this.#events.push({
       kind: 'frame',
       seq,
-      at: Date.now(),
+      at,
       direction,
       what,
       ...(method === undefined ? {} : { method }),
       ...(id === undefined ? {} : { id }),
-      ...(asked?.seq === undefined ? {} : { answers: asked.seq }),
+      ...about,
+      ...(request ? { answers: request.seq, tookMs: at - request.at } : {}),
       frame: text,
     });
   }
@@ -193,15 +204,15 @@ export class SessionSampler {
     direction: Direction,
     { what, id, task }: ReadFrame,
     method: string,
-    seq: number | undefined,
+    kept: KeptRequest | undefined,
   ): void {
     if (what === 'request' && id !== undefined) {
-      this.#asked[direction].set(id, { method, seq });
+      this.#asked[direction].set(id, { method, kept });
       if (direction === 'out') this.#causes.asked(method);
     }
     if (direction === 'out') return;
-    if (what === 'result' || what === 'error') this.#causes.answered(method, seq);
-    else this.#causes.received(method, seq, task);
+    if (what === 'result' || what === 'error') this.#causes.answered(method, kept?.seq);
+    else this.#causes.received(method, kept?.seq, task);
   }
 
   #answered(direction: Direction, id: RequestId | undefined): AskedBefore | undefined {

@@ -8,12 +8,10 @@ import { launchChromium, needsChromium } from './chromium.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 const { SCREENSHOTS: folder } = process.env;
-/** As wide as a page of documentation shows it: text is drawn small, not shrunk. */
-const viewport = { viewport: { width: 1280, height: 1130 }, deviceScaleFactor: 0.66 };
+const viewport = { viewport: { width: 1440, height: 900 } };
 
 async function picture(page: Page, name: string): Promise<void> {
-  if (folder !== undefined)
-    await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
 describe('the page shows at a glance', () => {
@@ -34,7 +32,6 @@ describe('the page shows at a glance', () => {
     expect(await page.locator('#chart-session .node.active').getAttribute('class')).toContain(
       's-open_uninitialized',
     );
-    await picture(page, 'inspect-before-handshake');
     expect(faults).toEqual([]);
   });
 
@@ -45,7 +42,7 @@ describe('the page shows at a glance', () => {
     await server.initialize({ roots: { listChanged: true } });
     const query = await server.heard('roots/list');
     server.send({ method: 'notifications/roots/list_changed' });
-    await page.keyboard.press('2');
+    // The chart follows what the session waits for.
     await page.locator('#chart-roots .s-querying_stale.active').waitFor();
     expect(await shown(page, 'why').textContent()).toBe(
       'Waiting for raw to answer roots/list. Its list has changed since it was asked, so it will be asked again.',
@@ -73,12 +70,14 @@ describe('the page shows at a glance', () => {
     const days = Array.from({ length: 10 }, (_, at) => `May ${at + 1}`);
     const params = { name: 'book_tables', arguments: { days } };
     server.send({ id: 7, method: 'tools/call', params });
-    await page.locator('#pending tr').nth(9).waitFor();
-    expect(await page.locator('#pending tr').count()).toBe(10);
+    await page.locator('#pending li').nth(9).waitFor();
+    expect(await page.locator('#pending li').count()).toBe(10);
     expect(await shown(page, 'why').textContent()).toBe(
       'Waiting for raw to answer 10 requests: elicitation/create.',
     );
-    expect(await page.locator('#calls tr').textContent()).toContain('tools/call book_tables#7');
+    expect(await page.locator('#calls li').textContent()).toMatch(
+      /^tools\/call book_tables #7since .*waits for the client: 10 × elicitation\/create, asked .*, given up in 9 min/,
+    );
     await page.locator('#rows .out.request').first().click();
     await page.locator('#event pre', { hasText: 'A table for May 1' }).waitFor();
     const back = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
@@ -87,6 +86,11 @@ describe('the page shows at a glance', () => {
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await back()).not.toBe(light);
     await picture(page, 'inspect-ten-elicitations-dark');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('v');
+    await page.locator('#rows .item', { hasText: 'elicitation/create' }).nth(9).waitFor();
+    await picture(page, 'inspect-sequence');
     expect(faults).toEqual([]);
   });
 });

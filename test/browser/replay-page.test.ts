@@ -54,7 +54,7 @@ test('replay --step --inspect shows the played session, input by input', async (
     's-open_legacy_negotiated',
   );
   child.stdin.write('\n');
-  await page.locator('#pending tr', { hasText: 'roots/list' }).waitFor();
+  await page.locator('#pending li', { hasText: 'roots/list' }).waitFor();
   expect(faults).toEqual([]);
   child.stdin.end();
   expect(await ended).toBe(0);

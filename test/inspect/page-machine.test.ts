@@ -3,7 +3,7 @@ import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { pageMachine } from '../../src/inspect/page/page.machine.ts';
 import type { PageMachineEvent } from '../../src/inspect/page/page.machine.ts';
-import type { PageEvent, PageUpdate } from '../../src/inspect/page-messages.ts';
+import type { PageEvent, PageUpdate, TransitionEvent } from '../../src/inspect/page-messages.ts';
 
 type Snapshot = SnapshotFrom<typeof pageMachine>;
 
@@ -46,9 +46,10 @@ describe('the page', () => {
     ['live', [{ type: 'updates.opened' }]],
     ['lost', [{ type: 'updates.opened' }, { type: 'updates.lost' }]],
     ['live', [{ type: 'updates.lost' }, { type: 'updates.opened' }]],
+    ['ended', [{ type: 'updates.opened' }, { type: 'updates.ended' }, { type: 'updates.lost' }]],
   ] as const)('is %s after %j, paused or not', (connection, events) => {
-    expect(play(...events).snapshot.value).toEqual({ connection, view: 'following' });
-    expect(play(toggle, ...events).snapshot.value).toEqual({ connection, view: 'paused' });
+    expect(play(...events).snapshot.value).toMatchObject({ connection, view: 'following' });
+    expect(play(toggle, ...events).snapshot.value).toMatchObject({ connection, view: 'paused' });
   });
 
   test('takes updates as they come', () => {
@@ -77,19 +78,72 @@ describe('the page', () => {
     expect(all.map(moves)).toEqual([false, true, false, false]);
   });
 
+  const moved = (machine: string, task?: string): TransitionEvent => ({
+    kind: 'transition',
+    seq: 2,
+    at: 0,
+    machine,
+    ...(task === undefined ? {} : { task }),
+    from: 'a',
+    to: 'b',
+    cause: 'c',
+    event: '{}',
+  });
+  const choose = (
+    event: PageEvent | undefined,
+    transition?: TransitionEvent,
+  ): PageMachineEvent => ({ type: 'event.choose', event, moved: transition });
+
   test('remembers what was chosen; an event of no task leaves the chosen task', () => {
-    const choose = (event: PageEvent | undefined, task?: string): PageMachineEvent => ({
-      type: 'event.choose',
-      event,
-      task,
-    });
     const { context } = play(
       { type: 'session.choose', id: 's' },
       { type: 'task.choose', id: 't' },
-      choose(chosen, 'u'),
+      choose(chosen, moved('task', 'u')),
       choose(undefined),
     ).snapshot;
     expect(context).toMatchObject({ session: 's', task: 'u', event: undefined });
     expect(play(choose(chosen)).snapshot.context).toMatchObject({ event: chosen, task: undefined });
+  });
+
+  test('stays with a chart that was chosen, until another is asked for', () => {
+    const pin: PageMachineEvent = { type: 'chart.choose', name: 'roots' };
+    const isPinned = (...events: readonly PageMachineEvent[]) =>
+      play(...events).snapshot.hasTag('chartIsPinned');
+    expect(isPinned()).toBe(false);
+    expect(isPinned(pin)).toBe(true);
+    expect(play(pin).snapshot.context.chart).toBe('roots');
+    expect(isPinned(pin, choose(chosen))).toBe(true);
+    expect(isPinned(pin, choose(chosen, moved('session')))).toBe(false);
+    expect(isPinned(pin, { type: 'chart.follow' })).toBe(false);
+    const { snapshot } = play({ type: 'task.choose', id: 't' });
+    expect(snapshot.hasTag('chartIsPinned')).toBe(true);
+    expect(snapshot.context).toMatchObject({ chart: 'task', task: 't' });
+  });
+
+  test('opens the session that matters, and leaves it only once it has ended and another is open', () => {
+    const seen = (urgent: string | undefined, ...open: readonly string[]): PageMachineEvent => ({
+      type: 'sessions.seen',
+      urgent,
+      open,
+    });
+    const shown = (...events: readonly PageMachineEvent[]) =>
+      play(...events).snapshot.context.session;
+    expect(shown(seen(undefined))).toBeUndefined();
+    expect(shown(seen('a', 'a'))).toBe('a');
+    expect(shown(seen('a', 'a'), seen('b', 'a', 'b'))).toBe('a');
+    expect(shown(seen('a', 'a', 'b'), seen('b', 'b'))).toBe('b');
+    expect(shown(seen('a', 'a'), seen('b'))).toBe('a');
+    const chooseA: PageMachineEvent = { type: 'session.choose', id: 'a' };
+    expect(shown(seen('b', 'a', 'b'), chooseA, seen('b', 'b'))).toBe('a');
+  });
+
+  test('filters, leaves out kinds of rows, and turns the timeline', () => {
+    const toggleIn: PageMachineEvent = { type: 'kind.toggle', kind: 'in' };
+    expect(play(toggleIn).snapshot.context.kinds).toEqual(['out', 'transition']);
+    expect(play(toggleIn, toggleIn).snapshot.context.kinds).toEqual(['in', 'out', 'transition']);
+    expect(play({ type: 'filter.change', text: 'ping' }).snapshot.context.filter).toBe('ping');
+    const turn: PageMachineEvent = { type: 'timeline.turn' };
+    expect(play(turn).snapshot.hasTag('asList')).toBe(false);
+    expect(play(turn, turn).snapshot.hasTag('asList')).toBe(true);
   });
 });

@@ -11,11 +11,16 @@ import { tool } from '../contract/serving.ts';
 async function sampled() {
   const work = { ...tool('work', () => 'done'), taskSupport: 'optional' } as const;
   const endless = { ...tool('endless', () => new Promise(() => {})), taskSupport: 'optional' };
-  const server = createMcpServer({ name: 'n', version: '1', tools: [work, endless as never] });
+  const fails = tool('fails', () => {
+    throw new Error('there is no such file');
+  });
+  const tools = [work, fails, endless as never];
+  const server = createMcpServer({ name: 'n', version: '1', tools });
   const { transport, peer: wire } = memory();
   let watched: WatchedSession | undefined;
   const session = server.listen(transport, {
     clock: new TestClock(),
+    report: () => {},
     limits: { maxTasks: 200, maxKeptTasks: 200 },
     watchers: [(each) => (watched = each)],
   });
@@ -79,6 +84,41 @@ test('each task’s cancellation is due to the request that names it', async () 
     [one, 'a'],
     [two, 'b'],
   ]);
+  sampler.stop();
+  session.actor.stop();
+});
+
+test('a row names the tool, and an answer says whether it is an error and why', async () => {
+  const { peer, session, sampler } = await sampled();
+  sampler.start();
+  const secret = `ghp_${'a1'.repeat(18)}`;
+  const asked = [
+    ['tools/call', { name: 'work', arguments: {} }],
+    ['tools/call', { name: 'fails', arguments: {} }],
+    ['tools/call', { name: 'unknown', arguments: {} }],
+    ['tools/call', { name: secret, arguments: {} }],
+    ['ping', {}],
+  ] as const;
+  for (const [at, [method, params]] of asked.entries()) {
+    peer.send({ jsonrpc: '2.0', id: at, method, params });
+    await peer.response(at);
+  }
+  const rows = sampler.take().events.flatMap((event) => (event.kind === 'frame' ? [event] : []));
+  const requests = rows.filter(({ what }) => what === 'request');
+  const answers = rows.filter(({ answers }) => answers !== undefined);
+  expect(requests.map(({ subject }) => subject)).toEqual([
+    ...['work', 'fails', 'unknown', '[redacted]', undefined],
+  ]);
+  expect(answers.map(({ subject }) => subject)).toEqual(requests.map(({ subject }) => subject));
+  expect(answers.map(({ what, problem }) => [what, problem])).toEqual([
+    ['result', undefined],
+    ['result', 'there is no such file'],
+    ['error', expect.stringMatching(/^-32602 .*unknown/)],
+    ['error', expect.stringMatching(/^-32602 /)],
+    ['result', undefined],
+  ]);
+  expect(JSON.stringify(answers)).not.toContain(secret);
+  expect(answers.every(({ tookMs }) => typeof tookMs === 'number')).toBe(true);
   sampler.stop();
   session.actor.stop();
 });

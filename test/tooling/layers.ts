@@ -105,7 +105,7 @@ export const layers: { readonly [path: string]: Layer } = {
     holds:
       'the page, the official inspector, diagrams; an entry of its own, which exports the recording too',
     imports: [...runtime, 'diagnosis', 'recording'],
-    packages: ['xstate', '@statelyai/inspect', '#inspect-page'],
+    packages: ['xstate', 'preact', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },
   'workspace/disk': {
@@ -246,6 +246,6 @@ export function importsOfSource(): Import[] {
   const names = readdirSync(source, { recursive: true, encoding: 'utf8' });
   return names
     .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .flatMap((name) => importsIn(name, readFileSync(join(source, name), 'utf8')));
 }

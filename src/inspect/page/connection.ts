@@ -7,11 +7,17 @@ export interface UpdateListener {
   opened(): void;
   /** The browser connects again by itself. */
   lost(): void;
+  /** The server has said that it ends. */
+  ended(): void;
 }
 
-export function connect({ update, opened, lost }: UpdateListener): void {
+export function connect({ update, opened, lost, ended }: UpdateListener): void {
   const source = new EventSource('updates');
   source.addEventListener('open', opened);
   source.addEventListener('error', lost);
   source.addEventListener('message', ({ data }) => update(JSON.parse(String(data)) as PageUpdate));
+  source.addEventListener('end', () => {
+    source.close();
+    ended();
+  });
 }

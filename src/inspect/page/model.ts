@@ -2,6 +2,7 @@
  * What the page knows: every session's last dump and its latest events. Nothing of it is drawn
  * here.
  */
+import { headlineOf } from '../../diagnosis/headline.ts';
 import type {
   PageDump,
   PageEvent,
@@ -23,9 +24,11 @@ export type Row = PageEvent | SkippedEvents;
 
 export interface ShownSession {
   readonly id: string;
-  /** Newest last. */
-  readonly rows: Row[];
+  /** Newest last. A new list with each change. */
+  rows: readonly Row[];
   dump: PageDump;
+  /** The last dump before the session began to end: what it held. */
+  lastOpen: PageDump | undefined;
   /** When the dump came, by `performance.now()`. */
   dumpedAt: number;
   closed: string | undefined;
@@ -42,6 +45,8 @@ export function ownerOf({ machine, task }: Pick<TransitionEvent, 'machine' | 'ta
 
 /** Rows that are kept of a session. */
 const maxRows = 2000;
+/** Ended sessions that are kept. The server forgets them sooner. */
+const maxEnded = 30;
 
 export class Model {
   readonly sessions = new Map<string, ShownSession>();
@@ -52,58 +57,84 @@ export class Model {
   apply({ sessions, missed }: PageUpdate): void {
     this.missed += missed;
     const present = new Set(sessions.map(({ id }) => id));
-    for (const id of this.sessions.keys()) if (!present.has(id)) this.sessions.delete(id);
+    for (const { id, closed } of this.sessions.values()) {
+      if (closed === undefined && !present.has(id)) this.sessions.delete(id);
+    }
     for (const session of sessions) this.#update(session);
-  }
-
-  /** What a row answers or is caused by, as far as it is still kept. */
-  find(session: ShownSession, seq: number | undefined): PageEvent | undefined {
-    const found = seq === undefined ? undefined : session.rows.find((row) => row.seq === seq);
-    return found?.kind === 'skipped' ? undefined : found;
-  }
-
-  /** The transitions that a frame caused. */
-  causedBy(session: ShownSession, seq: number): TransitionEvent[] {
-    return session.rows.filter(
-      (row): row is TransitionEvent => row.kind === 'transition' && row.causedBy === seq,
-    );
-  }
-
-  /** The frame that answers a request. */
-  answerTo(session: ShownSession, seq: number): PageEvent | undefined {
-    return session.rows.find(
-      (row): row is PageEvent => row.kind === 'frame' && row.answers === seq,
-    );
+    const ended = [...this.sessions.values()].filter(({ closed }) => closed !== undefined);
+    for (const { id } of ended.slice(0, -maxEnded)) this.sessions.delete(id);
   }
 
   #update({ id, dump, closed, events, skipped }: SessionUpdate): void {
-    const dumpedAt = performance.now();
-    let session = this.sessions.get(id);
-    if (!session) {
-      const lastTransitions = new Map<string, TransitionEvent>();
-      session = { id, rows: [], dump, dumpedAt, closed, dropped: 0, lastTransitions };
-      this.sessions.set(id, session);
-    }
+    const session = this.sessions.get(id) ?? this.#begin(id, dump);
+    if (headlineOf(dump).mood !== 'ended') session.lastOpen = dump;
     session.dump = dump;
-    session.dumpedAt = dumpedAt;
+    session.dumpedAt = performance.now();
     session.closed = closed;
     for (const event of events) {
-      session.rows.push(event);
       if (event.kind === 'transition') session.lastTransitions.set(ownerOf(event), event);
     }
     const kept = new Set(dump.tasks.map(({ taskId }) => taskId));
     for (const [owner, { task }] of session.lastTransitions) {
       if (task !== undefined && !kept.has(task)) session.lastTransitions.delete(owner);
     }
-    if (skipped.length > 0) {
-      this.#skips += 1;
-      const seq = `skipped-${this.#skips}`;
-      session.rows.push({ kind: 'skipped', seq, at: Date.now(), counts: skipped });
-    }
-    const excess = session.rows.length - maxRows;
-    if (excess > 0) {
-      session.rows.splice(0, excess);
-      session.dropped += excess;
-    }
+    const counted = skipped.length > 0 ? [this.#skipped(skipped)] : [];
+    if (events.length + counted.length === 0) return;
+    const rows = [...session.rows, ...events, ...counted];
+    session.dropped += Math.max(0, rows.length - maxRows);
+    session.rows = rows.slice(-maxRows);
   }
+
+  #begin(id: string, dump: PageDump): ShownSession {
+    const session: ShownSession = {
+      id,
+      rows: [],
+      dump,
+      lastOpen: undefined,
+      dumpedAt: 0,
+      closed: undefined,
+      dropped: 0,
+      lastTransitions: new Map(),
+    };
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  #skipped(counts: readonly Skipped[]): SkippedEvents {
+    this.#skips += 1;
+    return { kind: 'skipped', seq: `skipped-${this.#skips}`, at: Date.now(), counts };
+  }
+}
+
+/** The event of this number, if it is still kept. */
+export function eventOf({ rows }: ShownSession, seq: number | undefined): PageEvent | undefined {
+  return rows.find((row): row is PageEvent => row.kind !== 'skipped' && row.seq === seq);
+}
+
+/** The transitions that a frame caused. */
+export function causedBy({ rows }: ShownSession, seq: number): readonly TransitionEvent[] {
+  return rows.filter(
+    (row): row is TransitionEvent => row.kind === 'transition' && row.causedBy === seq,
+  );
+}
+
+/** The transition that an event is or caused. */
+export function movedBy(
+  session: ShownSession,
+  event: PageEvent | undefined,
+): TransitionEvent | undefined {
+  if (!event || event.kind === 'transition') return event;
+  return causedBy(session, event.seq)[0];
+}
+
+/** The frame that answers a request. */
+export function answerTo({ rows }: ShownSession, seq: number): PageEvent | undefined {
+  return rows.find((row): row is PageEvent => row.kind === 'frame' && row.answers === seq);
+}
+
+/** The event that one would look at next: the transition, or the cause, or the answer. */
+export function nextOf(session: ShownSession, event: PageEvent): PageEvent | undefined {
+  if (event.kind === 'transition') return eventOf(session, event.causedBy);
+  const [caused] = causedBy(session, event.seq);
+  return caused ?? answerTo(session, event.seq) ?? eventOf(session, event.answers);
 }

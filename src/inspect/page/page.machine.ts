@@ -1,32 +1,51 @@
 /**
  * What the page looks at, whatever it draws of it: how its stream of updates stands, whether they
- * move it, and what was chosen.
+ * move it, what was chosen, and how it is shown.
  *
  * What the page knows of sessions is the model's: `apply` hands updates to it.
  */
 import { assign, setup } from 'xstate';
-import type { PageEvent, PageUpdate } from '../page-messages.ts';
+import type { PageEvent, PageUpdate, TransitionEvent } from '../page-messages.ts';
 
 /** Updates that wait while the page is paused; older ones are let go, and counted. */
 const maxHeld = 600;
+
+/** The rows that a person may leave out. */
+export type RowKind = 'in' | 'out' | 'transition';
+export const rowKinds: readonly RowKind[] = ['in', 'out', 'transition'];
 
 export type PageMachineEvent =
   | { readonly type: 'updates.opened' }
   /** The browser connects again by itself. */
   | { readonly type: 'updates.lost' }
+  /** The server has said that it ends. */
+  | { readonly type: 'updates.ended' }
   | { readonly type: 'update.received'; readonly update: PageUpdate }
   | { readonly type: 'pause.toggle' }
+  | {
+      readonly type: 'sessions.seen';
+      /** The session that matters most, if there is any. */
+      readonly urgent: string | undefined;
+      /** Those that have not ended. */
+      readonly open: readonly string[];
+    }
   | { readonly type: 'session.choose'; readonly id: string }
   | { readonly type: 'task.choose'; readonly id: string }
-  /**
-   * Without an event: nothing is chosen any more. With the task whose transition it is, that is
-   * chosen, too.
-   */
+  /** Without an event: nothing is chosen any more. */
   | {
       readonly type: 'event.choose';
       readonly event: PageEvent | undefined;
-      readonly task: string | undefined;
-    };
+      /** The transition that the event is or caused: its task and its chart are looked at, too. */
+      readonly moved?: TransitionEvent | undefined;
+    }
+  | { readonly type: 'chart.choose'; readonly name: string }
+  /** The page goes back to the chart of what the session waits for. */
+  | { readonly type: 'chart.follow' }
+  /** The chart as large as it was drawn, or as its panel. */
+  | { readonly type: 'chart.resize' }
+  | { readonly type: 'timeline.turn' }
+  | { readonly type: 'filter.change'; readonly text: string }
+  | { readonly type: 'kind.toggle'; readonly kind: RowKind };
 
 export interface PageContext {
   /** What waits while nothing moves, oldest first. */
@@ -34,6 +53,10 @@ export interface PageContext {
   readonly session: string | undefined;
   readonly task: string | undefined;
   readonly event: PageEvent | undefined;
+  /** The name of the chart that was chosen last. */
+  readonly chart: string | undefined;
+  readonly filter: string;
+  readonly kinds: readonly RowKind[];
 }
 
 interface Updates {
@@ -44,9 +67,16 @@ export const pageMachine = setup({
   types: {
     context: {} as PageContext,
     events: {} as PageMachineEvent,
-    tags: {} as 'live' | 'moving',
+    tags: {} as 'live' | 'moving' | 'asList' | 'chartIsPinned' | 'chartIsLarge',
   },
   guards: {
+    /** Nothing is looked at, or a session that has ended while another is open. */
+    isBetter: ({ context: { session }, event }) => {
+      if (event.type !== 'sessions.seen' || event.urgent === undefined) return false;
+      if (session === undefined) return true;
+      return !event.open.includes(session) && event.open.includes(event.urgent);
+    },
+    hasMoved: ({ event }) => event.type === 'event.choose' && event.moved !== undefined,
     isFull: ({ context }) => context.held.length >= maxHeld,
   },
   actions: {
@@ -58,26 +88,49 @@ export const pageMachine = setup({
       held: ({ context }, { updates }: Updates) => [...context.held, ...updates].slice(-maxHeld),
     }),
     release: assign({ held: [] }),
+    chooseEvent: assign(({ context, event }) =>
+      event.type === 'event.choose'
+        ? { event: event.event, task: event.moved?.task ?? context.task }
+        : {},
+    ),
   },
 }).createMachine({
   id: 'page',
   type: 'parallel',
-  context: { held: [], session: undefined, task: undefined, event: undefined },
+  context: {
+    held: [],
+    session: undefined,
+    task: undefined,
+    event: undefined,
+    chart: undefined,
+    filter: '',
+    kinds: rowKinds,
+  },
   on: {
-    'session.choose': { actions: assign({ session: ({ event }) => event.id }) },
-    'task.choose': { actions: assign({ task: ({ event }) => event.id }) },
-    'event.choose': {
-      actions: assign(({ context, event }) => ({
-        event: event.event,
-        task: event.task ?? context.task,
-      })),
+    'event.choose': { actions: 'chooseEvent' },
+    'filter.change': { actions: assign({ filter: ({ event }) => event.text }) },
+    'kind.toggle': {
+      actions: assign({
+        kinds: ({ context, event }) =>
+          rowKinds.filter((kind) => context.kinds.includes(kind) !== (kind === event.kind)),
+      }),
     },
   },
   states: {
     connection: {
       initial: 'connecting',
-      on: { 'updates.opened': '.live', 'updates.lost': '.lost' },
-      states: { connecting: {}, live: { tags: 'live' }, lost: {} },
+      states: {
+        connecting: { on: { 'updates.opened': 'live', 'updates.lost': 'lost' } },
+        live: {
+          tags: 'live',
+          on: { 'updates.lost': 'lost', 'updates.ended': 'ended' },
+        },
+        lost: {
+          description: 'The server does not answer: it has gone, or will be back.',
+          on: { 'updates.opened': 'live' },
+        },
+        ended: { description: 'The server has said that it ends. What was last seen stays.' },
+      },
     },
     view: {
       initial: 'following',
@@ -113,6 +166,68 @@ export const pageMachine = setup({
             },
           },
         },
+      },
+    },
+    focus: {
+      initial: 'automatic',
+      on: {
+        'session.choose': {
+          target: '.chosen',
+          actions: assign({ session: ({ event }) => event.id, event: undefined }),
+        },
+      },
+      states: {
+        automatic: {
+          description:
+            'The page opens the session that matters most, and stays with it to its end.',
+          on: {
+            'sessions.seen': {
+              guard: 'isBetter',
+              actions: assign({ session: ({ event }) => event.urgent, event: undefined }),
+            },
+          },
+        },
+        chosen: { description: 'A person has chosen the session, and leaves it.' },
+      },
+    },
+    chart: {
+      initial: 'following',
+      on: {
+        'chart.choose': {
+          target: '.pinned',
+          actions: assign({ chart: ({ event }) => event.name }),
+        },
+        'task.choose': {
+          target: '.pinned',
+          actions: assign({ task: ({ event }) => event.id, chart: 'task' }),
+        },
+      },
+      states: {
+        following: {
+          description:
+            'The chart of the chosen event’s transition, or else of what the session waits for.',
+        },
+        pinned: {
+          tags: 'chartIsPinned',
+          on: {
+            'chart.follow': 'following',
+            'event.choose': { guard: 'hasMoved', target: 'following', actions: 'chooseEvent' },
+          },
+        },
+      },
+    },
+    chartSize: {
+      initial: 'fitting',
+      states: {
+        fitting: { on: { 'chart.resize': 'large' } },
+        large: { tags: 'chartIsLarge', on: { 'chart.resize': 'fitting' } },
+      },
+    },
+    timeline: {
+      initial: 'list',
+      states: {
+        list: { tags: 'asList', on: { 'timeline.turn': 'sequence' } },
+        sequence: { on: { 'timeline.turn': 'list' } },
       },
     },
   },

@@ -1,0 +1,108 @@
+/** What a person should look at: which session, which chart, and why a call does not go on. */
+import { causesOf } from '../../diagnosis/causes.ts';
+import type { Cause } from '../../diagnosis/causes.ts';
+import { headlineOf } from '../../diagnosis/headline.ts';
+import type { Headline } from '../../diagnosis/headline.ts';
+import type { CallDump, PendingDump, SessionDump } from '../../diagnosis/session-dump.ts';
+import { Method } from '../../protocol/methods.ts';
+import { duration } from './durations.ts';
+
+type Mood = Headline['mood'];
+
+const ranks: { readonly [mood in Mood]: number } = { waiting: 3, working: 2, idle: 1, ended: 0 };
+
+/** What is compared to choose between sessions. */
+interface Candidate {
+  readonly dump: SessionDump;
+  readonly closed: string | undefined;
+}
+
+/**
+ * The session that matters most: one that waits for its client, then one that works, then one that
+ * is open. Of several alike, those that wait or work are compared by who does so longest, and of the
+ * others the newest is chosen.
+ */
+export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | undefined {
+  const [first] = sessions
+    .map((session, at) => {
+      const { mood, ageMs = 0 } = headlineOf(session.dump);
+      return { session, rank: session.closed === undefined ? ranks[mood] : 0, ageMs, at };
+    })
+    .sort((a, b) => b.rank - a.rank || b.ageMs - a.ageMs || b.at - a.at);
+  return first?.session;
+}
+
+/**
+ * The name of the machine whose chart tells most of what the session waits for: `session` if no
+ * other tells more.
+ */
+export function followedChart(dump: SessionDump): string {
+  const causes = causesOf(dump);
+  const isOperating = dump.tags.includes('operating');
+  const names = isOperating ? causes.map((cause) => chartOf(cause, dump)) : [];
+  // What needs the roots waits for them, so they come first.
+  return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
+}
+
+function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {
+  switch (cause.kind) {
+    case 'question': {
+      const { method, taskId } = cause.subject;
+      if (method === Method.rootsList) return 'roots';
+      const keepsAlive = method === Method.ping && actors.some(({ id }) => id === 'keepalive');
+      if (keepsAlive) return 'keepalive';
+      return taskId === undefined ? 'session' : 'task';
+    }
+    case 'roots':
+    case 'task':
+      return cause.kind;
+    case 'work':
+      return cause.subject.taskId === undefined ? undefined : 'task';
+    default:
+      return undefined;
+  }
+}
+
+/** Whom or what a call waits for, or that its handler runs. */
+export interface Wait {
+  readonly on: 'client' | 'roots' | 'place' | 'task' | 'nothing';
+  readonly words: string;
+}
+
+/** @param elapsedMs since the dump was made */
+export function waitOf(call: CallDump, dump: SessionDump, elapsedMs: number): Wait {
+  if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
+  const asked = causesOf(dump).flatMap((cause) =>
+    cause.kind === 'question' && cause.askedBy === call ? [cause.subject] : [],
+  );
+  const [oldest] = asked.sort((a, b) => b.ageMs - a.ageMs);
+  if (oldest) {
+    const what = asked.length === 1 ? oldest.method : `${asked.length} × ${oldest.method}`;
+    return { on: 'client', words: `waits for the client: ${what}, ${ages(oldest, elapsedMs)}` };
+  }
+  if (call.awaitsRoots) return { on: 'roots', words: rootsWait(dump, elapsedMs) };
+  if (call.state === 'parked') return { on: 'task', words: 'waits until its task ends' };
+  return { on: 'nothing', words: 'its handler runs' };
+}
+
+function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {
+  const { holds, running } = queues;
+  if (holds.includes('output')) return 'waits until the client reads what was written';
+  if (holds.includes('preparation')) return 'waits while what a handler needs is loaded';
+  if (tags.includes('awaitsInitialized')) return 'waits for notifications/initialized';
+  const line = calls.filter(({ state }) => state === 'waiting');
+  const place = line.indexOf(call) + 1;
+  return `waits for a place: number ${place} in line, ${running.count} of ${running.max} run`;
+}
+
+function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
+  const query = pending.find(({ method }) => method === Method.rootsList);
+  if (!query) return `waits for the roots: ${roots.state}`;
+  return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
+}
+
+function ages({ state, ageMs, leftMs }: PendingDump, elapsedMs: number): string {
+  const since = duration(ageMs + elapsedMs);
+  const asked = state === 'held' ? `held for ${since}` : `asked ${since} ago`;
+  return `${asked}, given up in ${duration(leftMs - elapsedMs)}`;
+}

@@ -1,0 +1,203 @@
+/** The charts: the states that a machine is in are lit, and the arrow that it came by. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { PageDump, TransitionEvent } from '../page-messages.ts';
+import { followedChart } from './attention.ts';
+import { movedBy, ownerOf } from './model.ts';
+import type { SessionView } from './view.ts';
+
+type Task = PageDump['tasks'][number];
+
+/** One chart of a session. A session may have any number, and several with the same drawing. */
+interface ShownChart {
+  readonly name: string;
+  /** The name of the machine as it is drawn in the document. */
+  readonly drawing: string;
+  /** Undefined if there is no such actor now. */
+  readonly state: string | undefined;
+  /** The transition that is marked. */
+  readonly last: TransitionEvent | undefined;
+}
+
+/** The charts that the document contains, in its order. */
+export const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
+  [...document.querySelectorAll<HTMLTemplateElement>('template[data-drawing]')].map((template) => [
+    template.dataset['drawing'] ?? '',
+    template,
+  ]),
+);
+
+export function Charts(view: SessionView) {
+  const { page, send, session } = view;
+  const chosen = movedBy(session, page.context.event);
+  const charts = chartsOf(view, chosen);
+  const followed = followedChart(session.dump);
+  const isPinned = page.hasTag('chartIsPinned');
+  const shownName = isPinned ? page.context.chart : (chosen?.machine ?? followed);
+  const shown = charts.find(({ name }) => name === shownName) ?? charts[0];
+  if (!shown) return null;
+  const isLarge = page.hasTag('chartIsLarge');
+  const choose = (name: string) => send({ type: 'chart.choose', name });
+  const move = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    const next = charts.at((charts.indexOf(shown) + by) % charts.length);
+    if (!next) return;
+    choose(next.name);
+    document.getElementById(`tab-${next.name}`)?.focus();
+    event.preventDefault();
+  };
+  return (
+    <section id="charts" class="panel" aria-label="Statecharts">
+      <header>
+        <div role="tablist" aria-label="Charts" onKeyDown={move}>
+          {charts.map(({ name, state }, at) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`tab-${name}`}
+              aria-controls={`chart-${name}`}
+              aria-selected={name === shown.name}
+              aria-keyshortcuts={`${at + 1}`}
+              tabIndex={name === shown.name ? 0 : -1}
+              onClick={() => choose(name)}
+            >
+              {name} <code>{state ?? 'none'}</code>
+            </button>
+          ))}
+        </div>
+        <span class="tools">
+          <button
+            id="follow"
+            type="button"
+            aria-pressed={!isPinned}
+            aria-keyshortcuts="f"
+            title="Show the chart of what the session waits for"
+            onClick={() =>
+              send(isPinned ? { type: 'chart.follow' } : { type: 'chart.choose', name: shown.name })
+            }
+          >
+            Follow
+          </button>
+          <button
+            id="large"
+            type="button"
+            aria-pressed={isLarge}
+            aria-keyshortcuts="l"
+            onClick={() => send({ type: 'chart.resize' })}
+          >
+            Large
+          </button>
+        </span>
+      </header>
+      <Chart key={shown.name} chart={shown} isChosen={chosen === shown.last} isLarge={isLarge} />
+    </section>
+  );
+}
+
+function Chart(props: {
+  readonly chart: ShownChart;
+  readonly isChosen: boolean;
+  readonly isLarge: boolean;
+}) {
+  const { chart, isChosen, isLarge } = props;
+  const { name, drawing, state, last } = chart;
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const drawn = drawings.get(drawing)?.content.cloneNode(true);
+    box.current?.replaceChildren(...(drawn ? [drawn] : []));
+  }, [drawing]);
+  useLayoutEffect(() => {
+    if (box.current) light(box.current, state, last, isChosen);
+  });
+  useLayoutEffect(() => {
+    const active = box.current?.querySelector('.node.active');
+    if (isLarge) active?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [isLarge, state]);
+  const now = state === undefined ? `There is no ${name} now` : `The ${name} is in ${state}`;
+  const by = last && state !== undefined ? `; it came from ${last.from} by ${last.cause}` : '';
+  return (
+    <div
+      role="tabpanel"
+      id={`chart-${name}`}
+      class={isLarge ? 'chart large' : 'chart'}
+      tabIndex={0}
+      aria-labelledby={`tab-${name}`}
+    >
+      <p class="visually-hidden">{`${now}${by}.`}</p>
+      <div class="drawing" aria-hidden="true" ref={box} />
+    </div>
+  );
+}
+
+/** The charts of a session: one for each of its machines, and that of a task. */
+function chartsOf(view: SessionView, chosen: TransitionEvent | undefined): ShownChart[] {
+  const { session } = view;
+  const task = taskOf(view, chosen);
+  return [...drawings.keys()].map((name) => {
+    const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
+    const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
+    const last = isHere ? chosen : session.lastTransitions.get(owner);
+    return { name, drawing: name, state: stateOf(session.dump, name, task), last };
+  });
+}
+
+/** The task that is looked at: the chosen one, or that of the chosen event, or the newest. */
+export function taskOf(
+  { page, session }: SessionView,
+  chosen = movedBy(session, page.context.event),
+): Task | undefined {
+  const { tasks } = session.dump;
+  const task = tasks.find(({ taskId }) => taskId === page.context.task);
+  // A task whose transition is looked at may be kept no longer: no other is shown in its place.
+  return task ?? (chosen?.task === undefined ? tasks[0] : undefined);
+}
+
+function stateOf(dump: PageDump, name: string, task: Task | undefined): string | undefined {
+  if (name === 'session') return dump.state;
+  if (name === 'roots') return dump.roots.state;
+  // A task's status is the innermost state of its machine.
+  if (name === 'task') return task?.status;
+  return dump.actors.find(({ id }) => id === name)?.state;
+}
+
+function light(
+  box: HTMLElement,
+  state: string | undefined,
+  last: TransitionEvent | undefined,
+  isChosen: boolean,
+): void {
+  const paths = state === undefined ? [] : pathsOf(box, state);
+  const active = new Set(paths.map((path) => `s-${path}`));
+  for (const shape of box.querySelectorAll('.state')) {
+    const isActive = [...shape.classList].some((each) => active.has(each));
+    shape.classList.toggle('active', isActive);
+  }
+  const arrow = last && arrowOf(box, last);
+  for (const each of box.querySelectorAll('.transition')) {
+    each.classList.toggle('last', each === arrow && !isChosen);
+    each.classList.toggle('chosen', each === arrow && isChosen);
+  }
+}
+
+/** The state as it is drawn, and the boxes around it, which its name need not tell: `b.c` is `a`, `a_b`, `a_b_c`. */
+function pathsOf(box: HTMLElement, state: string): string[] {
+  const called = state.replaceAll('.', '_');
+  const drawn = [...box.querySelectorAll('.state')].flatMap(({ classList }) => [...classList]);
+  const path = drawn.find((each) => `_${each.slice(2)}`.endsWith(`_${called}`))?.slice(2) ?? called;
+  const parts = path.split('_');
+  return parts.map((_, at) => parts.slice(0, at + 1).join('_'));
+}
+
+/** A transition may be drawn between parents of the states that it left and entered: the closest are meant. */
+function arrowOf(box: HTMLElement, { from, to }: TransitionEvent): Element | undefined {
+  const sources = pathsOf(box, from).reverse();
+  const targets = pathsOf(box, to).reverse();
+  for (const source of sources) {
+    for (const target of targets) {
+      const [arrow] = box.getElementsByClassName(`t-${source}--${target}`);
+      if (arrow) return arrow;
+    }
+  }
+  return undefined;
+}

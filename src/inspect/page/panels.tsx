@@ -1,0 +1,240 @@
+/**
+ * The panels that list what there is at present. A panel without content is not there, and takes no
+ * room.
+ */
+import type { ComponentChildren } from 'preact';
+import { sizeInWords } from '../../diagnosis/in-words.ts';
+import type { SessionDump } from '../../diagnosis/session-dump.ts';
+import type { PageDump } from '../page-messages.ts';
+import { waitOf } from './attention.ts';
+import { taskOf } from './charts.tsx';
+import { duration } from './durations.ts';
+import { shortId } from './rows.ts';
+import type { SessionView } from './view.ts';
+
+export function Panels(view: SessionView) {
+  const { session, elapsedMs } = view;
+  // After the end nothing is pending any more: what was pending is what one asks for then.
+  const dump = session.closed === undefined ? session.dump : (session.lastOpen ?? session.dump);
+  const parts = { dump, elapsedMs };
+  return (
+    <div id="panels">
+      {session.closed !== undefined && <p class="note">As it was before it ended:</p>}
+      <Pending {...parts} />
+      <Calls {...parts} />
+      <Tasks view={view} />
+      <Queues dump={dump} />
+      <Roots dump={dump} />
+      <Actors dump={session.dump} />
+    </div>
+  );
+}
+
+interface PanelProps {
+  readonly id: string;
+  readonly title: string;
+  /** How many entries are left out. */
+  readonly omitted?: number | undefined;
+  readonly note?: string;
+  readonly children: ComponentChildren;
+}
+
+function Panel({ id, title, omitted = 0, note = '', children }: PanelProps) {
+  const more = omitted > 0 ? `${omitted} more are not shown.` : '';
+  const text = [note, more].filter(Boolean).join(' ');
+  return (
+    <section class="panel" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      <ul id={id} class="entries" aria-labelledby={`${id}-title`}>
+        {children}
+      </ul>
+      {text !== '' && <p class="note">{text}</p>}
+    </section>
+  );
+}
+
+interface Timed {
+  readonly dump: PageDump;
+  readonly elapsedMs: number;
+}
+
+function Pending({ dump, elapsedMs }: Timed) {
+  const { pending, calls, omitted } = dump;
+  if (pending.length === 0) return null;
+  const oldestFirst = [...pending].sort((a, b) => b.ageMs - a.ageMs);
+  const whose = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
+    if (relatedTo === undefined) return 'for the session';
+    const call = calls.find((each) => each.id === relatedTo && each.taskId === taskId);
+    return `for ${call?.subject ?? ''} ${shortId(relatedTo)}`;
+  };
+  return (
+    <Panel id="pending" title="Waiting for the client" omitted={omitted['pending']}>
+      {oldestFirst.map((request) => {
+        const gone = request.ageMs + elapsedMs;
+        const left = Math.max(0, request.leftMs - elapsedMs);
+        return (
+          <li key={`${typeof request.id} ${request.id}`}>
+            <Name of={request.method} id={request.id} />
+            <span>{whose(request)}</span>
+            <span class="ages">
+              {`${request.state === 'held' ? 'held for' : 'for'} ${duration(gone)}`}
+            </span>
+            <span class="ages">
+              <Bar value={gone} max={gone + left} label="Time gone" /> {duration(left)} left
+            </span>
+          </li>
+        );
+      })}
+    </Panel>
+  );
+}
+
+function Calls({ dump, elapsedMs }: Timed) {
+  const { calls, omitted } = dump;
+  if (calls.length === 0) return null;
+  return (
+    <Panel id="calls" title="The client's requests" omitted={omitted['calls']}>
+      {calls.map((call) => {
+        const { id, method, subject = '', taskId, ageMs } = call;
+        const { on, words } = waitOf(call, dump, elapsedMs);
+        return (
+          <li key={`${typeof id} ${id} ${taskId}`} data-waits-for={on}>
+            <Name of={`${method} ${subject}`} id={id} />
+            {taskId !== undefined && <span>{`as task ${shortId(taskId)}`}</span>}
+            <span class="ages">{`since ${duration(ageMs + elapsedMs)}`}</span>
+            <span class="why ages">{words}</span>
+          </li>
+        );
+      })}
+    </Panel>
+  );
+}
+
+function Tasks({ view }: { readonly view: SessionView }) {
+  const { tasks, omitted } = view.session.dump;
+  if (tasks.length === 0) return null;
+  const chosen = taskOf(view);
+  return (
+    <Panel id="tasks" title="Tasks" omitted={omitted['tasks']}>
+      {tasks.map(({ taskId, status, statusMessage, waiters }) => (
+        <li key={taskId}>
+          <button
+            type="button"
+            class="id"
+            title={taskId}
+            aria-pressed={taskId === chosen?.taskId}
+            onClick={() => view.send({ type: 'task.choose', id: taskId })}
+          >
+            {shortId(taskId)}
+          </button>
+          <code>{status}</code>
+          {waiters > 0 && <span>{`${waiters} wait for its result`}</span>}
+          {statusMessage !== undefined && <span class="why">{statusMessage}</span>}
+        </li>
+      ))}
+    </Panel>
+  );
+}
+
+const levelNames = {
+  running: 'requests running',
+  waiting: 'requests waiting',
+  pending: 'we wait for answers',
+  outboundBytes: 'output not read',
+  tasks: 'tasks running',
+} as const;
+
+function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
+  const names = Object.keys(levelNames) as (keyof typeof levelNames)[];
+  const used = names.filter((name) => queues[name].count > 0);
+  if (used.length + queues.holds.length === 0) return null;
+  const note = queues.holds.length > 0 ? `No request is started: ${queues.holds.join(', ')}.` : '';
+  return (
+    <Panel id="queues" title="Queues and caps" note={note}>
+      {used.map((name) => {
+        const { count, max } = queues[name];
+        const show = name === 'outboundBytes' ? sizeInWords : String;
+        return (
+          <li key={name} data-full={count >= max}>
+            <span>{levelNames[name]}</span>
+            <span class="ages">
+              <Bar value={count} max={max} label={levelNames[name]} />{' '}
+              {`${show(count)} of ${show(max)}`}
+            </span>
+          </li>
+        );
+      })}
+    </Panel>
+  );
+}
+
+function Roots({ dump }: { readonly dump: PageDump }) {
+  const { roots, omitted } = dump;
+  const isUnknown = roots.status === undefined && !roots.tags.includes('asking');
+  if (isUnknown || (roots.status === 'undeclared' && roots.list.length === 0)) return null;
+  return (
+    <Panel id="roots" title="Roots" omitted={omitted['roots']} note={provenance(roots)}>
+      {roots.list.map(({ uri, name, path, problem }) => (
+        <li key={`${uri} ${path}`} data-usable={problem === undefined}>
+          <strong>{name ?? lastPart(uri)}</strong>
+          <code>{uri}</code>
+          <span class="why">
+            {path ?? (problem ? `${problem.code}: ${problem.message}` : 'not resolved')}
+          </span>
+        </li>
+      ))}
+    </Panel>
+  );
+}
+
+function Actors({ dump: { actors } }: { readonly dump: PageDump }) {
+  if (actors.length === 0) return null;
+  return (
+    <Panel id="actors" title="Actors">
+      {actors.map(({ id, kind, status, state }) => (
+        <li key={id} data-kind={kind}>
+          {id} <code>{state ?? status}</code>
+        </li>
+      ))}
+    </Panel>
+  );
+}
+
+function Name({ of: name, id }: { readonly of: string; readonly id: string | number }) {
+  return (
+    <span class="name" title={`${name} ${id}`}>
+      {name} <span class="id">{shortId(id)}</span>
+    </span>
+  );
+}
+
+interface BarProps {
+  readonly value: number;
+  readonly max: number;
+  readonly label: string;
+}
+
+function Bar({ value, max, label }: BarProps) {
+  return <progress value={value} max={Math.max(max, 1)} aria-label={label} />;
+}
+
+function provenance(roots: SessionDump['roots']): string {
+  const { tags, status, settled, generation, problem, list } = roots;
+  const sources = {
+    known: 'From the client',
+    undeclared: 'The client has no roots capability',
+    unsupported: 'The client declares roots and does not answer for them',
+    failed: 'The client could not be asked; what was known before holds',
+  };
+  if (status === undefined) {
+    return tags.includes('asking') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
+  }
+  const newer = settled ? '' : '; a newer list is being asked for';
+  const why = problem === undefined ? '' : `: ${problem}`;
+  const none = list.length === 0 && status === 'known' ? '; the list is empty' : '';
+  return `${sources[status]}${why}${none}${newer}. Generation ${generation}.`;
+}
+
+function lastPart(uri: string): string {
+  return uri.split('/').findLast((part) => part !== '') ?? uri;
+}

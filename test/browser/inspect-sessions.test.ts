@@ -1,0 +1,157 @@
+/** Several sessions on one page, and what is left of one that has ended. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { createMcpServer } from 'mcp-actors';
+import { inspectPage } from 'mcp-actors/inspect';
+import { converse, toolCall } from 'mcp-actors/testing';
+import { asking } from '../contract/asking.ts';
+import { reapServers } from '../e2e/server-process.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
+
+describe('the page', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+  afterEach(reapServers);
+
+  const held: AsyncDisposable[] = [];
+  afterEach(async () => {
+    for (const each of held.splice(0).reverse()) await each[Symbol.asyncDispose]();
+  });
+
+  async function serving() {
+    const page = await inspectPage();
+    const { ask } = asking();
+    const server = createMcpServer({ name: 'watched', version: '1', tools: [ask] });
+    const join = async (name: string) => {
+      const { session, peer } = converse(server, { watchers: [page.watcher] });
+      await peer.handshake({ clientInfo: { name, version: '1' } });
+      const close = async () => {
+        if (session.actor.getSnapshot().status === 'active') session.shutdown('it leaves');
+        await session.closed;
+      };
+      held.push({ [Symbol.asyncDispose]: close });
+      return { peer, close };
+    };
+    held.push(page);
+    return { url: page.url, join };
+  }
+
+  const entry = (page: Page, name: string) => page.locator('#sessions button', { hasText: name });
+  const shown = (page: Page) => page.locator('#sessions [aria-current=true]').textContent();
+
+  test('opens the session that waits, marks those that do, and shows each', async (context) => {
+    needsChromium(context);
+    const { url, join } = await serving();
+    await join('first');
+    const waits = await join('second');
+    await join('third');
+    waits.peer.send(toolCall(7, 'ask', { method: 'custom/question' }));
+    const question = await waits.peer.request('custom/question');
+    const { page, faults } = await open(browser as Browser, url);
+    await page.locator('#pending li', { hasText: 'custom/question' }).waitFor();
+    expect(await shown(page)).toMatch(/^2: second waits \d/);
+    expect(await entry(page, 'third').textContent()).toBe('3: third idle');
+    expect(await entry(page, 'second').getAttribute('data-mood')).toBe('waiting');
+    expect(await entry(page, 'first').getAttribute('data-mood')).toBe('idle');
+    await page.keyboard.press('s');
+    await expect.poll(() => shown(page)).toBe('3: third idle');
+    await page.locator('#pending').waitFor({ state: 'detached' });
+    await entry(page, 'first').click();
+    await expect.poll(() => shown(page)).toBe('1: first idle');
+    waits.peer.answer(question, {});
+    await entry(page, 'second').filter({ hasText: 'idle' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('keeps ended sessions, more than the server does, and stays with one that was chosen', async (context) => {
+    needsChromium(context);
+    const { url, join } = await serving();
+    const first = await join('first');
+    const { page, faults } = await open(browser as Browser, url);
+    await page.locator('#state', { hasText: 'rootsKnown' }).waitFor();
+    for (const round of [1, 2]) {
+      const short = [];
+      for (let count = 0; count < 10; count++) short.push(await join(`short-${round}-${count}.`));
+      await entry(page, `short-${round}-9.`).waitFor();
+      // All at once: each end is told, though the server remembers fewer.
+      for (const each of short) await each.close();
+      await expect
+        .poll(() => page.locator('#sessions button', { hasText: 'closed' }).count())
+        .toBe(round * 10);
+    }
+    expect(await shown(page)).toMatch(/^1: first/);
+    await entry(page, 'short-1-0.').click();
+    await page.locator('#why', { hasText: 'The session is closed: ' }).waitFor();
+    await page.locator('#chart-session .s-closed.active').waitFor();
+    await page.locator('#rows .transition', { hasText: 'closed' }).waitFor();
+    await join('last');
+    await entry(page, 'last').waitFor();
+    await first.close();
+    // A person has chosen: what they look at stays.
+    await entry(page, 'first').filter({ hasText: 'closed' }).waitFor();
+    expect(await shown(page)).toMatch(/short-1-0\./);
+    expect(faults).toEqual([]);
+  });
+
+  test('leaves a session that has ended for one that is open, unless it was chosen', async (context) => {
+    needsChromium(context);
+    const { url, join } = await serving();
+    const first = await join('first');
+    const { page } = await open(browser as Browser, url);
+    await join('second');
+    await entry(page, 'second').waitFor();
+    expect(await shown(page)).toMatch(/first/);
+    await first.close();
+    await expect.poll(() => shown(page)).toMatch(/second/);
+    expect(await entry(page, 'first').textContent()).toMatch(/closed$/);
+  });
+
+  test('says that a session is closed and why, and what it last held, once its server has ended', async (context) => {
+    needsChromium(context);
+    const { url, server } = await inspected(inspectedExample);
+    const { page, faults } = await open(browser as Browser, url);
+    await server.initialize({ elicitation: { form: {} } });
+    const params = { name: 'book_tables', arguments: { days: ['May 1'] } };
+    server.send({ id: 7, method: 'tools/call', params });
+    await page.locator('#pending li', { hasText: 'elicitation/create' }).waitFor();
+    server.child.stdin.end();
+    await server.exit;
+    await page.locator('#connection[data-connection=ended]').waitFor();
+    expect(await page.locator('#connection').textContent()).toBe(
+      'the server has ended; this is what was last seen',
+    );
+    expect(await page.locator('#state').textContent()).toBe('closed');
+    expect(await page.locator('#why').textContent()).toBe(
+      'The session is closed: the client has closed the input.',
+    );
+    expect(await page.locator('#facts').textContent()).toMatch(/was rootsKnown, open for /);
+    await page.locator('#chart-session .s-closed.active').waitFor();
+    expect(await page.locator('#panels > .note').textContent()).toBe('As it was before it ended:');
+    expect(await page.locator('#pending li').textContent()).toContain('elicitation/create');
+    expect(await page.locator('#calls li').textContent()).toContain('book_tables #7');
+    const last = await page.locator('#rows .row').last().textContent();
+    expect(last).toMatch(/session: .* → closed/);
+    // It does not ask for a server that said goodbye, and what was seen can still be looked at.
+    await page.locator('#rows .fault', { hasText: 'book_tables' }).click();
+    await page.locator('#event pre', { hasText: 'TRANSPORT_CLOSED' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('says that a server does not answer if it goes without a word', async (context) => {
+    needsChromium(context);
+    const { url, server } = await inspected(inspectedCommand);
+    const { page } = await open(browser as Browser, url);
+    await server.initialize({});
+    await page.locator('#state', { hasText: 'rootsKnown' }).waitFor();
+    server.child.kill('SIGKILL');
+    await page.locator('#connection[data-connection=lost]').waitFor();
+    expect(await page.locator('#connection').textContent()).toBe(
+      'the server does not answer; this is what was last seen',
+    );
+    expect(await page.locator('#state').textContent()).toBe('rootsKnown');
+  });
+});

@@ -1,0 +1,86 @@
+/** Where things stand on a page, for tests of its layout. */
+import type { Page } from 'playwright-core';
+
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+/** An element's box in the window, pixels. */
+export async function boxOf(page: Page, selector: string): Promise<Box> {
+  const box = await page.locator(selector).boundingBox();
+  if (!box) throw new Error(`${selector} is not visible`);
+  const { x, y, width, height } = box;
+  return { left: x, top: y, right: x + width, bottom: y + height };
+}
+
+/**
+ * What is wider than the window, or than the box that it is in without scrolling: none of it can be
+ * read.
+ */
+export function overflowing(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const width = document.documentElement.clientWidth;
+    const name = (each) => each.tagName + '#' + each.id + '.' + each.getAttribute('class');
+    const all = [...document.querySelectorAll('body *')].filter(
+      (each) => !each.closest('.visually-hidden, .drawing, title'),
+    );
+    const outside = all.filter((each) => {
+      const { left, right } = each.getBoundingClientRect();
+      return right > width + 0.5 || left < -0.5;
+    });
+    const clipped = all.filter(
+      (each) =>
+        !(each instanceof SVGElement) &&
+        each.scrollWidth > each.clientWidth + 1 &&
+        getComputedStyle(each).overflowX === 'visible' &&
+        getComputedStyle(each).display !== 'inline',
+    );
+    const scrolls = document.documentElement.scrollWidth > width ? ['the page'] : [];
+    return [...scrolls, ...outside.map(name), ...clipped.map((each) => 'in ' + name(each))];
+  })()`);
+}
+
+/**
+ * Texts whose contrast with what is behind them is below 4.5.
+ * @see WCAG 2.2, 1.4.3
+ */
+export function paleTexts(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const parse = (color) => {
+      const [r, g, b, a = 1] = color.match(/[\\d.]+/g).map(Number);
+      return { r, g, b, a };
+    };
+    const over = (top, below) => {
+      const mix = (key) => top[key] * top.a + below[key] * (1 - top.a);
+      return { r: mix('r'), g: mix('g'), b: mix('b'), a: 1 };
+    };
+    const backOf = (each) => {
+      const own = parse(getComputedStyle(each).backgroundColor);
+      if (own.a === 1 || !each.parentElement) return own;
+      return over(own, backOf(each.parentElement));
+    };
+    const luminance = ({ r, g, b }) => {
+      const [x, y, z] = [r, g, b].map((part) => {
+        const share = part / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+    };
+    const contrast = (one, other) => {
+      const [dark, bright] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+      return (bright + 0.05) / (dark + 0.05);
+    };
+    const hasText = (each) =>
+      [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+    return [...document.querySelectorAll('body *')]
+      .filter((each) => hasText(each) && each.getClientRects().length > 0)
+      .filter((each) => !(each instanceof SVGElement))
+      .flatMap((each) => {
+        const found = contrast(parse(getComputedStyle(each).color), backOf(each));
+        return found < 4.5 ? [each.textContent.slice(0, 40) + ' ' + found.toFixed(2)] : [];
+      });
+  })()`);
+}
