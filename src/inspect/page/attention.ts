@@ -38,7 +38,7 @@ export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | und
  */
 export function followedChart(dump: SessionDump): string {
   const causes = causesOf(dump);
-  const isOperating = dump.tags.includes('operating');
+  const isOperating = dump.tags.some((tag) => tag === 'operating' || tag === 'stateless');
   const names = isOperating ? causes.map((cause) => chartOf(cause, dump)) : [];
   // What needs the roots waits for them, so they come first.
   return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
