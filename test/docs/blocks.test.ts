@@ -99,6 +99,34 @@ describe('the links of', () => {
   });
 });
 
+test('every page of the docs can be reached from the README', () => {
+  const reached = new Set<string>();
+  const visit = (page: string): void => {
+    if (reached.has(page) || !pages.includes(page)) return;
+    reached.add(page);
+    for (const link of linksOf(page)) {
+      visit(normalize(join(dirname(page), decodeURIComponent(link.split('#')[0] ?? ''))));
+    }
+  };
+  visit('README.md');
+  const docs = pages.filter((page) => page.startsWith('docs/'));
+  expect(docs.filter((page) => !reached.has(page))).toEqual([]);
+});
+
+test('the page on the architecture names nothing that the sources do not have', () => {
+  const files = readdirSync(join(repository, 'src'), { recursive: true, encoding: 'utf8' });
+  const sources = files
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(join(repository, 'src', name), 'utf8'))
+    .join('\n');
+  const names = inlineCode('docs/architecture.md')
+    .map((code) => code.replace(/\(.*\)$/, ''))
+    .filter((code) => /^#?[a-z]\w*(\.\w+)*$/i.test(code));
+  expect(names.length).toBeGreaterThan(60);
+  const lost = names.filter((name) => !sources.includes(name.replace(/^context\./, '')));
+  expect(lost.filter((name) => !existsSync(join(repository, 'src', name)))).toEqual([]);
+});
+
 /** Pages that speak of the options of other programs too. */
 const ofOthers = /^(docs\/(decisions\/.*|performance\.md|rough-edges\.md))$/;
 

@@ -34,7 +34,11 @@ describe('the published package', { timeout: 180_000 }, () => {
   let unreachable: string | undefined;
 
   const npm = (args: readonly string[], cwd: string) =>
-    run('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], { cwd });
+    run('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], {
+      cwd,
+      // Where npm is a batch file.
+      shell: process.platform === 'win32',
+    });
 
   /** Staged, so that the repository's own `dist/` is read only: other tests run from it. */
   async function pack(manifest: Manifest): Promise<Packed> {
