@@ -16,7 +16,7 @@ export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
 /**
  * The order of precedence. The query parameter of an HTTP endpoint joins between `roots` and `env`.
  */
-export const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'env', 'cwd'];
+const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'env', 'cwd'];
 
 /** A directory as it was asked for, and what the file system says of it. */
 export interface DirectoryReading {

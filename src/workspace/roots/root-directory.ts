@@ -131,7 +131,7 @@ function replaced(root: RootDirectory): ToolError {
 
 function unavailable({ path }: RootDirectory, what: string): ToolError {
   return new ToolError(
-    `The root ${quoted(path)} is not what it was when it was resolved: ${what}. Restore it, or open the project again, then try again.`,
+    `The root ${quoted(path)} is not what it was when it was resolved: ${what}. Restore it, or open the project again; the server has to be started again if the directory was given on its command line.`,
     { code: 'ROOT_UNAVAILABLE' },
   );
 }
