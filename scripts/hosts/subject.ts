@@ -124,7 +124,7 @@ export function scenarios(
         { tool: 'read_file', args: { path: 'gone.txt' } },
       ],
     },
-    tools: ['workspace_info', 'find_files', 'search_text', 'read_file'],
+    tools: ['workspace_info', 'list_directory', 'find_files', 'search_text', 'read_file'],
     expected: [greeting, greeting, 'NOT_FOUND'],
   };
   const lab: Scenario = {

@@ -4,6 +4,7 @@ import { defineResource } from '../define/resource.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { rootsResolver } from './roots/resolve-roots.ts';
 import { findFilesTool } from './tools/find-files.ts';
+import { listDirectoryTool } from './tools/list-directory.ts';
 import { readFileTool } from './tools/read-file.ts';
 import { searchTextTool } from './tools/search-text.ts';
 import { workspaceInfoTool } from './tools/workspace-info.ts';
@@ -31,7 +32,7 @@ export interface WorkspaceServer {
 export const workspaceRootsUri = 'workspace://roots';
 
 const instructions = `Read-only access to the user's project. Call workspace_info to learn which project is open and which scripts it has. \
-Use find_files to list files, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
+Use list_directory to look around, find_files to find files and directories by name, search_text to find lines, read_file to read them. Paths are relative to the project's root; \
 if there are several roots, pass "root". What lies outside the roots boundary is refused with OUTSIDE_ROOTS.`;
 
 /** What a client says that does not declare roots. */
@@ -48,6 +49,7 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
       instructions,
       tools: [
         workspaceInfoTool(workspace),
+        listDirectoryTool(workspace),
         findFilesTool(workspace),
         searchTextTool(workspace),
         readFileTool(workspace),

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolError } from '../../src/protocol/errors.ts';
 import { compileGlobs, readGlobs } from '../../src/workspace/globs/glob.ts';
-import { comparePaths } from '../../src/workspace/search/file-walk.ts';
+import { byPath } from '../../src/workspace/search/path-order.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const compileGlob = (...globs: string[]) => compileGlobs(readGlobs(globs));
@@ -188,5 +188,5 @@ test('paths are ordered as ripgrep walks them', async () => {
   const walked = execFileSync(rgPath, args, { cwd: paths, encoding: 'utf8' })
     .split('\n')
     .filter(Boolean);
-  expect(walked.toSorted(comparePaths)).toEqual(walked);
+  expect(walked.toSorted(byPath)).toEqual(walked);
 });

@@ -8,10 +8,10 @@ import type { RootDirectory } from '../../src/workspace/roots/root-directory.ts'
 import { ripgrep } from '../../src/workspace/search/ripgrep.ts';
 import { findBinary } from '../../src/workspace/search/ripgrep-binary.ts';
 import { countedFiles } from '../../src/workspace/search/ripgrep-output.ts';
-import type { TextSearch } from '../../src/workspace/search/text-search.ts';
 import { searchTextTool } from '../../src/workspace/tools/search-text.ts';
 import { createWorkspace } from '../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, toolError } from './fake-context.ts';
+import { readSearchAnswer } from './read-answer.ts';
 import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -81,10 +81,11 @@ describe.runIf(process.platform !== 'win32')('a search ends at its deadline', ()
     await hangingProgram();
     const cwd = await temporaryDirectory({ 'a.txt': 'needle' });
     const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody', searchTimeoutMs: 300 }));
-    const call = callTool<TextSearch>(tool, { pattern: 'needle' }, fakeContext());
-    const found = (await call).structured;
-    expect(found.truncated).toBe('time');
-    expect(found.problems).toEqual([expect.stringContaining('more than 300 ms')]);
+    const { text } = await callTool(tool, { pattern: 'needle' }, fakeContext());
+    const { heading, problems } = readSearchAnswer(text);
+    expect(heading[0]).toBe('No matches so far.');
+    expect(heading[1]).toContain('The time was over before anything was searched');
+    expect(problems).toEqual([expect.stringContaining('more than 300 ms')]);
   });
 
   test('if its process cannot be ended; eight such processes are the most', async () => {

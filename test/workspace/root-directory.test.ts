@@ -10,6 +10,7 @@ import { workspaceServer } from '../../src/workspace/workspace-server.ts';
 import type { WorkspaceFacts } from '../../src/workspace/project/workspace-facts.ts';
 import type { WorkspaceSources } from '../../src/workspace/project/workspace.ts';
 import { callTool, fakeContext, reportOf, toolError, undeclared } from './fake-context.ts';
+import { readAnswer } from './read-answer.ts';
 import { rootDirectory } from './root-at.ts';
 import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 
@@ -68,6 +69,7 @@ function session(sources: Partial<WorkspaceSources>, report: RootsReport) {
 }
 
 const calls: readonly (readonly [string, object])[] = [
+  ['list_directory', {}],
   ['find_files', {}],
   ['search_text', { pattern: 'needle' }],
   ['read_file', { path: 'file.txt' }],
@@ -81,7 +83,7 @@ describe.each(origins)('a root of %s', (_, originOf) => {
       const at = await place();
       const { sources, report } = await originOf(at.root);
       const call = session(sources, report);
-      expect((await call('find_files')).structured['files']).toEqual(['file.txt']);
+      expect(readAnswer((await call('find_files')).text).lines).toEqual(['file.txt']);
       await at.moveAway();
       await replace(at);
       for (const [name, args] of calls) {
@@ -100,11 +102,11 @@ describe.each(origins)('a root of %s', (_, originOf) => {
     const at = await place();
     const { sources, report } = await originOf(at.root);
     const call = session(sources, report);
-    expect((await call('find_files')).structured['files']).toEqual(['file.txt']);
+    expect(readAnswer((await call('find_files')).text).lines).toEqual(['file.txt']);
     await at.moveAway();
     expect((await toolError(call('find_files'))).code).toBe('ROOT_UNAVAILABLE');
     await rename(at.moved, at.root);
-    expect((await call('find_files')).structured['files']).toEqual(['file.txt']);
+    expect(readAnswer((await call('find_files')).text).lines).toEqual(['file.txt']);
   });
 });
 
@@ -114,7 +116,7 @@ test('a ceiling that another directory has replaced holds the roots in it back',
   const inner = join(at.root, 'inner');
   const sources = { directories: [at.root] };
   const call = session(sources, await reportAt(inner));
-  expect((await call('find_files')).structured['files']).toEqual(['a.txt']);
+  expect(readAnswer((await call('find_files')).text).lines).toEqual(['a.txt']);
   const replaced = session(sources, await reportAt(inner));
   await replaced('workspace_info');
   await at.moveAway();

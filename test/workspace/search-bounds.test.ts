@@ -1,17 +1,17 @@
 /** What a search takes at most, whatever files and patterns it is given. */
 import { randomBytes } from 'node:crypto';
-import { rename, symlink, truncate } from 'node:fs/promises';
+import { rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SearchInput } from '../../src/workspace/search/search-input.ts';
 import { searchTextTool } from '../../src/workspace/tools/search-text.ts';
-import { collectMatches } from '../../src/workspace/search/text-search.ts';
-import type { TextSearch, TextSearchRun } from '../../src/workspace/search/text-search.ts';
+import { findLines } from '../../src/workspace/search/text-search.ts';
+import type { TextSearchRun } from '../../src/workspace/search/text-search.ts';
 import { createWorkspace } from '../../src/workspace/project/workspace.ts';
 import type { WorkspaceSources } from '../../src/workspace/project/workspace.ts';
-import { countTurns, workFor } from './busy-loop.ts';
 import { callTool, fakeContext, toolError } from './fake-context.ts';
 import { peakOfRipgrep } from './peak-memory.ts';
+import { readSearchAnswer } from './read-answer.ts';
 import { boundaryAt } from './root-at.ts';
 import { temporaryDirectory, writeFiles } from './temporary-directory.ts';
 
@@ -21,7 +21,7 @@ const mostBytes = 100 * mebibyte;
 function searchIn(cwd: string, sources: Partial<WorkspaceSources> = {}) {
   const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody', ...sources }));
   return async (args: object, signal?: AbortSignal) =>
-    (await callTool<TextSearch>(tool, args, fakeContext(undefined, signal))).structured;
+    readSearchAnswer((await callTool(tool, args, fakeContext(undefined, signal))).text);
 }
 
 describe.runIf(process.platform === 'linux')('the memory of ripgrep', () => {
@@ -145,7 +145,7 @@ describe('what is left out for it', () => {
       const large = `${'y'.repeat(99)}\n`.repeat(50_000);
       const cwd = await temporaryDirectory({ 'a\nb\nc.txt': `${large}needle` });
       const found = await searchIn(cwd)({ pattern: 'needle' });
-      expect(found.files.map(({ path }) => path)).toEqual(['a\nb\nc.txt']);
+      expect(found.files.map(({ path }) => path)).toEqual([String.raw`a\u000ab\u000ac.txt`]);
       expect(found.problems).toEqual([]);
     },
   );
@@ -221,32 +221,6 @@ describe('what is left out for it', () => {
   });
 });
 
-test('files too large for the first step are selected in slices of time', async () => {
-  const names = Array.from({ length: 40 }, (_, index) => `${index}.txt`);
-  const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, 'needle'])));
-  for (const name of names) await truncate(join(cwd, name), 5 * mebibyte);
-  const turns = countTurns();
-  const filesOfTurn = new Map<number, number>();
-  await collectMatches({
-    boundary: boundaryAt(cwd),
-    patternArgs: ['--regexp=needle'],
-    fileArgs: [],
-    accepts() {
-      workFor(1);
-      filesOfTurn.set(turns.now(), (filesOfTurn.get(turns.now()) ?? 0) + 1);
-      return false;
-    },
-    contextLines: 0,
-    limit: 1,
-    signal: new AbortController().signal,
-    deadline: new AbortController().signal,
-    onMatch: () => {},
-  });
-  expect([...filesOfTurn.values()].reduce((sum, files) => sum + files, 0)).toBe(40);
-  // Five milliseconds, and the file that goes past them.
-  expect(Math.max(...filesOfTurn.values())).toBeLessThanOrEqual(6);
-});
-
 describe('the time of a search', () => {
   afterEach(() => void vi.useRealTimers());
 
@@ -256,18 +230,20 @@ describe('the time of a search', () => {
     const run: TextSearchRun = {
       boundary: boundaryAt(cwd),
       patternArgs: ['--regexp=needle'],
-      fileArgs: [],
-      accepts: () => true,
+      paths: ['a.txt'],
+      large: new Set(),
+      afterLine: 0,
       contextLines: 0,
       limit: 1_000_000,
       signal: new AbortController().signal,
       deadline: deadline.signal,
+      onProblem: () => {},
       onMatch: () => deadline.abort(new Error('The time is over')),
     };
-    const found = await collectMatches(run);
-    expect(found.truncated).toBe('time');
-    expect(found.matchingLines).toBeGreaterThan(0);
-    expect(found.problems).toContain('The time is over');
+    const { endedBy, matchingLines, next } = await findLines(run);
+    expect(endedBy).toBe('time');
+    expect(matchingLines).toBeGreaterThan(0);
+    expect(next).toEqual({ path: 'a.txt', line: matchingLines });
   });
 
   test('is 20 s by default, and an option', async () => {
@@ -362,7 +338,12 @@ test('a directory that became a link out after a match was found in it is not re
   const cwd = await temporaryDirectory({ 'sub/a.txt': 'needle inside\n', 'b.txt': 'needle\n' });
   const outside = await temporaryDirectory({ 'a.txt': 'needle outside\n' });
   const problems: string[] = [];
-  const input = new SearchInput(boundaryAt(cwd), 0, (problem) => problems.push(problem));
+  const input = new SearchInput(
+    boundaryAt(cwd),
+    0,
+    (problem) => problems.push(problem),
+    () => {},
+  );
   const found = async function* () {
     await rename(join(cwd, 'sub'), join(cwd, 'moved'));
     await symlink(outside, join(cwd, 'sub'));
@@ -381,7 +362,12 @@ test('a root that another directory replaces while it is searched is not read', 
     'root/b.txt': 'needle 2\n',
     'other/b.txt': 'needle elsewhere\n',
   });
-  const input = new SearchInput(boundaryAt(join(parent, 'root')), 0, () => {});
+  const input = new SearchInput(
+    boundaryAt(join(parent, 'root')),
+    0,
+    () => {},
+    () => {},
+  );
   const found = async function* () {
     yield 'a.txt';
     await rename(join(parent, 'root'), join(parent, 'moved'));

@@ -2,17 +2,19 @@
 import type * as childProcess from 'node:child_process';
 import type * as fs from 'node:fs/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { collectMatches } from '../../src/workspace/search/text-search.ts';
+import { findCounts, findLines } from '../../src/workspace/search/text-search.ts';
+import type { TextSearchRun } from '../../src/workspace/search/text-search.ts';
 import { boundaryAt } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const asked = vi.hoisted(() => ({ processes: 0, realPaths: 0 }));
+const asked = vi.hoisted(() => ({ processes: 0, realPaths: 0, searched: 0 }));
 
 vi.mock('node:child_process', async (importOriginal) => {
   const original = await importOriginal<typeof childProcess>();
-  const spawn = (...args: Parameters<typeof original.spawn>) => {
+  const spawn = (...[file, args, options]: Parameters<typeof original.spawn>) => {
     asked.processes += 1;
-    return original.spawn(...args);
+    asked.searched += args.filter((argument) => argument.startsWith('./')).length;
+    return original.spawn(file, args, options);
   };
   return { ...original, spawn };
 });
@@ -27,48 +29,49 @@ vi.mock('node:fs/promises', async (importOriginal) => {
 
 const never = new AbortController().signal;
 
-/** Searches files of one line each; gives how many lines it has found, and how many of the files it has looked at. */
-async function searchLines(line: string, limit: number) {
-  const names = Array.from({ length: 200 }, (_, index) => `${index}.txt`);
+/** A search in files of one line each. */
+async function searchOf(line: string, limit: number, count = 200): Promise<TextSearchRun> {
+  const names = Array.from({ length: count }, (_, index) => `${'x'.repeat(100)}${index}.txt`);
   const cwd = await temporaryDirectory(Object.fromEntries(names.map((name) => [name, line])));
-  Object.assign(asked, { processes: 0, realPaths: 0 });
-  let accepted = 0;
-  const { matchingLines, truncated } = await collectMatches({
+  Object.assign(asked, { processes: 0, realPaths: 0, searched: 0 });
+  return {
     boundary: boundaryAt(cwd),
+    paths: names.toSorted(),
+    large: new Set(),
+    afterLine: 0,
     patternArgs: ['--regexp=needle'],
-    fileArgs: [],
-    accepts() {
-      accepted += 1;
-      return true;
-    },
     contextLines: 0,
     limit,
     signal: never,
     deadline: never,
+    onProblem: () => {},
     onMatch: () => {},
-  });
-  return { matchingLines, truncated, accepted };
+  };
 }
 
 describe('a text search', () => {
   // The first search looks for the binary.
-  beforeEach(async () => void (await searchLines('other', 1)));
+  beforeEach(async () => void (await findLines(await searchOf('other', 1))));
 
-  test('starts no second process if there is no match', async () => {
-    expect(await searchLines('other', 100)).toMatchObject({ matchingLines: 0, accepted: 0 });
+  test('starts no process for lines if there is no match', async () => {
+    expect(await findLines(await searchOf('other', 100, 50))).toMatchObject({ matchingLines: 0 });
     expect(asked.processes).toBe(1);
   });
 
-  test('looks at no more files than its limit needs', async () => {
-    const found = await searchLines('needle', 5);
-    expect(found).toEqual({ matchingLines: 5, truncated: 'limit', accepted: 6 });
-    expect(asked.processes).toBe(2);
+  test('looks at no more files than a few parts if there are enough', async () => {
+    const found = await findCounts(await searchOf('needle', 5, 2000), false);
+    expect(found).toMatchObject({ endedBy: 'limit' });
+    expect(found.files).toHaveLength(5);
+    expect(asked.searched).toBeLessThan(200);
+    const { matchingLines, endedBy } = await findLines(await searchOf('needle', 5, 2000));
+    expect([matchingLines, endedBy]).toEqual([5, 'limit']);
+    expect(asked.searched).toBeLessThan(400);
   });
 
   test.runIf(process.platform === 'linux')(
     'checks its root, not the way to each file',
     async () => {
-      expect((await searchLines('needle', 1000)).matchingLines).toBe(200);
+      expect((await findLines(await searchOf('needle', 1000))).matchingLines).toBe(200);
       expect(asked.realPaths).toBeLessThan(40);
     },
   );

@@ -12,6 +12,7 @@ import { createWorkspace } from '../../src/workspace/project/workspace.ts';
 import { defineTool } from 'mcp-actors';
 import { operate } from '../contract/serving.ts';
 import { callTool, fakeContext, reportOf, toolError, undeclared } from './fake-context.ts';
+import { readAnswer } from './read-answer.ts';
 import { rootAt } from './root-at.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -158,6 +159,7 @@ describe('every tool', () => {
     const server = serverOf({ cwd });
     const calls: Record<string, object> = {
       workspace_info: {},
+      list_directory: { limit: 1 },
       find_files: { limit: 1 },
       search_text: { pattern: 'needle', contextLines: 1 },
       read_file: { path: 'a.txt', maxCharacters: 3 },
@@ -173,6 +175,7 @@ describe('every tool', () => {
   });
 
   test.each([
+    ['list_directory', {}],
     ['find_files', {}],
     ['search_text', { pattern: 'needle' }],
     ['read_file', { path: 'a.txt' }],
@@ -203,6 +206,7 @@ describe('every tool', () => {
     const context = fakeContext(reportOf([rootAt(path)]));
     await rm(path, { recursive: true });
     for (const [name, args] of [
+      ['list_directory', {}],
       ['find_files', {}],
       ['search_text', { pattern: 'x' }],
       ['read_file', { path: 'a.txt' }],
@@ -225,7 +229,7 @@ describe('choosing a root', () => {
 
   test('the first is the default; others go by name, URI or path', async () => {
     const { two, find } = await twoRoots();
-    expect((await find()).structured['files']).toEqual(['a.txt']);
+    expect(readAnswer((await find()).text).lines).toEqual(['a.txt']);
     for (const root of [
       'Second',
       pathToFileURL(two).href,
@@ -233,7 +237,7 @@ describe('choosing a root', () => {
       two,
       `${two}/`,
     ]) {
-      expect((await find(root)).structured['files']).toEqual(['b.txt']);
+      expect(readAnswer((await find(root)).text).lines).toEqual(['b.txt']);
     }
   });
 
@@ -350,6 +354,6 @@ test('two servers share nothing', async () => {
   await mkdir(two);
   const [first, second] = [serverOf({ cwd: one }), serverOf({ cwd: two })];
   first.rootsUpdated(reportOf([]));
-  const { structured } = await callTool(toolOf(second, 'find_files'), {}, fakeContext());
-  expect(structured['files']).toEqual([]);
+  const { text } = await callTool(toolOf(second, 'find_files'), {}, fakeContext());
+  expect(readAnswer(text).lines).toEqual([]);
 });

@@ -3,7 +3,7 @@
  * each may take. What hangs fails with `ETIMEDOUT`, and takes no more threads than
  * {@link DiskLanes} gives it.
  */
-import type { BigIntStats, Stats } from 'node:fs';
+import type { BigIntStats, Dirent, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DiskLanes } from './disk-lanes.ts';
@@ -102,6 +102,10 @@ async function followed(path: string): Promise<string> {
 
 function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+export async function readdir(path: string): Promise<Dirent[]> {
+  return await lanes.run(path, () => fs.readdir(path, { withFileTypes: true }));
 }
 
 export async function readlink(path: string): Promise<string> {

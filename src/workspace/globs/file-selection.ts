@@ -1,67 +1,106 @@
 /**
- * Which files a search looks at: globs and hidden files, in ripgrep's arguments and in a filter
- * behind it.
+ * Which paths a call means: its globs and file types, as matchers, and as the places where looking
+ * for such paths begins.
  */
-import { compileGlobs, readGlobs } from './glob.ts';
-import type { PathMatcher } from './path-automaton.ts';
+import { areOfNames, compileGlobs, readGlobs, startsOf } from './glob.ts';
 import { isSliceOver, nextSlice } from './time-slices.ts';
 
 export interface FileSelection {
-  readonly args: readonly string[];
-  /** The rest of the decision, on paths relative to the root. */
-  readonly accepts: PathMatcher;
+  /**
+   * Paths, relative to the root, below which all chosen ones are; '' for the root. What they name
+   * is looked at even if it is hidden or ignored.
+   */
+  readonly starts: readonly string[];
+  /** True for the path of a chosen file. */
+  readonly acceptsFile: (path: string) => boolean;
+  /** True for the path of a chosen directory, without a slash at its end. */
+  readonly acceptsDirectory: (path: string) => boolean;
+  /** True for what is excluded, with what is below it. */
+  readonly excludes: (path: string) => boolean;
+  /** True if something below a directory could be chosen. */
+  readonly reaches: (directory: string) => boolean;
+  /** True if a file's name alone tells whether it is chosen. */
+  readonly isOfNames: boolean;
+  /** Excluded directories, as options of ripgrep: it then does not even enter them. */
+  readonly pruneArgs: readonly string[];
+}
+
+export interface SelectionQuery {
+  /** Those that begin with `!` exclude. */
+  readonly globs: readonly string[];
+  /** Globs of which a file has to match one, too; none: all files. */
+  readonly types?: readonly string[];
+  /** `find`: `packages/*\/` means the directories; `search`: it means what is below them. */
+  readonly purpose: 'find' | 'search';
+  /** The root's path: an absolute glob below it is taken as relative to it. */
+  readonly root: string;
 }
 
 /**
- * Translates globs. Those that begin with `!` exclude.
+ * Compiles a call's globs.
  *
- * Excluding is left to ripgrep, which then does not even enter a directory. Including is not:
- * `--glob` would override `.gitignore`. If the last segment is simple, it goes to ripgrep as a file
- * type, which respects the ignore files and saves reading the rest.
+ * Including is not left to ripgrep: its `--glob` would override `.gitignore`, and its file types
+ * make it say of each other file that it is left out.
  *
  * @throws {ToolError} INVALID_GLOB; the signal's reason
  */
 export async function selectFiles(
-  globs: readonly string[],
-  hidden: boolean,
+  { globs, types = [], purpose, root }: SelectionQuery,
   signal: AbortSignal,
 ): Promise<FileSelection> {
   // Many calls may come at once, and compiling takes some milliseconds for globs at their budget.
   if (isSliceOver()) await nextSlice(signal);
-  const included = globs.filter((glob) => !glob.startsWith('!'));
-  const excluded = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
+  const isExcluding = (glob: string) => glob.startsWith('!');
+  const included = globs.filter((glob) => !isExcluding(glob)).map((glob) => below(root, glob));
+  const excluded = globs.filter(isExcluding).map((glob) => below(root, glob.slice(1)));
   const read = readGlobs([...included, ...excluded]);
-  const includes = compileGlobs(read.slice(0, included.length));
+  const includedGlobs = read.slice(0, included.length);
+  const all = included.length === 0;
+  const use = purpose === 'find' ? 'files' : 'below';
+  const includesFile = compileGlobs(includedGlobs, use);
+  const includesDirectory = compileGlobs(includedGlobs, 'directories');
   const excludes = compileGlobs(read.slice(included.length));
-  const types = includedTypes(included);
-  const args = [
-    ...(hidden ? ['--hidden', '--glob=!.git'] : []),
-    ...excluded.filter(isSafeForRipgrep).map((glob) => `--glob=!${glob}`),
-    ...types.map((name) => `--type-add=chosen:${name}`),
-    ...(types.length > 0 ? ['--type=chosen'] : []),
-  ];
+  const isOfType = compileGlobs(readGlobs(types));
   return {
-    args,
-    accepts: (path) =>
-      (included.length === 0 || includes(path)) &&
-      !excludes(path) &&
-      // A chosen type shows hidden files too.
-      (hidden || types.length === 0 || !(path.split('/').at(-1) ?? '').startsWith('.')),
+    starts: all ? [''] : startsOf(includedGlobs),
+    acceptsFile: (path) =>
+      (all || includesFile(path)) && !excludes(path) && (types.length === 0 || isOfType(path)),
+    acceptsDirectory: (path) =>
+      types.length === 0 && (all || includesDirectory(path)) && !excludes(path),
+    excludes,
+    reaches: (directory) =>
+      !excludes(directory) &&
+      (all || includesFile.reaches(directory) || includesDirectory.reaches(directory)),
+    isOfNames: all || areOfNames(includedGlobs, use),
+    pruneArgs: excluded.filter(prunes).map((glob) => `--glob=!${glob}`),
   };
 }
 
-/**
- * Our own language allows a little more than ripgrep's; what only we understand is filtered behind
- * it.
- */
-function isSafeForRipgrep(glob: string): boolean {
-  return /^[\w./*?-]+$/.test(glob) && !glob.includes('***');
+/** All that is below a path of the root, or the file at it. */
+export function everythingBelow(path: string): FileSelection {
+  const always = () => true;
+  return {
+    starts: [path],
+    acceptsFile: always,
+    acceptsDirectory: always,
+    excludes: () => false,
+    reaches: always,
+    isOfNames: true,
+    pruneArgs: [],
+  };
 }
 
-/** The file names that can match, as globs on names; none if any glob needs more than a name. */
-function includedTypes(globs: readonly string[]): string[] {
-  const names = globs.map((glob) => glob.split('/').at(-1) ?? '');
-  return names.every((name) => /^[\w.*?-]*[*?][\w.*?-]*$/.test(name) && !name.includes('**'))
-    ? names
-    : [];
+function below(root: string, glob: string): string {
+  if (glob === root) return '**';
+  return glob.startsWith(`${root}/`) && root !== '/' ? glob.slice(root.length) : glob;
+}
+
+/**
+ * Our own language allows a little more than ripgrep's, and ripgrep says of each excluded file that
+ * it is left out: only what is meant for directories is worth telling it.
+ */
+function prunes(glob: string): boolean {
+  return (
+    /^[\w./*?-]+$/.test(glob) && !glob.includes('***') && /(?:^|\/)(?:[\w.-]+|\*\*)\/?$/.test(glob)
+  );
 }

@@ -62,15 +62,47 @@ export function readGlobs(texts: readonly string[]): readonly Glob[] {
 }
 
 /**
+ * What a glob with a wildcard and a slash at its end (`packages/*\/`) takes: what is below such
+ * directories, the directories themselves, or no file.
+ */
+export type GlobUse = 'below' | 'directories' | 'files';
+
+/**
  * Compiles globs that have been read: a path matches if it matches any of them.
  *
  * @throws {ToolError} INVALID_GLOB, saying what is wrong
  */
-export function compileGlobs(globs: readonly Glob[]): PathMatcher {
-  const patterns = globs.flatMap(({ text, sequence }) =>
-    writeOut(sequence).map((alternative) => readPattern(alternative, text)),
-  );
+export function compileGlobs(globs: readonly Glob[], use: GlobUse = 'below'): PathMatcher {
+  const patterns = alternativesOf(globs)
+    .filter(({ names, isDirectory }) => use !== 'files' || !isDirectory || isPlain(names.at(-1)))
+    .map((alternative) => patternOf(alternative, use));
   return matchAny(patterns);
+}
+
+/**
+ * Where the paths begin that globs can match: the names that each glob has before its first
+ * wildcard, as a path; '' for the root. A name without a slash may be anywhere, and first of all in
+ * the root: it gives both.
+ *
+ * @throws {ToolError} INVALID_GLOB
+ */
+export function startsOf(globs: readonly Glob[]): readonly string[] {
+  const starts = alternativesOf(globs).flatMap(({ names, anchored }) => {
+    const wild = names.findIndex((name) => !isPlain(name));
+    const start = (wild === -1 ? names : names.slice(0, wild)).map(plainText).join('/');
+    return anchored ? [start] : ['', start];
+  });
+  return [...new Set(starts)];
+}
+
+/** True if a path's last name alone tells whether any of the globs matches it: `*.ts`, `**\/*.ts`. */
+export function areOfNames(globs: readonly Glob[], use: GlobUse): boolean {
+  return alternativesOf(globs).every(
+    ({ names, anchored, isDirectory }) =>
+      !isPlain(names.at(-1)) &&
+      !(isDirectory && use === 'below') &&
+      (!anchored || (names.length === 2 && names[0] === 'globstar')),
+  );
 }
 
 function invalid(glob: string, why: string): ToolError {
@@ -139,18 +171,56 @@ function writeOut(sequence: Sequence): readonly string[] {
   return [...new Set(texts)];
 }
 
-function readPattern(alternative: string, glob: string): PathPattern {
+type Name = readonly NameToken[] | 'globstar';
+
+/** A glob without braces. */
+interface Alternative {
+  readonly names: readonly Name[];
+  /** True if the first name is one of the root's. */
+  readonly anchored: boolean;
+  /** True if it ends with a slash. */
+  readonly isDirectory: boolean;
+}
+
+function alternativesOf(globs: readonly Glob[]): readonly Alternative[] {
+  return globs.flatMap(({ text, sequence }) =>
+    writeOut(sequence).map((alternative) => readAlternative(alternative, text)),
+  );
+}
+
+function readAlternative(alternative: string, glob: string): Alternative {
   const relative = alternative.replace(/^(?:\.?\/)+/, '');
-  const anchored = /^\.?\//.test(alternative) || /\/./.test(relative);
   const names = relative.split('/').filter((name) => name !== '');
+  if (names.includes('..'))
+    throw invalid(glob, 'it climbs with ".."; globs are relative to the root');
+  return {
+    names: names.map((name) => (name === '**' ? 'globstar' : readName(name, glob))),
+    anchored: /^\.?\//.test(alternative) || /\/./.test(relative),
+    isDirectory: relative.endsWith('/'),
+  };
+}
+
+function patternOf({ names, anchored, isDirectory }: Alternative, use: GlobUse): PathPattern {
   if (names.length === 0) return ['globstar'];
-  const segments = names.map((name) => (name === '**' ? 'globstar' : readName(name, glob)));
-  const isPlainName = !/[*?[]/.test(names.at(-1) ?? '');
+  // "src/**" means the directories in "src", and not "src" itself.
+  if (use === 'directories' && names.at(-1) === 'globstar') return [...names, [{ kind: 'star' }]];
+  const takesBelow = isPlain(names.at(-1)) || (isDirectory && use === 'below');
   return [
     ...(anchored ? [] : (['globstar'] as const)),
-    ...segments,
-    ...(isPlainName || relative.endsWith('/') ? (['globstar'] as const) : []),
+    ...names,
+    ...(takesBelow ? (['globstar'] as const) : []),
   ];
+}
+
+function isPlain(name: Name | undefined): boolean {
+  return name !== 'globstar' && (name ?? []).every(({ kind }) => kind === 'literal');
+}
+
+function plainText(name: Name): string {
+  const tokens = name === 'globstar' ? [] : name;
+  return tokens
+    .map((token) => (token.kind === 'literal' ? String.fromCodePoint(token.code) : ''))
+    .join('');
 }
 
 function readName(name: string, glob: string): readonly NameToken[] {

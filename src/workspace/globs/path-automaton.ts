@@ -6,7 +6,11 @@
  */
 
 /** Tells whether a path (relative, with `/`) matches. */
-export type PathMatcher = (path: string) => boolean;
+export interface PathMatcher {
+  (path: string): boolean;
+  /** Tells whether a path below this directory could match. */
+  readonly reaches: (directory: string) => boolean;
+}
 
 /**
  * What one place of a name takes: any number of characters, any one, this one (a code point), or
@@ -87,7 +91,7 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
     }
   };
 
-  return (path) => {
+  const takeAll = (path: string): void => {
     active.set(initial);
     for (let index = 0; index < path.length; index += 1) {
       const code = path.codePointAt(index) ?? 0;
@@ -95,8 +99,16 @@ export function matchAny(patterns: readonly PathPattern[]): PathMatcher {
       if (code === slash) takeSlash();
       else take(code);
     }
+  };
+  const matches = (path: string): boolean => {
+    takeAll(path);
     return active.some((bits, word) => (bits & (accepting[word] ?? 0)) !== 0);
   };
+  const reaches = (directory: string): boolean => {
+    takeAll(`${directory}/`);
+    return active.some((bits) => bits !== 0);
+  };
+  return Object.assign(matches, { reaches });
 }
 
 /** A pattern's states: each leads to the next one. */

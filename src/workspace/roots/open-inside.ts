@@ -104,7 +104,14 @@ async function openBelow(
   given: string,
 ): Promise<InsideFile | undefined> {
   const path = join(root, given);
-  const handle = await openRegular(path, given, `${descriptor}/${given}`);
+  let handle: OpenFile;
+  try {
+    handle = await openRegular(path, given, `${descriptor}/${given}`);
+  } catch (error) {
+    // It is a link itself.
+    if (error instanceof ToolError && systemCode(error.cause) === 'ELOOP') return undefined;
+    throw error;
+  }
   let isKept = false;
   try {
     const stats = await handle.stat();

@@ -17,7 +17,7 @@ export interface RipgrepRecord {
   readonly cut: boolean;
 }
 
-/** A file that has matching lines, from `--count --null`. */
+/** A file that was searched, from `--count --null`. */
 export interface CountedFile {
   readonly path: Buffer;
   readonly matchingLines: number;
@@ -25,7 +25,6 @@ export interface CountedFile {
 
 const maxRecordBytes = 4 * 1024 * 1024;
 const newline = 0x0a;
-const zero = 0x30;
 
 /** Reads records that end with a mark: `\n` for `--json`, NUL for `--files --null`. */
 export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
@@ -60,10 +59,7 @@ export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
   };
 }
 
-/**
- * Reads `--count --include-zero --null`: a path, NUL, the count, a line end. Files without a match
- * are passed over where they stand: most of a project's files have none.
- */
+/** Reads `--count --include-zero --null`: a path, NUL, the count, a line end. */
 export function countedFiles(): RecordReader<CountedFile> {
   let rest: Buffer = Buffer.alloc(0);
   return {
@@ -74,10 +70,8 @@ export function countedFiles(): RecordReader<CountedFile> {
         const nul = output.indexOf(0, start);
         const end = nul === -1 ? -1 : output.indexOf(newline, nul);
         if (end === -1) break;
-        if (output[nul + 1] !== zero) {
-          const path = output.subarray(start, nul);
-          yield { path, matchingLines: Number(output.toString('latin1', nul + 1, end)) };
-        }
+        const path = output.subarray(start, nul);
+        yield { path, matchingLines: Number(output.toString('latin1', nul + 1, end)) };
         start = end + 1;
       }
       // A name that never ends is not a file's.
@@ -92,17 +86,30 @@ const maxLineCharacters = 16 * 1024;
 /** How each message of `--debug` begins. */
 const debugStart = /^rg: DEBUG\|[\w:]+\|[^:]+\.rs:\d+: /;
 const namingStart = /: (?:ignoring|opened gitignore file:) /;
-const tooLarge = /^rg: DEBUG\|ignore::walk\|[^:]+:\d+: ignoring (.+): \d+ bytes$/s;
 const ignoreFile = /^rg: DEBUG\|ignore::gitignore\|[^:]+:\d+: opened gitignore file: (.+)$/s;
+const leftOut =
+  /^rg: DEBUG\|(?:ignore::walk|rg::haystack)\|[^:]+:\d+: ignoring (.+): (\d+ bytes$|Ignore\(IgnoreMatch\((?:Hidden|Gitignore)|failed to pass haystack filter: file type: .*is_symlink: false)/s;
+
+/** Why ripgrep has not listed a path: by a rule, by its name, by its size, or as no regular file. */
+export type LeftOutReason = 'ignored' | 'hidden' | 'large' | 'special';
 
 export interface MessageListeners {
-  /** Told the path of each file that `--max-filesize` has left out. */
-  readonly onTooLarge?: ((path: string) => void) | undefined;
+  /**
+   * Told each path that was left out, and what is below it with it. Of a path with line breaks it is
+   * also told what stands before each of them.
+   */
+  readonly onLeftOut?: ((path: string, reason: LeftOutReason) => void) | undefined;
   /**
    * Told the path of each file that says which ones to ignore, when it has been opened; of a path
    * with line breaks also what stands before each of them.
    */
   readonly onIgnoreFile: (path: string) => void;
+}
+
+function reasonOf(phrase: string): LeftOutReason {
+  if (phrase.endsWith('bytes')) return 'large';
+  if (phrase.startsWith('failed')) return 'special';
+  return phrase.endsWith('Hidden') ? 'hidden' : 'ignored';
 }
 
 /**
@@ -111,7 +118,7 @@ export interface MessageListeners {
  */
 export function readMessages(
   stderr: Readable,
-  { onTooLarge, onIgnoreFile }: MessageListeners,
+  { onLeftOut, onIgnoreFile }: MessageListeners,
 ): () => string {
   let problems = '';
   let rest = '';
@@ -124,8 +131,8 @@ export function readMessages(
     // what bounds the memory.
     if (isDebug) naming = namingStart.test(line) ? line : '';
     else if (naming !== '') naming = `${naming}\n${line}`.slice(0, maxLineCharacters);
-    const left = tooLarge.exec(naming)?.[1];
-    if (left !== undefined) onTooLarge?.(left);
+    const [, left, phrase = ''] = leftOut.exec(naming) ?? [];
+    if (left !== undefined) onLeftOut?.(left, reasonOf(phrase));
     const opened = ignoreFile.exec(naming)?.[1];
     if (opened !== undefined) onIgnoreFile(opened);
   };

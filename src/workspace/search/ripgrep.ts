@@ -3,7 +3,7 @@ import { ToolError } from '../../protocol/errors.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import type { RootDirectory } from '../roots/root-directory.ts';
 import { IgnoreFiles } from './ignore-files.ts';
-import type { RecordReader } from './ripgrep-output.ts';
+import type { MessageListeners, RecordReader } from './ripgrep-output.ts';
 import { startRipgrep } from './ripgrep-process.ts';
 
 export interface RipgrepRun<T> {
@@ -21,8 +21,8 @@ export interface RipgrepRun<T> {
    * What the process reads from its stdin; nothing by default. An error of it ends the iteration.
    */
   readonly input?: AsyncIterable<Buffer>;
-  /** Told, with `--max-filesize`, which files are larger and were left out. */
-  readonly onTooLarge?: (path: string) => void;
+  /** Told, with `--debug`, which paths were left out. */
+  readonly onLeftOut?: MessageListeners['onLeftOut'];
   /** Told once, when ripgrep has ended by itself or at the deadline. */
   readonly onEnd?: (end: RipgrepEnd) => void;
 }
@@ -44,8 +44,6 @@ export const ripgrepArguments: readonly string[] = [
   '--color=never',
   '--path-separator=/',
   '--no-mmap',
-  // Says which files it leaves out, and which it takes such rules from.
-  '--debug',
   '--threads=4',
   '--regex-size-limit=10M',
   '--dfa-size-limit=4M',
@@ -63,14 +61,14 @@ export const ripgrepArguments: readonly string[] = [
  *   pattern, for one), and what `startRipgrep` throws; the signal's reason
  */
 export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, void> {
-  const { deadline, onTooLarge, records } = run;
+  const { deadline, onLeftOut, records } = run;
   // Fires also if this run has to end for a reason of its own.
   const own = new AbortController();
   const signal = AbortSignal.any([run.signal, own.signal]);
   signal.throwIfAborted();
   const ignoreFiles = new IgnoreFiles(run.root.path, (error) => own.abort(error));
   const onIgnoreFile = (path: string) => ignoreFiles.add(path);
-  const child = await startRipgrep(run.args, run.root, { onTooLarge, onIgnoreFile });
+  const child = await startRipgrep(run.args, run.root, { onLeftOut, onIgnoreFile });
   signal.addEventListener('abort', child.kill, { once: true });
   deadline?.addEventListener('abort', child.kill, { once: true });
   child.feed(run.input ?? nothing(), (error) => own.abort(error));
@@ -98,10 +96,12 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
     await ignoreFiles.checked();
     signal.throwIfAborted();
     // 0: something was found; 1: nothing; 2: an error, after which it has gone on if it has written
-    // anything.
-    const usable = code === 0 || code === 1 || (code === 2 && bytes > 0);
+    // anything, or only files that could not be read.
+    const problems = linesOf(child.problems());
+    const isGoingOn = bytes > 0 || (problems.length > 0 && problems.every(isOfSystem));
+    const usable = code === 0 || code === 1 || (code === 2 && isGoingOn);
     if (!usable) throw failed(child.problems(), code);
-    run.onEnd?.({ problems: code === 2 ? linesOf(child.problems()) : [] });
+    run.onEnd?.({ problems: code === 2 ? problems : [] });
   } finally {
     signal.removeEventListener('abort', child.kill);
     deadline?.removeEventListener('abort', child.kill);
@@ -113,6 +113,11 @@ export async function* ripgrep<T>(run: RipgrepRun<T>): AsyncGenerator<T, void, v
 
 function linesOf(text: string): string[] {
   return text.split('\n').filter(Boolean);
+}
+
+/** Of a file that could not be read: ripgrep has gone on with the next one. */
+function isOfSystem(problem: string): boolean {
+  return /^rg: .*\(os error \d+\)$/.test(problem);
 }
 
 function failed(stderr: string, code: number | null): ToolError {

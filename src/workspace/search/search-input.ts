@@ -38,6 +38,7 @@ export class SearchInput {
   readonly #boundary: Boundary;
   readonly #gap: Buffer;
   readonly #onProblem: (problem: string) => void;
+  readonly #onBinary: (path: string) => void;
   /** Those whose lines may still come back, in order. */
   #sections: Section[] = [];
   #lines = 0;
@@ -46,11 +47,18 @@ export class SearchInput {
    * @param gapLines empty lines between two files, so that the context of a match does not reach
    *   into the next file
    * @param onProblem told what was not searched
+   * @param onBinary told of files that are not text, of which nothing is in the stream
    */
-  constructor(boundary: Boundary, gapLines: number, onProblem: (problem: string) => void) {
+  constructor(
+    boundary: Boundary,
+    gapLines: number,
+    onProblem: (problem: string) => void,
+    onBinary: (path: string) => void,
+  ) {
     this.#boundary = boundary;
     this.#gap = Buffer.alloc(gapLines, newline);
     this.#onProblem = onProblem;
+    this.#onBinary = onBinary;
   }
 
   /**
@@ -96,7 +104,7 @@ export class SearchInput {
       const section = this.#begin(path);
       let held: Buffer[] = [];
       let heldBytes = 0;
-      for await (const piece of readPieces(handle, stats.size)) {
+      for await (const piece of readPieces(handle, stats.size, () => this.#onBinary(path))) {
         // Lines within a piece are short enough: only one that began in a piece before can be too
         // long.
         const end = piece.indexOf(newline);
@@ -147,12 +155,15 @@ export class SearchInput {
 }
 
 /**
- * A file's text up to the first NUL, in UTF-8 if the file says how it is encoded; nothing if it is
- * binary from the start. What is appended meanwhile is not read.
+ * A file's text, in UTF-8 if the file says how it is encoded. What is appended meanwhile is not
+ * read.
+ *
+ * @param onBinary called instead if a NUL in its beginning says that it is not text
  */
 async function* readPieces(
   handle: OpenFile,
   sizeBytes: number,
+  onBinary: () => void,
 ): AsyncGenerator<Buffer, void, void> {
   // The system's own files (`/proc`) say that they are empty.
   const end = sizeBytes === 0 ? Number.POSITIVE_INFINITY : sizeBytes;
@@ -164,7 +175,8 @@ async function* readPieces(
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
     if (bytesRead === 0) return;
     let piece = buffer.subarray(0, bytesRead);
-    if (position === 0) {
+    const isFirst = position === 0;
+    if (isFirst) {
       const content = detectContent(piece);
       if (content.text && content.encoding === 'utf-8-bom') piece = piece.subarray(3);
       if (content.text && content.encoding.startsWith('utf-16')) {
@@ -173,13 +185,8 @@ async function* readPieces(
     }
     position += bytesRead;
     if (decoder !== undefined) piece = Buffer.from(decoder.decode(piece, { stream: true }));
-    const nul = piece.indexOf(0);
-    if (nul === -1) yield piece;
-    else {
-      // As ripgrep does: a NUL at the beginning makes the file binary, a later one ends what is
-      // searched.
-      if (position > bytesRead) yield piece.subarray(0, nul);
-      return;
-    }
+    // A later one is part of the text, as it is for `read_file`.
+    if (isFirst && piece.includes(0)) return onBinary();
+    yield piece;
   }
 }

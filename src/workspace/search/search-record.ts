@@ -71,8 +71,3 @@ function cutAround(content: Buffer, startByte: number | undefined) {
   const shownText = `${from > 0 ? '…' : ''}${kept}${to < text.length ? '…' : ''}`;
   return { text: shownText, column, omitted: text.length - kept.length };
 }
-
-/** A path as ripgrep prints it, below the `./` that it was given. */
-export function withoutDot(path: string): string {
-  return path.replace(/^\.\//, '');
-}

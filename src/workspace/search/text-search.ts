@@ -1,26 +1,20 @@
-/** Gathering the lines that a search finds, within its limits. */
-import { quoted } from '../../protocol/printable.ts';
-import { isUtf8 } from 'node:buffer';
+/** Gathering what a text search finds: lines, or the files that have them, in order of path. */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import type { Boundary } from '../roots/boundary.ts';
-import type { PathMatcher } from '../globs/path-automaton.ts';
-import { comparePaths } from './file-walk.ts';
-import { countedFiles, markedRecords } from './ripgrep-output.ts';
+import { printable } from '../../protocol/printable.ts';
+import { countInStream, countMatches } from './match-counts.ts';
+import type { MatchCount, MatchCountRun } from './match-counts.ts';
+import type { Position } from './paging.ts';
+import { markedRecords } from './ripgrep-output.ts';
 import type { RipgrepRecord } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
-import { SearchProblems } from './search-problems.ts';
-import { readSearchRecord, withoutDot } from './search-record.ts';
-import type { SearchLine } from './search-record.ts';
-import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
+import { readSearchRecord } from './search-record.ts';
 
 export interface FoundLine {
   readonly line: number;
   readonly text: string;
   readonly match: boolean;
-  readonly column?: number;
-  readonly omitted?: number;
 }
 
 export interface FoundFile {
@@ -28,107 +22,219 @@ export interface FoundFile {
   readonly lines: readonly FoundLine[];
 }
 
-export interface TextSearch {
-  /** Sorted by path. */
-  readonly files: readonly FoundFile[];
-  readonly matchingLines: number;
-  readonly truncated?: 'limit' | 'size' | 'time';
-  readonly problems: readonly string[];
+interface TextSearchEnd {
+  /** Why the search has ended before its end: there is or may be more. */
+  readonly endedBy?: 'limit' | 'size' | 'time';
+  /** Where to go on; undefined if it has got nowhere. */
+  readonly next?: Position | undefined;
 }
 
-export interface TextSearchRun {
-  /** Whose base is searched. */
-  readonly boundary: Boundary;
-  /** Which lines match: ripgrep's options for the pattern, and the pattern. */
-  readonly patternArgs: readonly string[];
-  /** Which files are looked at: ripgrep's options, and a filter behind them. */
-  readonly fileArgs: readonly string[];
-  readonly accepts: PathMatcher;
+export interface FoundLines extends TextSearchEnd {
+  readonly files: readonly FoundFile[];
+  readonly matchingLines: number;
+  /** Files that are not text, and have a match. */
+  readonly binary: readonly string[];
+}
+
+export interface FoundCounts extends TextSearchEnd {
+  readonly files: readonly { readonly path: string; readonly matchingLines: number }[];
+  /** Of all that was counted. */
+  readonly total: { readonly files: number; readonly matchingLines: number };
+}
+
+export interface TextSearchRun extends Omit<MatchCountRun, 'onReached'> {
+  /** The files that are searched, in order. */
+  readonly paths: readonly string[];
+  /** Those of them that are over 4 MiB. */
+  readonly large: ReadonlySet<string>;
+  /** The first path is only searched behind this line. */
+  readonly afterLine: number;
   readonly contextLines: number;
-  /** Matching lines. */
+  /** Matching lines, or files. */
   readonly limit: number;
-  /** Ends the search with its reason. */
-  readonly signal: AbortSignal;
-  /** Ends the search with what it has found. */
-  readonly deadline: AbortSignal;
   readonly onMatch: (count: number, path: string) => void;
 }
 
 /** What a result may hold, characters of text. */
-const maxCharacters = 200_000;
-/**
- * Larger files are not for ripgrep's threads: each of them holds a whole file if it is one line.
- */
-const maxFileBytes = 4 * 1024 * 1024;
-const maxLargeFiles = 10_000;
+const maxCharacters = 32_000;
 
 /**
- * Searches in two steps, so that memory is bounded for any file. One ripgrep, on several
- * threads, finds the files that have a match, and names those that are too large for it. Once there
- * is one, another ripgrep finds the lines, in a stream of these files with bounded lines. Files
- * come in any order, and are sorted in the end.
+ * Finds lines, in two steps, so that memory is bounded for any file. One ripgrep, on several
+ * threads, counts which files have a match. Another finds the lines, in a stream of these files with
+ * bounded lines; it starts once there is a file, and both end once there are enough lines.
  *
  * @throws what `ripgrep` throws
  */
-export async function collectMatches(run: TextSearchRun): Promise<TextSearch> {
-  const { boundary, contextLines, deadline, limit } = run;
-  const byPath = new Map<string, FoundLine[]>();
-  const problems = new SearchProblems();
-  let matchingLines = 0;
-  let characters = 0;
-  let truncated: TextSearch['truncated'];
-  let hasEnough = false;
-  const addProblem = (problem: string) => problems.add(problem);
-  const stop = new AbortController();
-  const signal = AbortSignal.any([run.signal, stop.signal]);
-  const onEnough = () => (hasEnough = true);
-  // Taken ahead: the sooner there are enough, the sooner the walk ends. More are not needed.
-  const paths = Readable.from(findFiles({ ...run, signal }, addProblem, onEnough), {
-    highWaterMark: limit + 1,
-  });
-  const input = new SearchInput(boundary, contextLines, addProblem);
+export async function findLines(run: TextSearchRun): Promise<FoundLines> {
+  const { deadline, limit } = run;
+  const found: { readonly path: string; readonly lines: FoundLine[] }[] = [];
+  const binary: string[] = [];
+  let [matchingLines, characters] = [0, 0];
+  let last: Position | undefined;
+  let endedBy: TextSearchEnd['endedBy'];
+  const candidates = new Candidates(run);
+  try {
+    // Files may have no line to show though lines were counted, as binary ones: then there is another
+    // round.
+    while (endedBy === undefined && candidates.areLeft) {
+      const paths = candidates.some(limit - matchingLines);
+      for await (const { path, line, text, match } of linesOf(run, paths, binary)) {
+        const size = printable(text).length + `${line}: `.length;
+        if (match && matchingLines === limit) endedBy = 'limit';
+        if (characters + size > maxCharacters && last !== undefined) endedBy = 'size';
+        if (endedBy !== undefined) break;
+        if (found.at(-1)?.path !== path) {
+          found.push({ path, lines: [] });
+          characters += printable(path).length;
+        }
+        found.at(-1)?.lines.push({ line, text, match });
+        characters += size;
+        if (!match) continue;
+        matchingLines += 1;
+        last = { path, line };
+        run.onMatch(matchingLines, path);
+      }
+      if (deadline.aborted) endedBy ??= 'time';
+    }
+  } finally {
+    await candidates.end();
+  }
+  const result = {
+    // A limit may fall between a match and the context before it.
+    files: found.filter(({ lines }) => lines.some(({ match }) => match)),
+    matchingLines,
+    binary,
+  };
+  if (endedBy === undefined) return result;
+  return { ...result, endedBy, next: last ?? candidates.reached };
+}
+
+interface PlacedLine extends FoundLine {
+  readonly path: string;
+}
+
+/** The lines of files that match, with their context. */
+async function* linesOf(
+  run: TextSearchRun,
+  found: AsyncIterable<string>,
+  binary: string[],
+): AsyncGenerator<PlacedLine, void, void> {
+  const { boundary, contextLines, limit, onProblem } = run;
+  // Taken ahead: the next files are counted while the lines of these are found.
+  const paths = Readable.from(found, { highWaterMark: limit + 1 });
+  const input = new SearchInput(boundary, contextLines, onProblem, (path) => binary.push(path));
   const stream = input.read(paths);
   try {
-    for await (const record of searchStream(run, stream, addProblem)) {
-      const found = readSearchRecord(record);
-      const place = found === undefined ? undefined : input.place(found.line);
-      if (found === undefined || place === undefined) continue;
-      const isMatch = found.column !== undefined;
-      if (isMatch && matchingLines === limit) truncated = 'limit';
-      if (characters + found.text.length > maxCharacters) truncated = 'size';
-      if (truncated !== undefined) break;
-      matchingLines += isMatch ? 1 : 0;
-      characters += found.text.length;
-      const lines = byPath.get(place.path) ?? [];
-      byPath.set(place.path, lines);
-      lines.push(toFoundLine(found, place.line));
-      if (isMatch) run.onMatch(matchingLines, place.path);
+    for await (const record of searchStream(run, stream)) {
+      const line = readSearchRecord(record);
+      const place = line === undefined ? undefined : input.place(line.line);
+      if (line === undefined || place === undefined) continue;
+      const isBefore = place.path === run.paths[0] && place.line <= run.afterLine;
+      if (!isBefore) yield { ...place, text: line.text, match: line.column !== undefined };
     }
-    if (deadline.aborted) truncated ??= 'time';
-    // A file may have lost its matches since they were counted, and others were not looked at.
-    if (hasEnough) truncated ??= 'limit';
   } finally {
     paths.destroy();
-    stop.abort();
     // A read that hangs in the file system is left behind.
     stream.return().catch(() => {});
-    // The process that finds the files has gone when we go on.
     if (!paths.closed) await once(paths, 'close');
   }
-  const files = [...byPath]
-    .map(([path, lines]) => ({ path, lines }))
-    // A limit may fall between a match and the context before it.
-    .filter(({ lines }) => lines.some(({ match }) => match))
-    .toSorted((left, right) => comparePaths(left.path, right.path));
-  const found = { files, matchingLines, problems: problems.list() };
-  return truncated === undefined ? found : { ...found, truncated };
+}
+
+/**
+ * Counts matching lines per file, and lists the first `limit` files.
+ *
+ * @param isWhole true: counts to the end, beyond what is listed
+ * @throws what `ripgrep` throws
+ */
+export async function findCounts(run: TextSearchRun, isWhole: boolean): Promise<FoundCounts> {
+  const files: { path: string; matchingLines: number }[] = [];
+  const total = { files: 0, matchingLines: 0 };
+  const candidates = new Candidates(run);
+  for (let next = await candidates.next(); next !== undefined; next = await candidates.next()) {
+    const { path, matchingLines } = next;
+    const lines = matchingLines ?? (await countInStream(candidates.run, path));
+    if (lines === 0) continue;
+    const isBehind = files.length === run.limit;
+    if (isBehind && !isWhole) {
+      await candidates.end();
+      return { files, total, endedBy: 'limit', next: lastOf(files) };
+    }
+    total.files += 1;
+    total.matchingLines += lines;
+    if (!isBehind) files.push({ path, matchingLines: lines });
+    run.onMatch(total.files, path);
+  }
+  const isOver = run.deadline.aborted;
+  if (total.files > files.length) {
+    return { files, total, endedBy: isOver ? 'time' : 'limit', next: lastOf(files) };
+  }
+  if (!isOver) return { files, total };
+  return { files, total, endedBy: 'time', next: lastOf(files) ?? candidates.reached };
+}
+
+function lastOf(files: readonly { readonly path: string }[]): Position | undefined {
+  const last = files.at(-1);
+  return last && { path: last.path };
+}
+
+/** The files that may have a match. */
+class Candidates {
+  readonly run: MatchCountRun;
+  readonly #search: TextSearchRun;
+  readonly #stop = new AbortController();
+  readonly #counts: AsyncGenerator<MatchCount, void, void>;
+  #first: string | undefined;
+  #done: string | undefined;
+  #areLeft = true;
+
+  constructor(search: TextSearchRun) {
+    this.#search = search;
+    const signal = AbortSignal.any([search.signal, this.#stop.signal]);
+    this.run = { ...search, signal, onReached: (path) => (this.#done = path) };
+    this.#counts = countMatches(this.run, search.paths, search.large);
+  }
+
+  get areLeft(): boolean {
+    return this.#areLeft;
+  }
+
+  async next(): Promise<MatchCount | undefined> {
+    const { value } = await this.#counts.next();
+    if (value === undefined) this.#areLeft = false;
+    else this.#first ??= value.path;
+    return value ?? undefined;
+  }
+
+  /** The next files, until they have more matching lines than are wanted. */
+  async *some(wanted: number): AsyncGenerator<string, void, void> {
+    const { paths, afterLine } = this.#search;
+    let lines = 0;
+    for (let next = await this.next(); next !== undefined; next = await this.next()) {
+      yield next.path;
+      // Of these it is not known how many are behind the line.
+      if (afterLine === 0 || next.path !== paths[0]) lines += next.matchingLines ?? 0;
+      if (lines > wanted) return;
+    }
+  }
+
+  /** Resolves when the process that counts has gone. */
+  async end(): Promise<void> {
+    this.#stop.abort();
+    await this.#counts.return();
+  }
+
+  /** How far a search has come that has found nothing; undefined if it is where it began. */
+  get reached(): Position | undefined {
+    if (this.#first === undefined)
+      return this.#done === undefined ? undefined : { path: this.#done };
+    return this.#first === this.#search.paths[0] ? undefined : { path: this.#first, line: 0 };
+  }
 }
 
 /** The lines that match in a stream, as ripgrep's records. An empty stream starts no process. */
 async function* searchStream(
-  { boundary, contextLines, patternArgs, signal, deadline }: TextSearchRun,
+  { boundary, contextLines, patternArgs, signal, deadline, onProblem }: TextSearchRun,
   stream: AsyncGenerator<Buffer, void, void>,
-  onProblem: (problem: string) => void,
 ): AsyncGenerator<RipgrepRecord, void, void> {
   const first = await stream.next();
   if (first.done === true) return;
@@ -153,69 +259,6 @@ async function* searchStream(
     deadline,
     records: markedRecords('\n'),
     input: input(),
-    onEnd: (end) => end.problems.forEach(onProblem),
+    onEnd: (end) => (deadline.aborted ? [] : end.problems).forEach(onProblem),
   });
-}
-
-/**
- * The accepted files that have a match, then those that are too large to tell; no more than have to
- * be read for one matching line beyond the limit.
- */
-async function* findFiles(
-  run: TextSearchRun,
-  onProblem: (problem: string) => void,
-  onEnough: () => void,
-): AsyncGenerator<string, void, void> {
-  const large: string[] = [];
-  let more = 0;
-  const files = ripgrep({
-    args: [
-      ...ripgrepArguments,
-      // Files without a match are printed too: if this process is killed, ripgrep ends at the next
-      // file instead of the last.
-      '--count',
-      '--include-zero',
-      '--null',
-      `--max-count=${run.limit + 1}`,
-      `--max-filesize=${maxFileBytes}`,
-      ...run.fileArgs,
-      ...run.patternArgs,
-      '--',
-      './',
-    ],
-    root: run.boundary.base,
-    signal: run.signal,
-    deadline: run.deadline,
-    records: countedFiles(),
-    onTooLarge: (path) => {
-      if (large.length < maxLargeFiles) large.push(withoutDot(path));
-      else more += 1;
-    },
-    onEnd: (end) => end.problems.forEach(onProblem),
-  });
-  let counted = 0;
-  for await (const { path: bytes, matchingLines } of files) {
-    const path = withoutDot(bytes.toString());
-    if (!isUtf8(bytes)) onProblem(`${quoted(path)}: its name is not UTF-8`);
-    if (!isUtf8(bytes) || !run.accepts(path)) continue;
-    yield path;
-    counted += matchingLines;
-    if (counted > run.limit) return onEnough();
-  }
-  if (more > 0) onProblem(`${more} more files over ${maxFileBytes} bytes`);
-  for (const path of large) {
-    if (isSliceOver()) await nextSlice(run.signal);
-    if (run.deadline.aborted) return;
-    if (run.accepts(path)) yield path;
-  }
-}
-
-function toFoundLine({ text, column, omitted }: SearchLine, line: number): FoundLine {
-  return {
-    line,
-    text,
-    match: column !== undefined,
-    ...(column === undefined ? {} : { column }),
-    ...(omitted === 0 ? {} : { omitted }),
-  };
 }

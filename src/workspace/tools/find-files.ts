@@ -1,152 +1,100 @@
-/** `find_files`: the files of a root, by glob. */
-import { quoted } from '../../protocol/printable.ts';
-import { ToolError } from '../../protocol/errors.ts';
+/** `find_files`: files and directories of a root, by glob. */
+import { printable, quoted } from '../../protocol/printable.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
-import type { FilePages } from '../search/file-walk.ts';
+import type { KeptWalk } from '../search/paging.ts';
 import type { Workspace } from '../project/workspace.ts';
-import { rootParameter, rootResult, rootUsed, withNote } from './root-parameter.ts';
+import { answer, clamp, counted, fileParameters, goOn, listOf } from './file-parameters.ts';
+import { rootParameter } from './root-parameter.ts';
 
 const defaultLimit = 200;
 const maxLimit = 2000;
+/** How long the paths of a page are together. */
+const maxPageCharacters = 30_000;
 /** How many files are looked at between two reports of progress. */
 const progressStep = 500;
 
 /** Makes `find_files` over a session's workspace. */
 export function findFilesTool(workspace: Workspace): Tool {
-  let pages: FilePages | undefined;
+  let kept: KeptWalk | undefined;
   return defineTool({
     name: 'find_files',
     title: 'Find files',
-    description: `Lists files of the project by glob, sorted by path. Files that .gitignore and the like exclude are left out, and so are hidden ones unless asked for. Symbolic links are not followed. At most "limit" paths a call, fewer if they are long; pass "nextCursor" back as "cursor", with the same arguments, for more.`,
+    description: `Finds files and directories of the project by glob, breadth before depth, one path per line; directories end with "/". "packages/*" finds files and directories, "packages/*/" directories alone. What .gitignore and the like exclude is left out, and so is what is hidden, unless asked for: the answer says so. At most "limit" paths a call; the answer says how to go on.`,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     inputSchema: {
       type: 'object',
       properties: {
-        globs: {
-          type: 'array',
-          items: { type: 'string', minLength: 1, maxLength: 1000 },
-          maxItems: 64,
-          description:
-            'Which files: "*.ts" at any depth, "src/**/*.ts" from the root, "docs" with all below it, "!*.test.ts" excludes. All files by default.',
-        },
-        hidden: {
-          type: 'boolean',
-          description: 'Also files and directories that begin with a dot (never .git).',
-        },
+        ...fileParameters,
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: maxLimit,
           description: `At most so many paths; ${defaultLimit} by default.`,
         },
-        cursor: { type: 'string', description: 'The nextCursor of the call before.' },
         root: rootParameter,
       },
       additionalProperties: false,
     },
-    outputSchema: {
-      type: 'object',
-      properties: {
-        root: rootResult,
-        files: {
-          type: 'array',
-          items: { type: 'string' },
-          description: 'Paths relative to the root, with "/".',
-        },
-        nextCursor: { type: 'string', description: 'Present if there are more.' },
-        problems: {
-          type: 'array',
-          items: { type: 'string' },
-          description: 'What could not be listed, files whose names are not UTF-8 among it.',
-        },
-      },
-      required: ['root', 'files', 'problems'],
-      additionalProperties: false,
-    },
-    async handler({ globs = [], hidden = false, limit = defaultLimit, cursor, root }, context) {
+    async handler({ hidden = false, ignored = false, cursor, root, ...args }, context) {
       const running = await import('./at-first-call.ts');
-      const { selectFiles, walkFiles, markedRecords, ripgrep, ripgrepArguments } = running;
-      const { SearchProblems } = running;
-      const selection = await selectFiles(globs, hidden, context.signal);
+      const { byBreadth, indexBehind, readCursor, SearchProblems } = running;
       const entered = await workspace.enter(context, root);
-      const { path, identity } = entered.root;
-      const query = await queryKey([path, identity, globs, hidden]);
-      const after = cursor === undefined ? undefined : readCursor(cursor, query);
-      const wanted = Math.min(Math.max(1, limit), maxLimit);
+      const { path: base, identity } = entered.root;
+      const [globs, types] = [listOf(args.globs), listOf(args.type)];
+      const query = await running.queryKey([base, identity, globs, types, hidden, ignored]);
+      const from = readCursor(cursor, query)?.path;
+      const problems = new SearchProblems();
+      kept ??= new running.KeptWalk(byBreadth);
+      const walk =
+        (from === undefined ? undefined : kept.at(query, from)) ??
+        (await workspace.search(entered, context, async (signal, deadline) => {
+          const typeGlobs = await running.globsOfTypes(types, entered.root, signal);
+          const choice = { globs, types: typeGlobs, purpose: 'find', root: base } as const;
+          return await running.walkTree({
+            boundary: entered.boundary,
+            selection: await running.selectFiles(choice, signal),
+            hidden,
+            ignored,
+            lists: 'entries',
+            order: byBreadth,
+            from,
+            signal,
+            deadline,
+            onProblem: (problem) => problems.add(problem),
+            onFile: (seen, found) => {
+              if (seen % progressStep !== 0) return;
+              context.progress(seen, { message: `${seen} files seen, ${found} found` });
+            },
+          });
+        }));
+      kept.keep(query, walk);
 
-      const met = new SearchProblems();
-      let seen = 0;
-      const walk = async (signal: AbortSignal, deadline: AbortSignal) => {
-        const args = ['--files', '--null', '--sort=path', ...selection.args, '--', './'];
-        const records = ripgrep({
-          args: [...ripgrepArguments, ...args],
-          root: entered.root,
-          signal,
-          deadline,
-          records: markedRecords('\0'),
-          onEnd: (end) => end.problems.forEach((problem) => met.add(problem)),
-        });
-        const { accepts } = selection;
-        const onFile = (count: number, found: number) => {
-          seen = count;
-          if (seen % progressStep !== 0) return;
-          context.progress(seen, { message: `${seen} files seen, ${found} found` });
-        };
-        return await walkFiles({ records, deadline, accepts, after, limit: wanted, onFile });
-      };
-      const search = async () => await workspace.search(entered, context, walk);
-      const { files, unnamed, next } = await (pages ??= new running.FilePages()).page(
-        query,
-        after,
-        wanted,
-        search,
-      );
-      if (seen > 0) context.progress(seen + 1, { message: `${files.length} files found` });
-
-      const problems = met.list();
-      const [example] = unnamed;
-      if (example !== undefined) {
-        const name = quoted(Buffer.from(example).toString());
-        problems.unshift(`${unnamed.length} files with names that are not UTF-8, such as ${name}`);
-      }
-      const nextCursor = next === undefined ? undefined : writeCursor(next, query);
-      const none = `No files match in ${path}${next === undefined ? '' : ' so far'}.`;
-      const lines = [
-        ...(files.length === 0 ? [none] : files),
-        ...(nextCursor === undefined ? [] : ['', `There are more: cursor ${nextCursor}`]),
-        ...problems.map((problem) => `Not listed: ${problem}`),
+      const start = from === undefined ? 0 : indexBehind(walk.paths, byBreadth, from);
+      const page = pageOf(walk.paths, start, clamp(args.limit ?? defaultLimit, 1, maxLimit));
+      const last = page.at(-1);
+      const isLast = start + page.length === walk.paths.length && !walk.isCut;
+      const heading = [
+        `${page.length === walk.total ? counted(walk.total, 'path') : `${page.length} of ${counted(walk.total, 'path')}`} in ${base}${from === undefined ? '' : `, behind ${from}`}.`,
+        ...(isLast || last === undefined
+          ? []
+          : [goOn('There are more', running.writeCursor({ path: last }, query))]),
+        ...walk.missing.map((path) => `${quoted(path)} does not exist.`),
+        ...(from === undefined ? walk.leftOut.sentences() : []),
+        ...(walk.isWhole ? [] : ['The time was over before all was listed: use narrower globs.']),
+        ...problems.list().map((problem) => `Not listed: ${problem}`),
       ];
-      return {
-        structured: {
-          root: rootUsed(entered),
-          files,
-          problems,
-          ...(nextCursor === undefined ? {} : { nextCursor }),
-        },
-        content: [{ type: 'text', text: withNote(lines, entered) }],
-      };
+      return answer(entered, heading, page);
     },
   });
 }
 
-/** A cursor belongs to one query: it would skip at random in another. */
-async function queryKey(query: readonly unknown[]): Promise<string> {
-  // A server that has just been launched answers its first messages without it.
-  const { createHash } = await import('node:crypto');
-  return createHash('sha256').update(JSON.stringify(query)).digest('base64url').slice(0, 16);
-}
-
-function writeCursor(after: Uint8Array, query: string): string {
-  return Buffer.concat([Buffer.from(query), after]).toString('base64url');
-}
-
-function readCursor(cursor: string, query: string): Uint8Array {
-  const bytes = Buffer.from(cursor, 'base64url');
-  const after = bytes.subarray(query.length);
-  if (bytes.indexOf(query) === 0 && after.length > 0) return after;
-  throw new ToolError(
-    'This cursor is of another query: pass the nextCursor of the call before, with the same globs, hidden and root, or start without a cursor.',
-    { code: 'INVALID_CURSOR' },
+function pageOf(paths: readonly string[], start: number, limit: number): readonly string[] {
+  const most = paths.slice(start, start + limit);
+  let characters = 0;
+  // The first path is on the page, however long it is.
+  const end = most.findIndex(
+    (path, index) => (characters += printable(path).length + 1) > maxPageCharacters && index > 0,
   );
+  return end === -1 ? most : most.slice(0, end);
 }

@@ -1,6 +1,7 @@
 /** Names that would move a cursor, begin a line, or hide: no text of a tool has them as they are. */
 import { describe, expect, test } from 'vitest';
 import { findFilesTool } from '../../../src/workspace/tools/find-files.ts';
+import { listDirectoryTool } from '../../../src/workspace/tools/list-directory.ts';
 import { readFileTool } from '../../../src/workspace/tools/read-file.ts';
 import { searchTextTool } from '../../../src/workspace/tools/search-text.ts';
 import { workspaceInfoTool } from '../../../src/workspace/tools/workspace-info.ts';
@@ -8,6 +9,7 @@ import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
 import type { Workspace } from '../../../src/workspace/project/workspace.ts';
 import type { Tool } from '../../../src/define/tool.ts';
 import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
+import { readAnswer } from '../read-answer.ts';
 import { rootAt } from '../root-at.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 
@@ -49,18 +51,27 @@ describe('in the text of a result', () => {
 
   test('find_files', async () => {
     const { call } = await project();
-    const { text, structured } = await call(findFilesTool);
-    expect(text.split('\n')).toEqual([`${shownAs}.txt`, 'composer.json', 'package.json']);
-    expect(structured).toMatchObject({
-      files: [`${hostile}.txt`, 'composer.json', 'package.json'],
-    });
+    const { text } = await call(findFilesTool);
+    expect(text).not.toMatch(harmful);
+    expect(readAnswer(text).lines).toEqual([`${shownAs}.txt`, 'composer.json', 'package.json']);
     expect((await call(findFilesTool, { globs: ['nothing'] })).text).not.toMatch(harmful);
+  });
+
+  test('list_directory', async () => {
+    const { call } = await project();
+    const { text } = await call(listDirectoryTool);
+    expect(text).not.toMatch(harmful);
+    expect(readAnswer(text).lines).toContain(`${shownAs}.txt 13 B`);
   });
 
   test('search_text, in its progress too', async () => {
     const { call, context } = await project();
     const { text } = await call(searchTextTool, { pattern: 'needle' });
-    expect(text).toBe(`${shownAs}.txt\n1: needle ${String.raw`\u001b[31m`}\n`);
+    expect(text).not.toMatch(harmful);
+    expect(readAnswer(text).lines).toEqual([
+      `${shownAs}.txt`,
+      `1: needle ${String.raw`\u001b[31m`}`,
+    ]);
     expect(context.reported.length).toBeGreaterThan(0);
     for (const { message } of context.reported) expect(message).not.toMatch(harmful);
   });

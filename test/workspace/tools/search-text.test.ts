@@ -1,24 +1,37 @@
-import { symlink } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { searchTextTool } from '../../../src/workspace/tools/search-text.ts';
-import type { TextSearch } from '../../../src/workspace/search/text-search.ts';
 import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
-import { callTool, fakeContext, toolError } from '../fake-context.ts';
+import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
+import { readAnswer } from '../read-answer.ts';
+import { rootAt } from '../root-at.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
 import type { Files } from '../temporary-directory.ts';
 
 async function project(files: Files) {
   const cwd = await temporaryDirectory(files);
-  const tool = searchTextTool(createWorkspace({ cwd, home: '/nobody' }));
-  const context = fakeContext();
-  return { cwd, context, search: (args: object) => callTool<TextSearch>(tool, args, context) };
+  const tool = searchTextTool(createWorkspace({ cwd: '/', home: '/nobody' }));
+  const context = fakeContext(reportOf([rootAt(cwd)]));
+  const search = async (args: object) => readAnswer((await callTool(tool, args, context)).text);
+  return { cwd, tool, context, search };
 }
 
-const found = async (call: Promise<{ structured: TextSearch }>) =>
-  (await call).structured.files.flatMap(({ path, lines }) =>
-    lines.map(({ line }) => `${path}:${line}`),
-  );
+/** The places of an answer's lines, `path:line`, or its lines in the other modes. */
+async function found(call: Promise<ReturnType<typeof readAnswer>>): Promise<string[]> {
+  return placesOf((await call).lines);
+}
+
+function placesOf(lines: readonly string[]): string[] {
+  const places: string[] = [];
+  let path = '';
+  for (const line of lines) {
+    const [, number] = /^(\d+)[:-] /.exec(line) ?? [];
+    if (number !== undefined) places.push(`${path}:${number}`);
+    else if (line !== '' && line !== '--') path = line;
+  }
+  return places;
+}
 
 describe('patterns', () => {
   test('a literal is literal, a regular expression is one', async () => {
@@ -59,59 +72,53 @@ describe('patterns', () => {
 });
 
 describe('results', () => {
-  test('lines have their numbers, columns and context, and files are sorted', async () => {
+  test('files come in order of path, lines with their numbers and context', async () => {
     const { search, cwd } = await project({
       'b.txt': 'needle\n',
       'a.txt': 'one\ntwo é needle\nthree\nfour\n',
     });
-    const { structured, text } = await search({ pattern: 'needle', contextLines: 1 });
-    expect(structured).toEqual({
-      root: { path: cwd, name: expect.any(String), source: 'cwd' },
-      files: [
-        {
-          path: 'a.txt',
-          lines: [
-            { line: 1, text: 'one', match: false },
-            { line: 2, text: 'two é needle', match: true, column: 7 },
-            { line: 3, text: 'three', match: false },
-          ],
-        },
-        { path: 'b.txt', lines: [{ line: 1, text: 'needle', match: true, column: 1 }] },
-      ],
-      matchingLines: 2,
-      problems: [],
+    expect(await search({ pattern: 'needle', contextLines: 1 })).toEqual({
+      heading: [`2 matching lines in 2 files of 2 files in ${cwd}.`],
+      lines: ['a.txt', '1- one', '2: two é needle', '3- three', '', 'b.txt', '1: needle'],
+      cursor: undefined,
     });
-    expect(text).toContain('a.txt\n1- one\n2: two é needle\n3- three\n');
-    expect(text).toContain(`Working in ${cwd}`);
   });
 
-  test('no match is a result', async () => {
-    const { search } = await project({ 'a.txt': 'one' });
-    const { structured, text } = await search({ pattern: 'needle' });
-    expect(structured).toMatchObject({ files: [], matchingLines: 0 });
-    expect(structured.truncated).toBeUndefined();
-    expect(text).toContain('No matches');
+  test('groups of context stand apart', async () => {
+    const { search } = await project({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\nneedle\n' });
+    const { lines } = await search({ pattern: 'needle', contextLines: 1 });
+    expect(lines).toEqual([
+      ...['a.txt', '1: needle', '2- 1', '--'],
+      ...['5- 4', '6: needle', '7- 5', '8: needle'],
+    ]);
+    expect((await search({ pattern: 'needle' })).lines).not.toContain('--');
   });
 
-  test('the limit counts matching lines, and says that there are more', async () => {
-    const { search } = await project({ 'a.txt': 'x\nneedle\nneedle\nafter\nneedle\n' });
-    const two = (await search({ pattern: 'needle', limit: 2, contextLines: 1 })).structured;
-    expect(two).toMatchObject({ matchingLines: 2, truncated: 'limit' });
-    expect(two.files[0]?.lines.map(({ line }) => line)).toEqual([1, 2, 3, 4]);
-    const three = (await search({ pattern: 'needle', limit: 3 })).structured;
-    expect(three.matchingLines).toBe(3);
-    expect(three.truncated).toBeUndefined();
+  test('equal calls with a limit give equal answers', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `${index % 7}/${index}.txt`);
+    const { search } = await project(Object.fromEntries(names.map((name) => [name, 'needle'])));
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map(async () => await search({ pattern: 'needle', limit: 10 })),
+    );
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(placesOf(answers[0]?.lines ?? [])[0]).toBe('0/0.txt:1');
   });
 
-  test('a long line is cut around the match and says so', async () => {
+  test('no match is a result, and says in how many files', async () => {
+    const { search, cwd } = await project({ 'a.txt': 'one' });
+    expect(await search({ pattern: 'needle' })).toEqual({
+      heading: [`No matches in 1 file in ${cwd}.`],
+      lines: [],
+      cursor: undefined,
+    });
+  });
+
+  test('a long line is cut around the match', async () => {
     const { search } = await project({ 'a.js': `${'😀'.repeat(2000)}needle${'x'.repeat(3000)}\n` });
-    const { files } = (await search({ pattern: 'needle' })).structured;
-    const [line] = files[0]?.lines ?? [];
-    expect(line?.text).toContain('needle');
-    expect(line?.text.length).toBeLessThanOrEqual(502);
-    expect(Buffer.from(line?.text ?? '').toString()).toBe(line?.text);
-    expect(line?.column).toBe(4001);
-    expect(line?.omitted).toBeGreaterThan(6000);
+    const [, line = ''] = (await search({ pattern: 'needle' })).lines;
+    expect(line).toMatch(/^1: ….*needle.*…$/u);
+    expect(line.length).toBeLessThanOrEqual(505);
+    expect(Buffer.from(line).toString()).toBe(line);
   });
 
   test('a line too long to read is named, and the search goes on', async () => {
@@ -119,50 +126,223 @@ describe('results', () => {
       'huge.js': `needle${'x'.repeat(3 * 1024 * 1024)}`,
       'small.js': 'needle',
     });
-    const { structured } = await search({ pattern: 'needle' });
-    expect(structured.files.map(({ path }) => path)).toEqual(['small.js']);
-    expect(structured.problems).toEqual([expect.stringContaining('huge.js')]);
-  });
-
-  test('a result is bounded in size', async () => {
-    const { search } = await project({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(1000) });
-    const { structured } = await search({ pattern: 'needle', limit: 1000 });
-    expect(structured.truncated).toBe('size');
-    expect(structured.matchingLines).toBeGreaterThan(300);
+    const { lines, heading } = await search({ pattern: 'needle' });
+    expect(lines).toEqual(['small.js', '1: needle']);
+    expect(heading[1]).toBe('Not searched: "huge.js": line 1, longer than 256 KiB');
   });
 
   test('bytes that are no UTF-8 are shown as far as they can be', async () => {
     const { search } = await project({ 'a.txt': Buffer.from('caf\xe9 needle\r\n', 'latin1') });
-    const { files } = (await search({ pattern: 'needle' })).structured;
-    expect(files[0]?.lines).toEqual([
-      { line: 1, text: 'caf\ufffd needle', match: true, column: 6 },
-    ]);
+    expect((await search({ pattern: 'needle' })).lines).toEqual(['a.txt', '1: caf\ufffd needle']);
+  });
+});
+
+describe('pages', () => {
+  async function allOf(
+    search: (args: object) => Promise<ReturnType<typeof readAnswer>>,
+    args: object,
+  ) {
+    const pages = [await search(args)];
+    for (let cursor = pages[0]?.cursor; cursor !== undefined; cursor = pages.at(-1)?.cursor) {
+      pages.push(await search({ ...args, cursor }));
+    }
+    return pages;
+  }
+
+  const files = Object.fromEntries(
+    Array.from({ length: 40 }, (_, index) => [
+      `${'abc'[index % 3]}/${index}.txt`,
+      'needle\nother\n'.repeat((index % 5) + 1),
+    ]),
+  );
+
+  test.each([1, 7, 64])('of %i lines join to all of them', async (limit) => {
+    const { search } = await project(files);
+    const whole = await found(search({ pattern: 'needle', limit: 1000 }));
+    expect(whole).toHaveLength(120);
+    const pages = await allOf(search, { pattern: 'needle', limit });
+    for (const { lines } of pages) expect(placesOf(lines).length).toBeLessThanOrEqual(limit);
+    expect(pages.flatMap(({ lines }) => placesOf(lines))).toEqual(whole);
+  });
+
+  test('are bounded in size', async () => {
+    const { search } = await project({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(300) });
+    const pages = await allOf(search, { pattern: 'needle', limit: 1000 });
+    for (const { lines } of pages) expect(lines.join('\n').length).toBeLessThan(40_000);
+    expect(pages.flatMap(({ lines }) => placesOf(lines))).toHaveLength(300);
+  });
+
+  test.each(['files', 'count'])('of %s join to all of them', async (mode) => {
+    const { search } = await project(files);
+    const whole = (await search({ pattern: 'needle', mode, limit: 1000 })).lines;
+    expect(whole).toHaveLength(40);
+    const pages = await allOf(search, { pattern: 'needle', mode, limit: 7 });
+    expect(pages.flatMap(({ lines }) => lines)).toEqual(whole);
+  });
+
+  test('go on without a second walk, and see what is in a file now', async () => {
+    const { search, cwd } = await project({ 'a.txt': 'needle\n', 'b.txt': 'needle\n' });
+    const { cursor } = await search({ pattern: 'needle', limit: 1 });
+    await writeFile(join(cwd, 'b.txt'), 'other\nneedle\n');
+    await writeFile(join(cwd, 'c.txt'), 'needle\n');
+    expect(await found(search({ pattern: 'needle', limit: 1, cursor }))).toEqual(['b.txt:2']);
+  });
+
+  test('of another query are refused', async () => {
+    const { search } = await project(files);
+    const { cursor } = await search({ pattern: 'needle', limit: 1 });
+    expect((await toolError(search({ pattern: 'other', cursor }))).code).toBe('INVALID_CURSOR');
+  });
+});
+
+describe('modes', () => {
+  const files = {
+    'b.txt': 'needle\nneedle\nother\n',
+    'a/x.txt': 'needle\n',
+    'c.txt': 'other\n',
+    'large.txt': `${'y'.repeat(99)}\n`.repeat(50_000) + 'needle\nneedle\nneedle',
+  };
+
+  test('files: which files have a match', async () => {
+    const { search, cwd } = await project(files);
+    expect(await search({ pattern: 'needle', mode: 'files' })).toEqual({
+      heading: [`3 files with matches of 4 files in ${cwd}.`],
+      lines: ['a/x.txt', 'b.txt', 'large.txt'],
+      cursor: undefined,
+    });
+  });
+
+  test('count: how many lines match in each file, and in all beyond the limit', async () => {
+    const { search, cwd } = await project(files);
+    const { heading, lines, cursor } = await search({ pattern: 'needle', mode: 'count', limit: 2 });
+    expect(heading[0]).toBe(`6 matching lines in 3 files of 4 files in ${cwd}.`);
+    expect(lines).toEqual(['a/x.txt: 1', 'b.txt: 2']);
+    const next = await search({ pattern: 'needle', mode: 'count', limit: 2, cursor });
+    expect(next.lines).toEqual(['large.txt: 3']);
   });
 });
 
 describe('files', () => {
-  test('ignored, hidden and binary ones and links are left out, with and without globs', async () => {
-    const { search, cwd } = await project({
-      '.gitignore': '*.log',
-      'a.log': 'needle',
-      '.b.txt': 'needle',
-      'c.bin': 'needle\0',
-      'd.txt': 'needle',
-      'src/e.ts': 'needle',
-    });
-    const elsewhere = await temporaryDirectory({ 'f.txt': 'needle' });
-    await symlink(elsewhere, join(cwd, 'link'));
-    await symlink(join(elsewhere, 'f.txt'), join(cwd, 'f.txt'));
+  const files = {
+    '.gitignore': '*.log\nout/\n',
+    'a.log': 'needle',
+    '.b.txt': 'needle',
+    '.github/ci.yml': 'needle',
+    'd.txt': 'needle',
+    'out/f.ts': 'needle',
+    'src/e.ts': 'needle',
+  };
+
+  test('ignored and hidden ones are left out, and the answer says so', async () => {
+    const { search } = await project(files);
     expect(await found(search({ pattern: 'needle' }))).toEqual(['d.txt:1', 'src/e.ts:1']);
-    expect(await found(search({ pattern: 'needle', globs: ['*.log'] }))).toEqual([]);
     expect(await found(search({ pattern: 'needle', globs: ['*.txt'] }))).toEqual(['d.txt:1']);
-    expect(await found(search({ pattern: 'needle', globs: ['src/**'] }))).toEqual(['src/e.ts:1']);
     expect(await found(search({ pattern: 'needle', globs: ['!src'] }))).toEqual(['d.txt:1']);
+    const { lines, heading } = await search({ pattern: 'needle', globs: '*.log' });
+    expect(lines).toEqual([]);
+    expect(heading[1]).toMatch(/^Left out: 2 ignored \(a\.log, out\), 1 hidden \(\.github\); /);
+  });
+
+  test('ignored and hidden ones are searched when asked', async () => {
+    const { search } = await project(files);
     expect(await found(search({ pattern: 'needle', hidden: true }))).toEqual([
       '.b.txt:1',
+      '.github/ci.yml:1',
       'd.txt:1',
       'src/e.ts:1',
     ]);
+    expect(await found(search({ pattern: 'needle', ignored: true }))).toEqual([
+      'a.log:1',
+      'd.txt:1',
+      'out/f.ts:1',
+      'src/e.ts:1',
+    ]);
+  });
+
+  test('what a glob begins with is searched, whatever the rules say', async () => {
+    const { search } = await project(files);
+    const globs = ['.b.txt', '.github/**', 'out/**', 'src/', 'a.log'];
+    expect(await found(search({ pattern: 'needle', globs }))).toEqual([
+      '.b.txt:1',
+      '.github/ci.yml:1',
+      'a.log:1',
+      'out/f.ts:1',
+      'src/e.ts:1',
+    ]);
+  });
+
+  test('are chosen by type', async () => {
+    const { search } = await project({ 'a.ts': 'needle', 'b.tsx': 'needle', 'c.js': 'needle' });
+    expect(await found(search({ pattern: 'needle', type: 'ts' }))).toEqual(['a.ts:1', 'b.tsx:1']);
+  });
+
+  test('that are not text and match are named, and no others', async () => {
+    const { search } = await project({
+      'c.bin': 'needle\0',
+      'd.bin': 'other\0',
+      'e.txt': 'needle',
+    });
+    const { heading, lines } = await search({ pattern: 'needle' });
+    expect(lines).toEqual(['e.txt', '1: needle']);
+    expect(heading[0]).toContain('1 binary file matches, which cannot be shown: c.bin.');
+    expect((await search({ pattern: 'needle', globs: '*.bin' })).heading[0]).toMatch(
+      /^No matches in 2 files .* 1 binary file matches/,
+    );
+  });
+
+  test('that are not text hide none behind them', async () => {
+    const binary = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`${index}.bin`, `\0${'needle\n'.repeat(9)}`]),
+    );
+    const { search } = await project({ ...binary, 'x.txt': 'needle' });
+    expect(await found(search({ pattern: 'needle', limit: 2 }))).toEqual(['x.txt:1']);
+  });
+
+  test('with a NUL far behind their beginning are searched to their end', async () => {
+    const filler = `${'x'.repeat(99)}\n`.repeat(700);
+    const { search } = await project({ 'late.txt': `needle\n${filler}\0\nneedle\n` });
+    expect(await found(search({ pattern: 'needle' }))).toEqual(['late.txt:1', 'late.txt:703']);
+  });
+
+  test.runIf(process.getuid?.() !== 0)('that may not be read are named', async () => {
+    const { search, cwd } = await project({ 'b.txt': 'needle' });
+    await writeFile(join(cwd, 'a.txt'), 'needle', { mode: 0 });
+    const { heading, lines } = await search({ pattern: 'needle' });
+    expect(lines).toEqual(['b.txt', '1: needle']);
+    expect(heading.join()).toMatch(/a\.txt.*Permission denied/);
+  });
+});
+
+describe('symbolic links', () => {
+  test('each file is searched once: by its own path, or by a link if no other path leads to it', async () => {
+    const { search, cwd } = await project({
+      '.gitignore': 'out/\n',
+      'src/a.ts': 'needle',
+      'out/b.ts': 'needle',
+    });
+    await symlink('src', join(cwd, 'linked'));
+    await symlink('src/a.ts', join(cwd, 'a.ts'));
+    await symlink('out', join(cwd, 'to-out'));
+    expect(await found(search({ pattern: 'needle' }))).toEqual(['src/a.ts:1', 'to-out/b.ts:1']);
+    expect(await found(search({ pattern: 'needle', globs: 'a.ts' }))).toEqual(['src/a.ts:1']);
+    expect(await found(search({ pattern: 'needle', globs: '/a.ts' }))).toEqual(['a.ts:1']);
+    expect(await found(search({ pattern: 'needle', globs: 'linked/**' }))).toEqual([
+      'linked/a.ts:1',
+    ]);
+  });
+
+  test('are followed into another root and no farther', async () => {
+    const { cwd, tool } = await project({ 'a.ts': 'needle' });
+    const other = await temporaryDirectory({ 'b.ts': 'needle' });
+    const outside = await temporaryDirectory({ 'c.ts': 'needle' });
+    await symlink(other, join(cwd, 'other'));
+    await symlink(outside, join(cwd, 'outside'));
+    await symlink(join(outside, 'c.ts'), join(cwd, 'c.ts'));
+    const context = fakeContext(reportOf([rootAt(cwd), rootAt(other)]));
+    const { text } = await callTool(tool, { pattern: 'needle' }, context);
+    const { lines, heading } = readAnswer(text);
+    expect(placesOf(lines)).toEqual(['a.ts:1', 'other/b.ts:1']);
+    expect(heading[1]).toContain('2 linked to outside of the roots (c.ts, outside)');
   });
 });
 
