@@ -27,7 +27,8 @@ const node = (version: string): Runtime => ({
 /** What hosts are run with: some need the newest. */
 export const hostsNode = node('24.21.0');
 
-const runtimes: readonly Runtime[] = [
+/** The runtimes that are tried, in exact versions. */
+export const runtimes: readonly Runtime[] = [
   node('20.20.2'),
   node('22.23.3'),
   hostsNode,

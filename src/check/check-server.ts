@@ -39,7 +39,7 @@ export interface CheckOptions {
   readonly movesTime?: boolean;
   /** Ends the check: running servers are killed, and the report covers what was played so far. */
   readonly signal?: AbortSignal;
-  /** Called after each play. */
+  /** Called before the first play, once it is known how many there are, and after each. */
   readonly progress?: (done: number, total: number) => void;
 }
 
@@ -132,9 +132,13 @@ class CheckRun {
     if (await this.#probe()) {
       const { seed, walks, sequences } = this.#options;
       const { features } = this.#probed;
-      await this.#playAll(sequences ?? coveringSequences(features));
+      const first = sequences ?? coveringSequences(features);
+      const total = first.length + (sequences ? 0 : walks);
+      this.#options.progress?.(0, total);
+      await this.#playAll(first, 0, total);
       if (!sequences) {
-        await this.#playAll(randomWalks(features, walks, seededRandom(seed), this.#unanswered()));
+        const random = randomWalks(features, walks, seededRandom(seed), this.#unanswered());
+        await this.#playAll(random, first.length, total);
       }
     }
     const findings: InvariantFinding[] = [];
@@ -256,10 +260,17 @@ class CheckRun {
     this.#count(sequence, trace);
   }
 
-  async #playAll(sequences: readonly MoveSequence[]): Promise<void> {
+  /**
+   * @param playedBefore how many of the total were played before these
+   */
+  async #playAll(
+    sequences: readonly MoveSequence[],
+    playedBefore: number,
+    total: number,
+  ): Promise<void> {
     const traces: (Trace | undefined)[] = [];
     const todo = sequences.entries();
-    let done = 0;
+    let done = playedBefore;
     const job = async () => {
       for (const [at, sequence] of todo) {
         if (this.#isInterrupted) return;
@@ -267,7 +278,7 @@ class CheckRun {
         // An interrupted play says nothing about the server.
         if (this.#isInterrupted) return;
         traces[at] = trace;
-        this.#options.progress?.(++done, sequences.length);
+        this.#options.progress?.(++done, total);
       }
     };
     await Promise.all(Array.from({ length: this.#options.jobs }, job));

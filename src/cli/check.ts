@@ -133,6 +133,7 @@ export const command: Command = {
     const isShown = values.progress || process.stderr.isTTY;
     let report: CheckReport;
     try {
+      if (isShown) progress.begin();
       report = await checkServer({
         launch: launchProcess(executable, serverArgs),
         revision: values.revision,

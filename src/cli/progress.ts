@@ -7,12 +7,15 @@ export interface ProgressStream {
 }
 
 export interface Progress {
+  /** Says that the server is being started, before it is known how much there is to do. */
+  readonly begin: () => void;
   /** Takes the number of plays that are done, of how many. */
   readonly update: (done: number, total: number) => void;
   /** Ends a line that is still open. */
   readonly end: () => void;
 }
 
+const starting = 'Starting the server';
 const clearToEnd = '\u001B[K';
 
 /**
@@ -25,6 +28,10 @@ export function showProgress(stream: ProgressStream, now = () => performance.now
   let line: 'none' | 'open' = 'none';
   let tenths = 0;
   return {
+    begin() {
+      line = stream.isTTY === true ? 'open' : 'none';
+      stream.write(line === 'open' ? starting : `${starting}\n`);
+    },
     update(done, total) {
       const text = progressText(done, total, now() - start);
       if (stream.isTTY === true) {
@@ -47,6 +54,7 @@ export function showProgress(stream: ProgressStream, now = () => performance.now
 /** The estimate takes plays that are still to come for as long as those that are done. */
 function progressText(done: number, total: number, elapsedMs: number): string {
   const plays = `${done} of ${total} plays`;
+  if (done === 0) return plays;
   if (done === total) return `${plays}, in ${roughly(elapsedMs)}`;
   return `${plays}, about ${roughly((elapsedMs / done) * (total - done))} left`;
 }

@@ -11,7 +11,7 @@ import type { Catalog } from './registry.ts';
 import { promptArguments } from '../define/prompt.ts';
 import type { Complete, Filled } from '../define/resource.ts';
 import type { ContextOf, Feature } from './feature.ts';
-import { someOf, stringParam } from './feature.ts';
+import { someOf, stringParam, unknownName } from './feature.ts';
 import { findPrompt, unknownArgument } from './prompts.ts';
 
 /** @see MCP 2025-11-25, schema, "CompleteResult" */
@@ -74,8 +74,7 @@ function variableCompleter(catalog: Catalog, uri: string, name: string): Complet
   const template = catalog.resourceTemplates.get(uri);
   const variables = template?.variables ?? [];
   if (!template && !catalog.resources.get(uri)) {
-    const has = someOf(catalog.resourceTemplates.keys());
-    throw invalidParams(`unknown resource template ${describe(uri)}; this server has ${has}`);
+    throw unknownName('resource template', uri, catalog.resourceTemplates.keys());
   }
   if (!variables.includes(name)) {
     throw invalidParams(

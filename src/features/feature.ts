@@ -5,7 +5,9 @@
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
 import { invalidParams } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { nearest } from '../protocol/nearest.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { Changing } from './list-changed.observable.ts';
 
@@ -52,4 +54,17 @@ export function someOf(names: readonly string[]): string {
   if (names.length === 0) return 'none';
   const shown = names.slice(0, 20).join(', ');
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
+}
+
+/** How long a name may be, and how many others it is compared with: comparing holds the loop up. */
+const compared = { length: 60, names: 200 };
+
+/** The error for a name that nothing of this kind has, with the nearest and the first of those that exist. */
+export function unknownName(kind: string, name: string, known: readonly string[]): ProtocolError {
+  const near =
+    name.length > compared.length ? undefined : nearest(name, known.slice(0, compared.names));
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  return invalidParams(
+    `unknown ${kind} ${describe(name)}${hint}; this server has ${someOf(known)}`,
+  );
 }

@@ -17,7 +17,7 @@ import { isStandardSchema, libraryCheckOf } from '../schema/schema.ts';
 import type { Checked, SchemaCheck } from '../schema/schema.ts';
 import { sessionOf } from '../session/session-scope.ts';
 import type { ContextOf, Feature } from './feature.ts';
-import { someOf, stringParam } from './feature.ts';
+import { someOf, stringParam, unknownName } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readPromptOutput } from './output.ts';
 
@@ -66,9 +66,7 @@ export function promptsFeature(
 export function findPrompt(prompts: Registry<Prompt>, name: string): Prompt {
   const prompt = prompts.get(name);
   if (prompt) return prompt;
-  throw invalidParams(
-    `unknown prompt ${describe(name)}; this server has ${someOf(prompts.keys())}`,
-  );
+  throw unknownName('prompt', name, prompts.keys());
 }
 
 /**

@@ -17,6 +17,7 @@ import { schemaOf } from '../define/tool.ts';
 import type { ErrorExposure, Tool } from '../define/tool.ts';
 import type { SchemaCompiler } from '../schema/validation.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
+import { stringParam, unknownName } from './feature.ts';
 import type { ContextOf, Feature } from './feature.ts';
 import { pageOf } from './pagination.ts';
 import { readToolOutput } from './output.ts';
@@ -62,15 +63,9 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
   });
 
   const callTool: RequestHandler = (params, call) => {
-    const name = params?.['name'];
-    const tool = typeof name === 'string' ? tools.get(name) : undefined;
-    if (!tool) {
-      throw invalidParams(
-        typeof name === 'string'
-          ? `unknown tool ${describe(name)}; this server has ${tools.keys().join(', ')}`
-          : `"name" must be a string, this is ${describe(name)}`,
-      );
-    }
+    const name = stringParam(params, 'name');
+    const tool = tools.get(name);
+    if (!tool) throw unknownName('tool', name, tools.keys());
     const args = params?.['arguments'] ?? {};
     if (!isJsonObject(args)) {
       throw invalidParams(`"arguments" must be an object, this is ${describe(args)}`);

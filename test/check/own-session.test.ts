@@ -42,7 +42,15 @@ describe('a session of our own', () => {
   };
 
   test('keeps every invariant in every order of a client’s moves', async () => {
-    const { findings } = await check({ revision: '2025-11-25' });
+    const progress: [done: number, total: number][] = [];
+    const { findings } = await check({
+      revision: '2025-11-25',
+      progress: (done, total) => progress.push([done, total]),
+    });
+    // The random walks are counted from the start, so that an estimate has all that is to come.
+    const total = progress[0]?.[1] ?? 0;
+    expect(total).toBeGreaterThan(30);
+    expect(progress).toEqual(Array.from({ length: total + 1 }, (_, done) => [done, total]));
     // None of them holds because nothing has tried it.
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);

@@ -12,6 +12,8 @@ function shownOn(isTTY: boolean) {
 
 test('on a terminal each play writes the line anew, with an estimate from the plays so far', () => {
   const { written, progress, at } = shownOn(true);
+  progress.begin();
+  progress.update(0, 20);
   at(2000);
   progress.update(1, 20);
   at(60_000);
@@ -20,10 +22,19 @@ test('on a terminal each play writes the line anew, with an estimate from the pl
   progress.update(20, 20);
   progress.end();
   expect(written).toEqual([
+    'Starting the server',
+    '\r0 of 20 plays\u001B[K',
     '\r1 of 20 plays, about 38s left\u001B[K',
     '\r2 of 20 plays, about 9min left\u001B[K',
     '\r20 of 20 plays, in 61s\u001B[K\n',
   ]);
+});
+
+test('the line is open before the first play has ended, and is ended if there is none', () => {
+  const { written, progress } = shownOn(true);
+  progress.begin();
+  progress.end();
+  expect(written).toEqual(['Starting the server', '\n']);
 });
 
 test('a line that is open when the check is interrupted is ended once', () => {

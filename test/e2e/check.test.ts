@@ -130,7 +130,9 @@ describe('mcp-actors check', () => {
       handshake,
       ...server,
     );
-    expect(stderr).toMatch(/^1 of 2 plays, about \d+s left\n2 of 2 plays, in \d+s\n$/);
+    expect(stderr).toMatch(
+      /^Starting the server\n1 of 2 plays, about \d+s left\n2 of 2 plays, in \d+s\n$/,
+    );
   });
 
   test('says what a server wrote to stderr that does not speak', async () => {

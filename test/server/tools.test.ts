@@ -82,6 +82,23 @@ everywhere('tools', eachRevision, ({ revision }) => {
     await expect(peer.call('unknown')).rejects.toThrow('measure');
   });
 
+  test('that are unknown are answered with the nearest and a bounded list, whatever their name', async () => {
+    const tools = Array.from({ length: 1000 }, (_, at) => ({ ...measure, name: `tool_${at}` }));
+    const { peer } = await operate({ tools: [measure, ...tools] }, { revision });
+    const told = async (name: string) => {
+      const refused = { error: { message: '' } };
+      await peer
+        .ask('tools/call', { name })
+        .catch((error: object) => Object.assign(refused, error));
+      return refused.error.message;
+    };
+    expect(await told('mesure')).toMatch(
+      /unknown tool "mesure" \(did you mean measure\?\); this server has measure, tool_0, .* and 981 more$/,
+    );
+    expect(await told('xyz')).toMatch(/unknown tool "xyz"; this server has measure, tool_0/);
+    expect(await told('measure'.repeat(1000))).toMatch(/a string of 7000 characters; this server/);
+  });
+
   test('whose cursor was never given refuse it [TOOLS-07]', async () => {
     const { peer } = await operate({ tools: [measure] }, { revision });
     for (const cursor of ['next', '', 7, null]) {

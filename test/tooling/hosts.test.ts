@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runtimes } from '../../scripts/hosts/runtimes.ts';
 import { faultsOf, runChecks } from '../../scripts/hosts/scenario.ts';
 import type { Scenario } from '../../scripts/hosts/scenario.ts';
 
@@ -52,4 +55,15 @@ test('each check has a line, what cannot be tried too, and a check that throws h
     '    Error: it ended with 1:\n    no such file',
     '- gone: skipped: the registry is out of reach',
   ]);
+});
+
+test.each(['README.md', 'docs/platforms.md'])('%s names the runtimes that are tried', (page) => {
+  const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8');
+  const names = runtimes.map(({ name }) => name);
+  const majors = names.flatMap((name) => /^Node (\d+)/.exec(name)?.[1] ?? []);
+  const others = names.flatMap((name) => /^(?:Bun|Deno) \d+\.\d+/.exec(name)?.[0] ?? []);
+  expect(majors.length + others.length).toBe(runtimes.length);
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    `Node ${majors.slice(0, -1).join(', ')} and ${majors.at(-1)}, ${others.join(' and ')}`,
+  );
 });
