@@ -17,7 +17,7 @@ export interface Command {
 }
 
 /** The commands besides `serve`. */
-export const commandNames = ['check', 'config', 'diagram', 'doctor', 'replay'] as const;
+export const commandNames = ['check', 'config', 'diagram', 'doctor', 'init', 'replay'] as const;
 
 export type CommandName = (typeof commandNames)[number];
 

@@ -32,6 +32,11 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     summary: 'Say what running servers wait for.',
     load: () => import('./doctor/doctor.ts'),
   },
+  init: {
+    usage: 'DIRECTORY',
+    summary: 'Write a small server of your own in TypeScript, with its tests.',
+    load: () => import('./init.ts'),
+  },
   replay: {
     usage: 'FILE [DIRECTORIES...]',
     summary: 'Play a recording again, and say where the session does something else.',

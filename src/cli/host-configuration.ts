@@ -1,15 +1,20 @@
-/** How hosts are told to launch this server: text that works where it is pasted. */
+/** How hosts are told to launch a server: text that works where it is pasted. */
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** How a host launches this command. */
+/** How a host launches a server. */
 export interface LaunchCommand {
+  /** The server's name in the host's configuration: letters, digits, hyphens. */
+  readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** The server's name in a host's configuration. Claude Code reserves `workspace` for itself. */
-const serverName = 'project-files';
+/** A name that Claude Code keeps for itself. */
+export const reservedName = 'workspace';
+
+/** The name of this command's own server. */
+const name = 'project-files';
 
 /**
  * The command line that outlives a change of Node's version: npx finds the package, or fetches it.
@@ -21,8 +26,8 @@ export function npxLaunch(
 ): LaunchCommand {
   const npx = ['-y', 'mcp-actors', ...args];
   return platform === 'win32'
-    ? { command: 'cmd', args: ['/c', 'npx', ...npx] }
-    : { command: 'npx', args: npx };
+    ? { name, command: 'cmd', args: ['/c', 'npx', ...npx] }
+    : { name, command: 'npx', args: npx };
 }
 
 /**
@@ -33,7 +38,7 @@ export function npxLaunch(
  */
 export function launchOf(script: string, args: readonly string[]): LaunchCommand {
   const path = fileURLToPath(script);
-  return { command: process.execPath, args: [...loaderOf(path), path, ...args] };
+  return { name, command: process.execPath, args: [...loaderOf(path), path, ...args] };
 }
 
 /** Sources need tsx. As an import it adds no process that would have to relay signals and pipes. */
@@ -50,28 +55,28 @@ interface HostForm {
 
 const mcpServers: HostForm = {
   place: 'Claude Desktop, Cursor, Windsurf, Gemini CLI and most others, in their JSON',
-  block: ({ command, args }) => json({ mcpServers: { [serverName]: { command, args } } }),
+  block: ({ name, command, args }) => json({ mcpServers: { [name]: { command, args } } }),
 };
 
 const hosts = {
   'claude-code': {
     place: 'Claude Code, in a shell',
-    block: ({ command, args }) =>
-      ['claude mcp add', serverName, '--', ...[command, ...args].map(quoted)].join(' '),
+    block: ({ name, command, args }) =>
+      ['claude mcp add', name, '--', ...[command, ...args].map(quoted)].join(' '),
   },
   'claude-desktop': mcpServers,
   codex: {
     place: 'Codex, in ~/.codex/config.toml',
-    block: ({ command, args }) =>
-      `[mcp_servers.${serverName}]\ncommand = ${toml(command)}\nargs = [${args.map(toml).join(', ')}]`,
+    block: ({ name, command, args }) =>
+      `[mcp_servers.${name}]\ncommand = ${toml(command)}\nargs = [${args.map(toml).join(', ')}]`,
   },
   cursor: mcpServers,
   gemini: mcpServers,
   mcpServers,
   vscode: {
     place: 'VS Code, in .vscode/mcp.json',
-    block: ({ command, args }) =>
-      json({ servers: { [serverName]: { type: 'stdio', command, args } } }),
+    block: ({ name, command, args }) =>
+      json({ servers: { [name]: { type: 'stdio', command, args } } }),
   },
   windsurf: mcpServers,
 } satisfies { readonly [name: string]: HostForm };
@@ -115,6 +120,6 @@ function toml(text: string): string {
 }
 
 /** Quotes for a POSIX shell what it would not take as it is. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

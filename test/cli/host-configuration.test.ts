@@ -23,7 +23,7 @@ function documentsIn(text: string): readonly unknown[] {
 test('the built command is launched by Node, with absolute paths and the directories', () => {
   const launch = launchOf('file:///opt/with%20space/dist/bin/cli.js', ['/work space']);
   const args = ['/opt/with space/dist/bin/cli.js', '/work space'];
-  expect(launch).toEqual({ command: process.execPath, args });
+  expect(launch).toEqual({ name: 'project-files', command: process.execPath, args });
   expect(isAbsolute(launch.command)).toBe(true);
 });
 

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
+import { commandNames } from '../../src/cli/command.ts';
 import { programs } from '../tooling/programs.ts';
 import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
 import type { Block } from './pages.ts';
@@ -134,9 +135,7 @@ describe('options', () => {
   test('that a page names exist', async () => {
     const stage = await Stage.open({});
     const helps = await Promise.all(
-      ['', 'check', 'config', 'diagram', 'doctor', 'replay'].map((name) =>
-        stage.run(`mcp-actors help ${name}`),
-      ),
+      ['', ...commandNames].map((name) => stage.run(`mcp-actors help ${name}`)),
     );
     await stage.close();
     const known = new Set(

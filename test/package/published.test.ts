@@ -2,12 +2,15 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestContext } from 'vitest';
 import { outOfReach } from '../../scripts/npm.ts';
+import { linksOf } from '../docs/pages.ts';
 import { entries } from '../tooling/entries.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,6 +19,10 @@ const run = promisify(execFile);
 const json = async <T>(path: string): Promise<T> => JSON.parse(await readFile(path, 'utf8')) as T;
 
 interface Manifest {
+  readonly scripts: { readonly [event: string]: string };
+  readonly repository?: { readonly url: string };
+  readonly homepage?: string;
+  readonly bugs?: { readonly url: string };
   readonly files: readonly string[];
   readonly peerDependencies: { readonly [name: string]: string };
   readonly devDependencies: { readonly [name: string]: string };
@@ -29,12 +36,13 @@ interface Packed {
 describe('the published package', { timeout: 180_000 }, () => {
   let folder: string;
   let app: string;
+  let manifest: Manifest;
   let packed: Packed;
   /** Why nothing could be installed, where that is not the package's fault. */
   let unreachable: string | undefined;
 
   const npm = (args: readonly string[], cwd: string) =>
-    run('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], {
+    run('npm', [...args, '--no-audit', '--no-fund'], {
       cwd,
       // Where npm is a batch file.
       shell: process.platform === 'win32',
@@ -53,7 +61,8 @@ describe('the published package', { timeout: 180_000 }, () => {
     }
     const outDir = join(stage, 'dist', 'types');
     await run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', outDir]);
-    const { stdout } = await npm(['pack', '--json', '--pack-destination', folder], stage);
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+    const { stdout } = await npm(args, stage);
     const [first] = JSON.parse(stdout) as [Packed];
     return first;
   }
@@ -75,7 +84,7 @@ describe('the published package', { timeout: 180_000 }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'published-'));
-    const manifest = await json<Manifest>(join(root, 'package.json'));
+    manifest = await json<Manifest>(join(root, 'package.json'));
     packed = await pack(manifest);
     await install(manifest);
   }, 180_000);
@@ -88,15 +97,56 @@ describe('the published package', { timeout: 180_000 }, () => {
   it('contains what is built and its papers, and nothing else', () => {
     const others = packed.files
       .map(({ path }) => path)
-      .filter((path) => !/^dist\/.+\.(js|js\.map|d\.ts)$/.test(path))
+      .filter((path) => !/^dist\/.+\.(js|js\.map|d\.ts)$|^(docs|examples)\//.test(path))
       .sort();
     expect(others).toEqual([
       'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'dist/THIRD-PARTY-NOTICES.txt',
       'package.json',
+      'templates/server/README.md',
+      'templates/server/gitignore',
+      'templates/server/package.json',
+      'templates/server/src/main.ts',
+      'templates/server/src/server.test.ts',
+      'templates/server/src/server.ts',
+      'templates/server/tsconfig.json',
     ]);
+  });
+
+  it('contains what its README links; other pages lead on into the repository', () => {
+    const paths = packed.files.map(({ path }) => path);
+    const pages = paths.filter((path) => path.endsWith('.md'));
+    expect(pages).toContain('docs/testing.md');
+    const broken = pages.flatMap((page) => {
+      const inRepository = page === 'README.md' ? /^$/ : /^(src|test|bench|scripts|\.github)\//;
+      return linksOf(page)
+        .map((link) => link.replace(/#.*$/, ''))
+        .map((path) => (path === '' ? page : posix.join(posix.dirname(page), path)))
+        .filter((target) => !paths.includes(target) && !inRepository.test(target))
+        .map((target) => `${page} links ${target}`);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('runs nothing where it is installed, not even npm’s `prepare`', () => {
+    const events = ['preinstall', 'install', 'postinstall', 'prepare'];
+    expect(events.filter((event) => event in manifest.scripts)).toEqual([]);
+  });
+
+  it('names its repository, its homepage and where its bugs are reported', (context) => {
+    const { repository, homepage, bugs } = manifest;
+    context.skip(
+      repository === undefined,
+      'It has no public address: give package.json repository, homepage and bugs when it has one',
+    );
+    const address = repository?.url.replace(/^git\+(https:.*)\.git$/, '$1');
+    expect(address).toMatch(/^https:\/\//);
+    expect(homepage).toContain(address);
+    expect(bugs?.url).toContain(address);
   });
 
   it('compiles without a fault, every name of it and the declarations of what it needs, and runs', async (context) => {
@@ -152,6 +202,28 @@ describe('the published package', { timeout: 180_000 }, () => {
     const command = join(app, 'node_modules', '.bin', 'mcp-actors');
     const { stdout } = await run(process.execPath, [command, '--version'], { cwd: app });
     expect(stdout).toMatch(/^(mcp-actors )?\d+\.\d+\.\d+/);
+  });
+
+  it('writes a server of one’s own that installs, passes its tests, and answers a client', async (context) => {
+    needsInstall(context);
+    const command = join(app, 'node_modules', '.bin', 'mcp-actors');
+    const args = [command, 'init', 'my-server', '--package', packed.filename];
+    await run(process.execPath, args, { cwd: folder });
+    const own = join(folder, 'my-server');
+    const installed = await npm(['install', '--prefer-offline'], own);
+    expect(installed.stderr).not.toContain('mcp-actors');
+    const tested = await npm(['test'], own);
+    expect(tested.stdout).toMatch(/^. fail 0$/m);
+    expect(tested.stdout).toMatch(/^. pass 10$/m);
+
+    const client = new Client({ name: 'test', version: '1' });
+    const server = { command: process.execPath, args: [join(own, 'dist', 'main.js')] };
+    await client.connect(new StdioClientTransport(server));
+    expect(client.getServerVersion()).toMatchObject({ name: 'my-server' });
+    const dice = { name: 'roll_dice', arguments: { count: 3 } };
+    const { structuredContent } = await client.callTool(dice);
+    expect(structuredContent).toHaveProperty('rolls.length', 3);
+    await client.close();
   });
 
   it('works without the optional peer, and says which one its entry needs', async (context) => {

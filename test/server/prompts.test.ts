@@ -194,7 +194,7 @@ describe.each(Object.entries(libraries))('arguments with a schema of %s', (_libr
 test('a schema may check a prompt’s arguments later [PROMPT-03]', async () => {
   const known = definePrompt({
     name: 'known',
-    arguments: z.object({ user: z.string().refine(async (user) => (await user) === 'ada') }),
+    arguments: z.object({ user: z.string().refine((user) => Promise.resolve(user === 'ada')) }),
     get: async ({ user }) => await Promise.resolve(user),
   });
   const { peer } = await operate({ prompts: [known] });
