@@ -35,6 +35,11 @@ export interface RequestSpec {
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /** Cancels the question, and tells the client. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * What is wrong with an answer, for the client that gave it; undefined if nothing is. Heard where
+   * the client can be told: in the era in which it brings its answers in a request.
+   */
+  readonly accepts?: ((answer: JsonObject) => Promise<string | undefined>) | undefined;
 }
 
 /** A task, as the handler sees it whose work it is. */
@@ -69,6 +74,8 @@ export interface Exchange extends Caller {
   readonly params: JsonObject | undefined;
   /** What the server keeps of the session that it came in. */
   readonly session: object | undefined;
+  /** Who calls; undefined without authentication. */
+  readonly principal?: string | undefined;
   /** Aborted when the request is cancelled or the session ends. Made when first read. */
   readonly signal: AbortSignal;
   /** The task that this is the work of, if it is one's. */
@@ -120,11 +127,24 @@ export interface Exchange extends Caller {
   detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void;
 }
 
+/** How a call may go on that was ended with questions to its client. */
+export interface Resumption {
+  /**
+   * False if the handler must not be run again: a call that is not kept any more is refused. True
+   * by default.
+   */
+  readonly replay?: boolean | undefined;
+  /** True if the same retry must not come twice. */
+  readonly singleUse?: boolean | undefined;
+}
+
 /** Runs one request; what it gives is the response's `result`. */
 export interface RequestHandler {
   (params: JsonObject | undefined, exchange: Exchange): unknown;
   /** Loads what the handler needs, before its first call. */
   readonly prepare?: () => Promise<void>;
+  /** How a call with these params may go on after its client was asked. */
+  readonly resumption?: (params: JsonObject | undefined) => Resumption;
 }
 
 /** True for a promise of any kind. */

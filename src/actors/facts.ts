@@ -47,6 +47,10 @@ export type ActorFactName =
   | 'response.unserializable'
   /** A request was refused because too many wait. */
   | 'request.refused'
+  /** A retry's request state was forged, has expired, or belongs elsewhere; the request fails. */
+  | 'state.refused'
+  /** A call that had asked its client was ended: the client did not go on with it. */
+  | 'call.expired'
   /** A response to a pending request of ours that cannot be read; the request fails. */
   | 'response.malformed'
   /** A response to a request of ours that has already ended otherwise. */

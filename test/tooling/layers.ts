@@ -37,6 +37,11 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'machines'],
     packages: ['xstate'],
   },
+  rounds: {
+    holds: 'calls that ask their client by ending, and go on with a retry',
+    imports: core,
+    packages: ['jose'],
+  },
   schema: {
     holds: 'schemas as authors write them; forms',
     imports: ['protocol', 'actors'],
@@ -69,6 +74,8 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...core, 'schema', 'context', 'define', 'session'],
     packages: ['xstate'],
   },
+  // What the router runs in place of a handler that may ask, in the stateless era.
+  rounds: { imports: core, packages: ['jose'] },
   server: {
     holds: 'the composition: from definition to server to session',
     imports: [

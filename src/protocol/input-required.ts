@@ -1,0 +1,98 @@
+/**
+ * Multi round-trip requests on the wire: what a server asks in a result, and how the client answers
+ * in the retry.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import { describe, isJsonObject } from './classify.ts';
+import { invalidParams } from './errors.ts';
+import type { JsonObject } from './frames.ts';
+import { Method } from './methods.ts';
+import { readRootsResult } from './roots.ts';
+
+/** A question among `inputRequests`. */
+export interface InputRequest {
+  readonly key: string;
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+}
+
+/** The requests whose results may ask. */
+export const mayRequireInput: ReadonlySet<string> = new Set([
+  'tools/call',
+  'prompts/get',
+  'resources/read',
+]);
+
+/** The result that ends a round. */
+export function inputRequired(
+  requests: readonly InputRequest[],
+  requestState: string,
+): JsonObject {
+  const inputRequests = Object.fromEntries(
+    requests.map(({ key, method, params }) => [key, params ? { method, params } : { method }]),
+  );
+  return { resultType: 'input_required', inputRequests, requestState };
+}
+
+/** What a request brings along from an earlier round. */
+export interface Retry {
+  readonly requestState: string;
+  readonly inputResponses: JsonObject;
+}
+
+/**
+ * Reads what makes a request a retry; undefined if it is none.
+ *
+ * @throws {ProtocolError} -32602
+ */
+export function readRetry(params: JsonObject | undefined): Retry | undefined {
+  const { requestState, inputResponses = {} } = params ?? {};
+  if (!isJsonObject(inputResponses)) {
+    throw invalidParams(`"inputResponses" must be an object, this is ${describe(inputResponses)}`);
+  }
+  if (requestState === undefined) return undefined;
+  if (typeof requestState === 'string') return { requestState, inputResponses };
+  throw invalidParams(`"requestState" must be a string, this is ${describe(requestState)}`);
+}
+
+/** The params without what belongs to one round: what all rounds of a call have in common. */
+export function withoutRound(params: JsonObject | undefined): JsonObject {
+  const { _meta, requestState, inputResponses, ...rest } = params ?? {};
+  return rest;
+}
+
+const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
+
+/** What is wrong with the shape of an answer to a request of this method; undefined if nothing is. */
+export function faultOfAnswer(method: string, answer: unknown): string | undefined {
+  if (!isJsonObject(answer)) return `must be an object, this is ${describe(answer)}`;
+  switch (method) {
+    case Method.elicit: {
+      const { action, content } = answer;
+      if (!actions.has(action)) {
+        return `must have an "action" of accept, decline, cancel; this is ${describe(action)}`;
+      }
+      // Whoever does not accept gives none, in whatever form.
+      return action !== 'accept' || content === undefined || isJsonObject(content)
+        ? undefined
+        : `must have an object as its "content", this is ${describe(content)}`;
+    }
+    case Method.createMessage: {
+      const { role, model, content } = answer;
+      if (role !== 'user' && role !== 'assistant') {
+        return `must have the "role" user or assistant, this is ${describe(role)}`;
+      }
+      if (typeof model !== 'string') return `must have a string "model", this is ${describe(model)}`;
+      return Array.isArray(content) || isJsonObject(content)
+        ? undefined
+        : `must have "content", this is ${describe(content)}`;
+    }
+    case Method.rootsList: {
+      const reading = readRootsResult(answer);
+      return reading.ok ? undefined : `is malformed: ${reading.fault}`;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * What travels through the client between two rounds of a call, and how it is sealed. The client
+ * must not read it and cannot change it: it is encrypted and authenticated (JWE, `dir` with
+ * A256GCM).
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr, "Server Requirements (Basic Workflow)"
+ */
+import { invalidParams } from '../protocol/errors.ts';
+import type { ProtocolError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+
+/** A question as the state remembers it. */
+export interface StatedQuestion {
+  /** Its key among the input requests. */
+  readonly key: string;
+  /** What was asked, as a digest of its method and params. */
+  readonly print: string;
+  /** For people: which question this was. */
+  readonly label: string;
+  /** The client's answer, once it has given one. */
+  readonly answer?: JsonObject;
+  /** The handler has not asked it: it refused to go on before the client has done it. */
+  readonly isDemand?: true;
+}
+
+/** One call at the end of a round. Times are milliseconds since 1970. */
+export interface RequestState {
+  /** The format of this state. Another one is refused. */
+  readonly version: 1;
+  /** The run that asked; unguessable. */
+  readonly run: string;
+  /** How many times the client has been asked, this time included. */
+  readonly round: number;
+  readonly begunAt: number;
+  readonly expiresAt: number;
+  /** Who called; null without authentication. */
+  readonly principal: string | null;
+  /** The digest of the method and of the params that the call was made with. */
+  readonly request: string;
+  /** All that was asked, in order. */
+  readonly questions: readonly StatedQuestion[];
+  /** What `context.once` has kept, by its key. */
+  readonly kept: readonly (readonly [key: string, value: unknown])[];
+  /** What the handler wants back in place of being run from the start. */
+  readonly checkpoint?: unknown;
+}
+
+/** Seals and opens the states of a server. */
+export interface StateSealer {
+  seal(state: RequestState): Promise<string>;
+  /** @returns undefined for anything that was not sealed with a key of ours */
+  open(token: string): Promise<RequestState | undefined>;
+}
+
+const keyBytes = 32;
+const method = { alg: 'dir', enc: 'A256GCM' } as const;
+
+/**
+ * Seals with the first key and opens with any: to rotate keys, put the new one in front and take
+ * the old one away once its states have expired.
+ *
+ * @param keys base64, base64url or hex of 32 bytes each; without any, a key that lives as long as
+ *   the process
+ * @throws {TypeError} naming the key that is none
+ */
+export function stateSealer(keys: readonly string[] = []): StateSealer {
+  const given = keys.map((key, at) => readKey(key, at));
+  // Random bytes load Node's crypto: not before they are needed.
+  let made: readonly Uint8Array[] | undefined;
+  const all = () =>
+    (made ??= given.length > 0 ? given : [crypto.getRandomValues(new Uint8Array(keyBytes))]);
+  return {
+    async seal(state) {
+      const { CompactEncrypt } = await import('jose');
+      const text = new TextEncoder().encode(JSON.stringify(state));
+      const [key] = all() as readonly [Uint8Array];
+      return new CompactEncrypt(text).setProtectedHeader(method).encrypt(key);
+    },
+    async open(token) {
+      const { compactDecrypt } = await import('jose');
+      for (const key of all()) {
+        try {
+          const { plaintext } = await compactDecrypt(token, key, {
+            keyManagementAlgorithms: [method.alg],
+            contentEncryptionAlgorithms: [method.enc],
+          });
+          const state = JSON.parse(new TextDecoder().decode(plaintext)) as RequestState;
+          return state.version === 1 ? state : undefined;
+        } catch {
+          // Another key may open it. What no key opens was not made here, and that is all there is
+          // to know: whoever made it up learns nothing.
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+function readKey(key: string, at: number): Uint8Array {
+  const bytes = /^[0-9a-f]{64}$/i.test(key) ? fromHex(key) : fromBase64(key);
+  if (bytes?.length === keyBytes) return bytes;
+  const got = bytes ? `these are ${bytes.length} bytes` : 'this is neither';
+  throw new TypeError(
+    `Key ${at + 1} for request states must be ${keyBytes} bytes in base64 or hex, ${got}`,
+  );
+}
+
+function fromHex(text: string): Uint8Array {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    return Uint8Array.from(plain, (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error for every state that is not accepted: it tells a forger nothing. */
+export function refusedState(): ProtocolError {
+  return invalidParams(
+    'this "requestState" is not accepted here, or not any more; send the request again without it',
+  );
+}
+
+/**
+ * A digest that does not depend on the order of keys: SHA-256 in base64url, of the JSON with its
+ * members sorted.
+ */
+export async function digestOf(value: unknown): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(value, sortMembers) ?? 'undefined');
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+function sortMembers(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  // Defines own members, `__proto__` among them.
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,251 @@
+/**
+ * Calls that go on in rounds: runs handlers that may ask, keeps those that wait for the client's
+ * retry, and finds them again by the state that the client brings back. Where a run is not kept any
+ * more its handler is run again, and gets at once what it was answered before.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import type { Clock } from '../actors/clock.ts';
+import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import type { ActorFactName, Report } from '../actors/facts.ts';
+import type { RootsResolver } from '../machines/roots-report.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { inputRequired, readRetry, withoutRound } from '../protocol/input-required.ts';
+import type { Retry } from '../protocol/input-required.ts';
+import type { Question } from './question.ts';
+import { digestOf, refusedState } from './request-state.ts';
+import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
+import { Run } from './run.ts';
+import type { RunKeeper } from './run.ts';
+
+/** Bounds of calls that wait for the client's retry. */
+export interface RoundLimits {
+  /** Calls that are kept suspended at once; the oldest of more is ended. */
+  readonly maxSuspended: number;
+  /** How long a call may be suspended, and how long a state is accepted, milliseconds. */
+  readonly suspendedTimeoutMs: number;
+  /** How often one call may ask the client. */
+  readonly maxRounds: number;
+  /** The longest request state, UTF-16 units. */
+  readonly maxRequestStateLength: number;
+}
+
+export interface RoundsOptions {
+  readonly limits: RoundLimits;
+  readonly clock: Clock;
+  readonly sealer: StateSealer;
+  readonly report: Report<ActorFactName>;
+  /** The time of day, milliseconds since 1970. */
+  timeOfDay(): number;
+  randomId(): string;
+  /**
+   * `keep`: a handler that asks stays where it stands. `replay`: it is always run again, as on
+   * another process; for tests.
+   */
+  readonly resumption: 'keep' | 'replay';
+  resolveRoots(exchange: Exchange): RootsResolver | undefined;
+  /** A run that was suspended has settled. */
+  onSettled(): void;
+}
+
+/** How many ended runs are remembered for a retry that comes twice. */
+const maxEnded = 64;
+
+export class Rounds implements RunKeeper {
+  readonly clock: Clock;
+  readonly #options: RoundsOptions;
+  /** By id: those that were suspended once, or that go on from a state. */
+  readonly #runs = new Map<string, Run>();
+  readonly #timers = new Map<Run, unknown>();
+  readonly #begun = new WeakMap<Run, Pick<RequestState, 'begunAt' | 'request'>>();
+  /** Handlers of such runs that have not settled. */
+  readonly #unsettled = new Set<Run>();
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+  }
+
+  get patienceMs(): number {
+    return this.#options.limits.suspendedTimeoutMs;
+  }
+
+  /** The calls that wait for a retry. */
+  get waiting(): readonly Run[] {
+    return [...this.#runs.values()].filter(({ state }) => state === 'suspended');
+  }
+
+  /** True if no handler of a call that was suspended still runs. */
+  get isIdle(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
+  /** No retry can come any more. */
+  close(reason: Error): void {
+    for (const run of this.waiting) {
+      this.resumed(run);
+      run.cancel(reason);
+    }
+  }
+
+  /** Serves one request. */
+  serve(handler: RequestHandler, exchange: Exchange): unknown {
+    const retry = readRetry(exchange.params);
+    return retry ? this.#retry(handler, exchange, retry) : new Run(this, exchange).start(handler);
+  }
+
+  async #retry(handler: RequestHandler, exchange: Exchange, retry: Retry): Promise<unknown> {
+    const state = await this.#open(exchange, retry.requestState);
+    const { replay = true, singleUse = false } = handler.resumption?.(exchange.params) ?? {};
+    const kept = this.#runs.get(state.run);
+    const before = kept?.outcomeFrom(state.round);
+    if (singleUse && (before || !kept)) throw this.#refusal('it is for one use');
+    if (before) return await before;
+    if (kept?.state === 'suspended' && kept.round === state.round) {
+      return await kept.resume(exchange, retry.inputResponses);
+    }
+    // A later round has begun, by a retry of this very state.
+    if (kept) throw this.#refusal('its round is over');
+    if (!replay) {
+      return exchange.client.dialect.toolFailure({
+        code: 'NOT_RESUMABLE',
+        message:
+          'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',
+      });
+    }
+    return await this.#replay(handler, exchange, state, retry.inputResponses);
+  }
+
+  #replay(handler: RequestHandler, exchange: Exchange, state: RequestState, answers: JsonObject) {
+    const questions = state.questions.map((question): StatedQuestion => {
+      const { key } = question;
+      // What is malformed is told to the client once the handler asks for it.
+      return question.answer || !Object.hasOwn(answers, key)
+        ? question
+        : { ...question, answer: answers[key] as JsonObject };
+    });
+    const refused = questions.find(
+      ({ isDemand, answer }) => isDemand && answer && answer['action'] !== 'accept',
+    );
+    if (refused) {
+      throw new RuntimeError('REQUEST_FAILED', `The client did not accept ${refused.label}`);
+    }
+    const run = new Run(this, exchange, { ...state, questions });
+    run.runId = state.run;
+    this.#begun.set(run, state);
+    this.#keep(run);
+    return run.start(handler);
+  }
+
+  /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
+  async #open(exchange: Exchange, token: string): Promise<RequestState> {
+    const { limits, sealer } = this.#options;
+    if (token.length > limits.maxRequestStateLength) throw this.#refusal('it is too long');
+    const state = await sealer.open(token);
+    if (!state) throw this.#refusal('it was not sealed by this server');
+    if (exchange.hasEnded) throw refusedState();
+    if (state.expiresAt < this.#options.timeOfDay()) throw this.#refusal('it has expired');
+    if (state.principal !== (exchange.principal ?? null)) {
+      throw this.#refusal('it belongs to another principal');
+    }
+    if (state.request !== (await requestOf(exchange))) {
+      throw this.#refusal('it belongs to another request');
+    }
+    return state;
+  }
+
+  #refusal(why: string): Error {
+    const message = `A request state was refused: ${why}`;
+    this.#options.report({ level: 'warning', name: 'state.refused', message });
+    return refusedState();
+  }
+
+  // What runs tell their keeper.
+
+  resolveRoots(exchange: Exchange): RootsResolver | undefined {
+    return this.#options.resolveRoots(exchange);
+  }
+
+  async endRound(run: Run, open: readonly Question[]): Promise<JsonObject> {
+    const { limits, sealer, randomId, timeOfDay } = this.#options;
+    if (run.round > limits.maxRounds) {
+      const message = `A call may ask the client ${limits.maxRounds} times`;
+      throw new RuntimeError('LIMIT_EXCEEDED', message);
+    }
+    const now = timeOfDay();
+    const begun = this.#begun.get(run) ?? { begunAt: now, request: await requestOf(run) };
+    this.#begun.set(run, begun);
+    if (run.runId === '') run.runId = randomId();
+    const { checkpoint } = run;
+    const requestState = await sealer.seal({
+      version: 1,
+      run: run.runId,
+      round: run.round,
+      begunAt: begun.begunAt,
+      expiresAt: now + limits.suspendedTimeoutMs,
+      principal: run.principal ?? null,
+      request: begun.request,
+      questions: run.stated,
+      kept: run.keptValues,
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+    });
+    if (requestState.length > limits.maxRequestStateLength) {
+      const message = `What the call has been told so far comes to ${requestState.length} characters, and may come to ${limits.maxRequestStateLength}`;
+      throw new RuntimeError('LIMIT_EXCEEDED', message);
+    }
+    const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
+    return inputRequired(requests, requestState);
+  }
+
+  suspended(run: Run): void {
+    const { limits, resumption, report } = this.#options;
+    this.#keep(run);
+    if (resumption === 'replay') return this.#forsake(run, 'Calls are not kept here');
+    const expire = () => {
+      const message = `The client did not go on with ${run.method} within ${limits.suspendedTimeoutMs} ms`;
+      report({ level: 'info', name: 'call.expired', message });
+      this.#forsake(run, message);
+    };
+    this.#timers.set(run, this.clock.setTimeout(expire, limits.suspendedTimeoutMs));
+    const [oldest] = this.#timers.keys();
+    if (this.#timers.size <= limits.maxSuspended || !oldest) return;
+    const message = `More than ${limits.maxSuspended} calls wait for the client to go on`;
+    report({ level: 'warning', name: 'call.expired', message });
+    this.#forsake(oldest, message);
+  }
+
+  resumed(run: Run): void {
+    this.clock.clearTimeout(this.#timers.get(run));
+    this.#timers.delete(run);
+  }
+
+  forget({ runId }: Run): void {
+    this.#runs.delete(runId);
+  }
+
+  settled(run: Run): void {
+    this.resumed(run);
+    if (!this.#unsettled.delete(run)) return;
+    const ended = [...this.#runs.values()].filter(({ hasEnded }) => hasEnded);
+    for (const { runId } of ended.slice(0, -maxEnded)) this.#runs.delete(runId);
+    this.#options.onSettled();
+  }
+
+  #keep(run: Run): void {
+    this.#runs.set(run.runId, run);
+    this.#unsettled.add(run);
+  }
+
+  /** Ends a suspended run as if it were cancelled. Its handler is run again if a retry comes. */
+  #forsake(run: Run, reason: string): void {
+    this.resumed(run);
+    this.#runs.delete(run.runId);
+    run.cancel(new RuntimeError('CANCELLED', reason));
+  }
+}
+
+/** The digest of what all rounds of a call have in common. */
+function requestOf({ method, params }: Pick<Exchange, 'method' | 'params'>): Promise<string> {
+  return digestOf([method, withoutRound(params)]);
+}

@@ -1,0 +1,516 @@
+/**
+ * One run of a handler that serves several requests, one after the other: a call of the stateless
+ * era that asks its client. It stands between the handler and the request that is open at the time.
+ * When the handler has asked, that request is answered with the questions, and the run is
+ * suspended; the client's retry brings the answers, and the handler goes on where it stands.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+import type { Clock } from '../actors/clock.ts';
+import { forgettable, isThenable, refused } from '../actors/exchange.ts';
+import type {
+  DetachedWork,
+  Exchange,
+  RequestHandler,
+  RequestSpec,
+  TaskHandle,
+} from '../actors/exchange.ts';
+import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
+import { undeclaredRoots } from '../machines/roots.machine.ts';
+import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../protocol/errors.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+import { Method } from '../protocol/methods.ts';
+import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
+import { Question } from './question.ts';
+import { refusedState } from './request-state.ts';
+import type { RequestState, StatedQuestion } from './request-state.ts';
+
+/** What a run needs of those who keep it. */
+export interface RunKeeper {
+  readonly clock: Clock;
+  /** How long a run may be suspended, milliseconds. A question has no longer time than that. */
+  readonly patienceMs: number;
+  /** What turns the client's roots into directories, if the server does. */
+  resolveRoots(exchange: Exchange): RootsResolver | undefined;
+  /**
+   * Ends a round: gives the result that asks these questions.
+   *
+   * @throws {RuntimeError} LIMIT_EXCEEDED
+   */
+  endRound(run: Run, open: readonly Question[]): Promise<JsonObject>;
+  /** The run waits for its retry. */
+  suspended(run: Run): void;
+  /** A retry goes on with it. */
+  resumed(run: Run): void;
+  /** Nothing can go on with the run, and nothing was done: for a retry its handler is run again. */
+  forget(run: Run): void;
+  /** The handler has settled, and nothing more comes of it. */
+  settled(run: Run): void;
+}
+
+/** What a run stands on that goes on from a state instead of from the beginning. */
+export type Earlier = Pick<RequestState, 'questions' | 'kept' | 'checkpoint' | 'round'>;
+
+const nothingEarlier: Earlier = { questions: [], kept: [], round: 0 };
+
+/** What one request of the run's is answered with. */
+interface Round {
+  /** What {@link Run.round} was when it began. */
+  readonly from: number;
+  readonly outcome: Promise<JsonObject>;
+  readonly answer: (result: JsonObject) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * `serving`: a request is open. `gathering`: one is open, and the handler has asked; questions that
+ * come until the round ends go along. `suspended`: no request is open. `ended`: the handler has
+ * settled, or was cancelled.
+ */
+export type RunState = 'serving' | 'gathering' | 'suspended' | 'ended';
+
+export class Run implements Exchange {
+  readonly keeper: RunKeeper;
+  /** Unguessable; set when the run is suspended for the first time. */
+  runId = '';
+  /** How many times the client has been asked. */
+  round: number;
+  context: object | undefined;
+  /** See {@link RequestState.checkpoint}. What it was, if the handler is run again. */
+  checkpoint: unknown;
+  /** When the present state began, the clock's milliseconds. */
+  since: number;
+  #state: RunState = 'serving';
+  /** The request that is open, or was last. */
+  #exchange: Exchange;
+  #round: Round | undefined = undefined;
+  /** The round that is open, or was last: a retry that comes twice gets the same outcome. */
+  #last: Round | undefined = undefined;
+  /** What the handler came to while no request was open. */
+  #late: (() => void) | undefined = undefined;
+  /** What the handler waits for. */
+  #open: Question[] = [];
+  /** What it has an answer to, in order, and what an earlier run has asked. */
+  #stated: StatedQuestion[];
+  /** Those of them that an earlier run has asked, and this one has not yet. */
+  readonly #unclaimed: StatedQuestion[];
+  #asked: number;
+  readonly #kept = new Map<string, Promise<unknown>>();
+  readonly #keptValues = new Map<string, unknown>();
+  #roots: Promise<RootsReport> | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
+  #cancelledBy: Error | undefined = undefined;
+  #atEnd: (() => void)[] | undefined = undefined;
+
+  constructor(keeper: RunKeeper, exchange: Exchange, earlier: Earlier = nothingEarlier) {
+    this.keeper = keeper;
+    this.#exchange = exchange;
+    this.round = earlier.round;
+    this.since = keeper.clock.now();
+    this.#stated = [...earlier.questions];
+    this.#unclaimed = earlier.questions.filter(({ isDemand: demanded }) => !demanded);
+    this.#asked = earlier.questions.length;
+    this.checkpoint = earlier.checkpoint;
+    for (const [key, value] of earlier.kept) {
+      this.#kept.set(key, Promise.resolve(value));
+      this.#keptValues.set(key, value);
+    }
+  }
+
+  // What the handler sees of the request that is open.
+
+  get id(): RequestId {
+    return this.#exchange.id;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
+
+  get params(): JsonObject | undefined {
+    return this.#exchange.params;
+  }
+
+  get client(): ClientDescription {
+    return this.#exchange.client;
+  }
+
+  get session(): object | undefined {
+    return this.#exchange.session;
+  }
+
+  get task(): TaskHandle | undefined {
+    return this.#exchange.task;
+  }
+
+  get principal(): string | undefined {
+    return this.#exchange.principal;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#cancelledBy) this.#controller.abort(this.#cancelledBy);
+    }
+    return this.#controller.signal;
+  }
+
+  /** How many questions have no answer yet. */
+  get openQuestions(): number {
+    return this.#open.length;
+  }
+
+  notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
+    // What is said while no request is open belongs to none.
+    if (this.#round) this.#exchange.notify(method, params, rejected);
+  }
+
+  announce(method: string, params: JsonObject): void {
+    this.#exchange.announce(method, params);
+  }
+
+  whenEnded(callback: () => void): void {
+    (this.#atEnd ??= []).push(callback);
+  }
+
+  whenClosing(callback: () => void): void {
+    this.#exchange.whenClosing(callback);
+  }
+
+  park(): void {
+    this.#exchange.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.#exchange.detach(handler, work);
+  }
+
+  // Asking.
+
+  ask(spec: RequestSpec): Promise<JsonObject> {
+    if (this.#state === 'ended') {
+      const message = `${spec.method} was not asked: the call that it belongs to has ended`;
+      return refused(new RuntimeError('CANCELLED', message));
+    }
+    if (spec.signal?.aborted) {
+      const message = `${spec.method} was not asked: it was cancelled before`;
+      return refused(new RuntimeError('CANCELLED', message));
+    }
+    const question = new Question(spec, this.keeper);
+    this.#open.push(question);
+    if (this.#state === 'serving') this.#beginGathering();
+    return question.result;
+  }
+
+  roots(): Promise<RootsReport> {
+    return (this.#roots ??= this.#askForRoots());
+  }
+
+  async #askForRoots(): Promise<RootsReport> {
+    if (!declaresRoots(this.client.capabilities)) return undeclaredRoots;
+    // A person may have to answer what is asked along with it, so it waits as long as the run.
+    const spec = { method: Method.rootsList, timeoutMs: Infinity, maxTotalMs: Infinity };
+    const result = await this.ask(spec);
+    const reading = readRootsResult(result);
+    const listed = reading.ok ? reading.roots : [];
+    const resolve = this.keeper.resolveRoots(this.#exchange);
+    const roots = resolve ? await resolve(listed, this.signal) : listed;
+    return { status: 'known', generation: 1, settled: true, roots };
+  }
+
+  /**
+   * Makes a value once for all runs of the call: an earlier run's is used again.
+   *
+   * @throws {TypeError} JSON cannot hold the value
+   */
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    const known = this.#kept.get(key);
+    if (known) return known as Promise<T>;
+    const making = (async () => {
+      const text = JSON.stringify((await make()) ?? null);
+      if (text === undefined) throw new TypeError(`once("${key}") gave what JSON cannot hold`);
+      // What a run that goes on gets is what a later one would get.
+      const value: unknown = JSON.parse(text);
+      this.#keptValues.set(key, value);
+      return value as T;
+    })();
+    this.#kept.set(key, making);
+    making.catch(() => this.#kept.delete(key));
+    return making;
+  }
+
+  // Rounds.
+
+  /** Runs the handler. What it gives is what the request is answered with. */
+  start(handler: RequestHandler): unknown {
+    const round = this.#beginRound(this.#exchange);
+    let given: unknown;
+    try {
+      given = handler(this.params, this);
+    } catch (error) {
+      if (isDemand(error)) {
+        this.#demand(error);
+        return round.outcome;
+      }
+      this.#end(undefined);
+      throw error;
+    }
+    if (!isThenable(given)) {
+      this.#end(undefined);
+      return given;
+    }
+    given.then(
+      (result) => this.#settle(() => this.#round?.answer(result as JsonObject)),
+      (error: unknown) => {
+        if (isDemand(error) && this.#round) this.#demand(error);
+        else this.#settle(() => this.#round?.fail(error));
+      },
+    );
+    return round.outcome;
+  }
+
+  /**
+   * Goes on for a retry.
+   *
+   * @throws {ProtocolError} -32602 naming the answer that is malformed; the run stays suspended
+   */
+  async resume(exchange: Exchange, answers: JsonObject): Promise<JsonObject> {
+    const from = this.round;
+    const given = await this.#read(answers);
+    // Meanwhile the same retry may have come once more and was first, or the run was cancelled.
+    const first = this.outcomeFrom(from);
+    if (first) return first;
+    if (this.#state !== 'suspended' || exchange.hasEnded) throw refusedState();
+    this.keeper.resumed(this);
+    const { outcome } = this.#beginRound(exchange);
+    if (this.#late) {
+      this.#late();
+      return outcome;
+    }
+    for (const [question, answer] of given) this.#settleQuestion(question, answer);
+    this.#beginGathering();
+    return outcome;
+  }
+
+  /** What came of the retry that went on from this round; undefined if there was none. */
+  outcomeFrom(round: number): Promise<JsonObject> | undefined {
+    if (this.#cancelledBy || this.#last?.from !== round) return undefined;
+    return this.#last.outcome;
+  }
+
+  /** Everything that was asked so far, for the state that travels. */
+  get stated(): readonly StatedQuestion[] {
+    const open = this.#open.map(({ key, print, label, isDemand: demanded }) => ({
+      ...{ key, print, label },
+      ...(demanded ? ({ isDemand: true } as const) : {}),
+    }));
+    return [...this.#stated.filter(({ answer }) => answer), ...open];
+  }
+
+  get keptValues(): readonly (readonly [string, unknown])[] {
+    return [...this.#keptValues];
+  }
+
+  /** Ends the run: its signal fires, what it waits for fails. */
+  cancel(reason: Error): void {
+    if (this.#state === 'ended') return;
+    this.#end(reason);
+  }
+
+  async #read(answers: JsonObject): Promise<readonly (readonly [Question, JsonObject])[]> {
+    const given: (readonly [Question, JsonObject])[] = [];
+    for (const question of this.#open) {
+      const { key } = question;
+      if (key === '' || !Object.hasOwn(answers, key)) continue;
+      const fault = await question.faultOf(answers[key]);
+      if (fault !== undefined) throw invalidParams(`"inputResponses.${key}" ${fault}`);
+      given.push([question, answers[key] as JsonObject]);
+    }
+    return given;
+  }
+
+  #settleQuestion(question: Question, answer: JsonObject): void {
+    const { key, print, label } = question;
+    this.#open = this.#open.filter((other) => other !== question);
+    this.#stated = this.#stated.filter((other) => other.key !== key);
+    this.#stated.push({ key, print, label, answer });
+    question.settle(answer);
+  }
+
+  #beginRound(exchange: Exchange): Round {
+    this.#exchange = exchange;
+    this.#enter('serving');
+    let answer!: Round['answer'];
+    let fail!: Round['fail'];
+    const outcome = new Promise<JsonObject>((resolve, reject) => {
+      answer = resolve;
+      fail = reject;
+    });
+    const round = { from: this.round, outcome, answer, fail };
+    this.#round = round;
+    this.#last = round;
+    // Ended while it is open: it was cancelled, or its connection is gone.
+    exchange.whenEnded(() => {
+      if (this.#round === round) this.cancel(exchange.signal.reason as Error);
+    });
+    return round;
+  }
+
+  /** Until it ends, questions that come go along: they travel together. */
+  #beginGathering(): void {
+    this.#enter('gathering');
+    this.#gather().catch((error: unknown) => {
+      // What stands in the way of asking is told to whoever asked.
+      const failure =
+        error instanceof RuntimeError
+          ? error
+          : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
+      if (this.#state === 'gathering') this.#enter('serving');
+      for (const question of this.#open.splice(0)) question.fail(failure);
+    });
+  }
+
+  async #gather(): Promise<void> {
+    do {
+      const fresh = this.#open.filter(({ print }) => print === '');
+      // This takes a turn of the event loop even if there are none: what an answer sets off comes first.
+      await Promise.all(fresh.map((question) => question.takePrint()));
+      if (fresh.length === 0) await nextTurn();
+      this.#open = this.#open.filter(({ state }) => state === 'open');
+      if (this.#state !== 'gathering') return;
+      await this.#claimAnswers();
+    } while (this.#open.some(({ print }) => print === ''));
+    if (this.#state !== 'gathering') return;
+    if (this.#open.length === 0) return this.#enter('serving');
+    await this.#suspend();
+  }
+
+  /** Answers at once what an earlier run was given an answer to. */
+  async #claimAnswers(): Promise<void> {
+    for (const question of this.#open.filter(({ key, print }) => key === '' && print !== '')) {
+      const at = this.#unclaimed.findIndex(({ print }) => print === question.print);
+      const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
+      question.key = known?.key ?? `q${++this.#asked}`;
+      if (!known?.answer) continue;
+      const fault = await question.faultOf(known.answer);
+      if (fault !== undefined) {
+        const error = invalidParams(`"inputResponses.${known.key}" ${fault}`);
+        this.#round?.fail(error);
+        this.keeper.forget(this);
+        return this.cancel(error);
+      }
+      this.#settleQuestion(question, known.answer);
+      // What the answer sets off may ask more.
+      await nextTurn();
+    }
+  }
+
+  async #suspend(): Promise<void> {
+    this.#refuseDivergence();
+    this.round++;
+    const open = [...this.#open];
+    const result = await this.keeper.endRound(this, open);
+    const round = this.#round;
+    if (this.#state !== 'gathering' || !round) return;
+    this.#round = undefined;
+    this.#enter('suspended');
+    round.answer(result);
+    this.keeper.suspended(this);
+  }
+
+  /** A handler that is run again has to ask what it has asked before. */
+  #refuseDivergence(): void {
+    const missed = this.#unclaimed.find(({ answer }) => answer);
+    const other = this.#open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
+    if (!missed || !other) return;
+    const message = `The handler of ${this.method} was run again, and asks otherwise than before: where it asked ${missed.label} (${missed.key}), it now asks ${other.label}. Between its questions a handler must depend on nothing but its arguments, the answers and what it keeps with context.once`;
+    throw new RuntimeError('REPLAY_DIVERGED', message);
+  }
+
+  /**
+   * The handler refuses to go on before a person has opened some URLs. The client is asked to have
+   * them opened, and the handler is run again after that: nothing of this run is needed any more.
+   */
+  #demand({ elicitations }: Demand): void {
+    this.#enter('gathering');
+    const demanding = async () => {
+      for (const { url, message } of elicitations) {
+        const params = { mode: 'url', message, url };
+        const spec = { method: Method.elicit, params, timeoutMs: Infinity, maxTotalMs: Infinity };
+        const question = new Question(spec, this.keeper);
+        await question.takePrint();
+        question.key = `q${++this.#asked}`;
+        question.isDemand = true;
+        void forgettable(question.result);
+        this.#open.push(question);
+      }
+      this.round++;
+      return await this.keeper.endRound(this, [...this.#open]);
+    };
+    demanding().then(
+      (result) => {
+        this.keeper.forget(this);
+        this.#settle(() => this.#round?.answer(result));
+      },
+      (error: unknown) => this.#settle(() => this.#round?.fail(error)),
+    );
+  }
+
+  /** The handler has settled. */
+  #settle(tell: () => void): void {
+    if (this.#state === 'suspended') {
+      // The retry gets it.
+      this.#late = () => {
+        tell();
+        this.#end(undefined);
+      };
+    } else {
+      tell();
+      this.#end(undefined);
+    }
+    this.keeper.settled(this);
+  }
+
+  #end(reason: Error | undefined): void {
+    if (this.#state === 'ended') return;
+    this.#enter('ended');
+    this.#cancelledBy = reason;
+    for (const callback of this.#atEnd?.splice(0) ?? []) callback();
+    const error = new RuntimeError('CANCELLED', reason?.message ?? 'The call has ended');
+    for (const question of this.#open.splice(0)) question.fail(error);
+    if (reason) this.#controller?.abort(reason);
+  }
+
+  #enter(state: RunState): void {
+    this.#state = state;
+    this.since = this.keeper.clock.now();
+  }
+}
+
+/** The error `-32042`, in its essence. */
+interface Demand {
+  readonly elicitations: readonly { readonly url: string; readonly message: string }[];
+}
+
+/** @see MCP 2026-07-28, basic, "Error Codes": this one must not be sent any more */
+function isDemand(error: unknown): error is ProtocolError & Demand {
+  return (
+    error instanceof ProtocolError &&
+    error.code === ErrorCode.urlElicitationRequired &&
+    'elicitations' in error
+  );
+}
+
+/** After everything that promises have set off by now. */
+function nextTurn(): Promise<unknown> {
+  return crypto.subtle.digest('SHA-256', new Uint8Array());
+}

@@ -1,0 +1,328 @@
+/** What travels between the rounds of a call: who may bring it back, where, how often, and what a run that starts from it gets. */
+import { describe, expect, test } from 'vitest';
+import type { RequestHandler } from '../../src/actors/exchange.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { digestOf, stateSealer } from '../../src/rounds/request-state.ts';
+import { Rounds } from '../../src/rounds/rounds.ts';
+import { gate } from '../../src/testing/gate.ts';
+import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
+import type { Asking } from './start-rounds.ts';
+
+const key = 'k'.repeat(43);
+const other = '00'.repeat(32);
+
+/** Asks twice, and counts how often it was begun. */
+function askingTwice() {
+  const begun: number[] = [];
+  const handler: RequestHandler = async (_, exchange) => {
+    begun.push(begun.length);
+    const first = nameIn(await exchange.ask(form('First?')));
+    const second = nameIn(await exchange.ask(form('Second?')));
+    return { first, second };
+  };
+  return { begun, handler };
+}
+
+describe('where the run is not kept', () => {
+  test('its handler is run again, and gets at once what it was answered before', async () => {
+    const { begun, handler } = askingTwice();
+    const { ask, retry } = startRounds(handler, { resumption: 'replay' });
+    const first = await ask();
+    const second = (await retry(first, { q1: accepted('a') }).result) as Asking;
+    expect(second.inputRequests).toEqual({
+      q2: { method: 'elicitation/create', params: { mode: 'form', message: 'Second?' } },
+    });
+    const result = await retry(second, { q2: accepted('b') }).result;
+    expect(result).toEqual({ first: 'a', second: 'b' });
+    expect(begun).toHaveLength(3);
+  });
+
+  test('another process with the same key goes on', async () => {
+    const { handler } = askingTwice();
+    const one = startRounds(handler, { sealer: stateSealer([key]) });
+    const another = startRounds(handler, { sealer: stateSealer([other, key]) });
+    const first = await one.ask();
+    const second = (await another.retry(first, { q1: accepted('a') }).result) as Asking;
+    // And back: the run that the first process keeps is at an earlier round, and is left alone.
+    const third = startRounds(handler, { sealer: stateSealer([key, other]) });
+    expect(await third.retry(second, { q2: accepted('b') }).result).toEqual({
+      first: 'a',
+      second: 'b',
+    });
+  });
+
+  test('what was asked together keeps its answers, whatever order it is asked in now', async () => {
+    let runs = 0;
+    const { ask, retry } = startRounds(
+      async (_, exchange) => {
+        const questions = ['A?', 'B?'];
+        if (runs++ > 0) questions.reverse();
+        const answers = await Promise.all(questions.map((each) => exchange.ask(form(each))));
+        return Object.fromEntries(answers.map((answer, at) => [questions[at], nameIn(answer)]));
+      },
+      { resumption: 'replay' },
+    );
+    const asking = await ask();
+    const again = (await retry(asking, { q2: accepted('b') }).result) as Asking;
+    expect(Object.keys(again.inputRequests)).toEqual(['q1']);
+    expect(await retry(again, { q1: accepted('a') }).result).toEqual({ 'A?': 'a', 'B?': 'b' });
+  });
+
+  test('what it keeps with once is made once', async () => {
+    const made: string[] = [];
+    const { ask, retry } = startRounds(
+      async (_, exchange) => {
+        const order = await exchange.once('order', () => {
+          made.push('order');
+          return { id: made.length, at: new Date(0) };
+        });
+        const name = nameIn(await exchange.ask(form('Name?')));
+        return { order, name };
+      },
+      { resumption: 'replay' },
+    );
+    const result = await retry(await ask(), { q1: accepted('Ada') }).result;
+    expect(result).toEqual({ order: { id: 1, at: '1970-01-01T00:00:00.000Z' }, name: 'Ada' });
+    expect(made).toEqual(['order']);
+  });
+
+  test('a handler that asks otherwise than before fails, and the error names where', async () => {
+    let runs = 0;
+    const { ask, retry } = startRounds(
+      async (_, exchange) => ({ name: nameIn(await exchange.ask(form(`Run ${++runs}?`))) }),
+      { resumption: 'replay' },
+    );
+    const failed = retry(await ask(), { q1: accepted('Ada') }).result;
+    await expect(failed).rejects.toMatchObject({ code: 'REPLAY_DIVERGED' });
+    await expect(failed).rejects.toThrow(
+      'where it asked elicitation/create "Run 1?" (q1), it now asks elicitation/create "Run 2?"',
+    );
+  });
+
+  test('an answer of the wrong shape is refused there too', async () => {
+    const { handler } = askingTwice();
+    const { ask, retry } = startRounds(handler, { resumption: 'replay' });
+    const asking = await ask();
+    const refused = retry(asking, { q1: accepted('') }).result;
+    await expect(refused).rejects.toThrow('"inputResponses.q1" must have a name');
+    await expect(refused).rejects.toMatchObject({ code: -32602 });
+    const second = (await retry(asking, { q1: accepted('a') }).result) as Asking;
+    expect(second.resultType).toBe('input_required');
+  });
+
+  test('a handler that must not be run again is not, and the error says what to do', async () => {
+    const { begun, handler } = askingTwice();
+    const once = Object.assign(handler, { resumption: () => ({ replay: false }) });
+    const { ask, retry } = startRounds(once, { resumption: 'replay' });
+    const refused = await retry(await ask(), { q1: accepted('a') }).result;
+    expect(refused).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^NOT_RESUMABLE: .*Call the tool anew/) }],
+    });
+    expect(begun).toHaveLength(1);
+  });
+});
+
+describe('a state that comes twice', () => {
+  test('does the work once: the second gets what the first gets', async () => {
+    const work = gate();
+    let worked = 0;
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      const name = nameIn(await exchange.ask(form('Name?')));
+      await work.pass();
+      return { name, worked: ++worked };
+    });
+    const asking = await ask();
+    const first = retry(asking, { q1: accepted('Ada') });
+    await work.arrived();
+    const second = retry(asking, { q1: accepted('Eve') });
+    work.release();
+    expect(await Promise.all([first.result, second.result])).toEqual([
+      { name: 'Ada', worked: 1 },
+      { name: 'Ada', worked: 1 },
+    ]);
+    expect(await retry(asking, { q1: accepted('Late') }).result).toEqual({ name: 'Ada', worked: 1 });
+  });
+
+  test('does the work once where the run was not kept, either', async () => {
+    const { begun, handler } = askingTwice();
+    const { ask, retry, options } = startRounds(handler);
+    const asking = await ask();
+    const elsewhere = new Rounds(options);
+    const how = { to: elsewhere };
+    const both = [1, 2].map((n) => retry(asking, { q1: accepted(`${n}`) }, {}, how).result);
+    const [one, two] = (await Promise.all(both)) as [Asking, Asking];
+    expect(two).toEqual(one);
+    expect(begun).toHaveLength(2);
+  });
+
+  test('both at once do the work once', async () => {
+    const { begun, handler } = askingTwice();
+    const { ask, retry } = startRounds(handler);
+    const asking = await ask();
+    const both = ['a', 'b'].map((name) => retry(asking, { q1: accepted(name) }).result);
+    const [one, two] = (await Promise.all(both)) as [Asking, Asking];
+    expect(two).toEqual(one);
+    expect(begun).toHaveLength(1);
+  });
+
+  test('is refused if the call is for single use, also where nothing is known of it', async () => {
+    const { handler } = askingTwice();
+    const single = Object.assign(handler, { resumption: () => ({ singleUse: true }) });
+    const { ask, retry, options } = startRounds(single);
+    const asking = await ask();
+    const elsewhere = retry(asking, { q1: accepted('a') }, {}, { to: new Rounds(options) });
+    await expect(elsewhere.result).rejects.toMatchObject({ code: -32602 });
+    const second = (await retry(asking, { q1: accepted('a') }).result) as Asking;
+    await expect(retry(asking, { q1: accepted('a') }).result).rejects.toMatchObject({
+      code: -32602,
+    });
+    expect(await retry(second, { q2: accepted('b') }).result).toMatchObject({ first: 'a' });
+  });
+
+  test('of a round that is over is refused', async () => {
+    const { handler } = askingTwice();
+    const { ask, retry } = startRounds(handler);
+    const first = await ask();
+    const second = (await retry(first, { q1: accepted('a') }).result) as Asking;
+    await retry(second, { q2: accepted('b') }).result;
+    await expect(retry(first, { q1: accepted('a') }).result).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('a state that is not accepted', () => {
+  /** What the request of a refused state is answered with, and the reason that is noted. */
+  async function refusal(
+    tamper: (setting: {
+      readonly started: ReturnType<typeof startRounds>;
+      readonly asking: Asking;
+    }) => Promise<JsonObject>,
+  ) {
+    const started = startRounds(askingTwice().handler);
+    const asking = await started.ask({ arguments: { seat: 1 } }, { principal: 'ada' });
+    const error = await tamper({ started, asking }).then(
+      () => 'accepted',
+      (caught: unknown) => caught as { code: number; message: string },
+    );
+    const noted = started.facts.find(({ name }) => name === 'state.refused');
+    return { error, noted: noted?.message };
+  }
+
+  const same = { arguments: { seat: 1 } };
+  const ada = { principal: 'ada' };
+  const answers = { q1: accepted('a') };
+  const flip = (text: string, at: number) =>
+    `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
+
+  test.each([
+    ['forged', 'not sealed by', ({ started }) =>
+      started.retry({ requestState: 'eyJhbGciOiJkaXIifQ..a.b.c' }, answers, same, ada).result],
+    ['empty', 'not sealed by', ({ started }) =>
+      started.retry({ requestState: '' }, answers, same, ada).result],
+    ['altered', 'not sealed by', ({ started, asking }) =>
+      started.retry({ requestState: flip(asking.requestState, 100) }, answers, same, ada).result],
+    ['truncated', 'not sealed by', ({ started, asking }) =>
+      started.retry({ requestState: asking.requestState.slice(0, -4) }, answers, same, ada).result],
+    ['of another server', 'not sealed by', async ({ started }) => {
+      const foreign = await startRounds(askingTwice().handler).ask(same, ada);
+      return await started.retry(foreign, answers, same, ada).result;
+    }],
+    ['of a megabyte', 'too long', ({ started }) =>
+      started.retry({ requestState: 'a'.repeat(1 << 20) }, answers, same, ada).result],
+    ['expired', 'expired', ({ started, asking }) => {
+      started.clock.increment(600_001);
+      return started.retry(asking, answers, same, ada).result;
+    }],
+    ['of another principal', 'another principal', ({ started, asking }) =>
+      started.retry(asking, answers, same, { principal: 'eve' }).result],
+    ['of a principal, without one', 'another principal', ({ started, asking }) =>
+      started.retry(asking, answers, same).result],
+    ['of other arguments', 'another request', ({ started, asking }) =>
+      started.retry(asking, answers, { arguments: { seat: 2 } }, ada).result],
+    ['of another tool', 'another request', ({ started, asking }) =>
+      started.retry(asking, answers, { ...same, name: 'other' }, ada).result],
+    ['of another method', 'another request', ({ started, asking }) =>
+      started.retry(asking, answers, same, { ...ada, method: 'prompts/get' }).result],
+  ] as const satisfies readonly (readonly [string, string, Parameters<typeof refusal>[0]])[])(
+    'is one that is %s; the client learns nothing of why',
+    async (_, why, tamper) => {
+      const { error, noted } = await refusal(tamper);
+      expect(error).toMatchObject({
+        code: -32602,
+        message:
+          'Invalid params: this "requestState" is not accepted here, or not any more; send the request again without it',
+      });
+      expect(noted).toContain(why);
+    },
+  );
+
+  test('is refused on a call that would not have asked', async () => {
+    const { retry } = startRounds(() => ({ text: 'never asks' }));
+    const forged = retry({ requestState: 'x' }).result;
+    await expect(forged).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test.each([7, null, {}, ['x']])('is one that is no string: %j', async (requestState) => {
+    const { send } = startRounds(() => ({}));
+    await expect(send({ requestState }).result).rejects.toThrow('"requestState" must be a string');
+  });
+
+  test.each([7, null, 'x', ['x']])('answers that are no object are refused: %j', async (given) => {
+    const { send } = startRounds(() => ({}));
+    const refused = send({ requestState: 'x', inputResponses: given }).result;
+    await expect(refused).rejects.toThrow('"inputResponses" must be an object');
+  });
+});
+
+describe('the state', () => {
+  test('does not depend on the order of keys', async () => {
+    const { ask, retry } = startRounds(askingTwice().handler);
+    const asking = await ask({ arguments: { a: 1, b: { c: 2, d: 3 } } });
+    const reordered = { arguments: { b: { d: 3, c: 2 }, a: 1 } };
+    const second = await retry(asking, { q1: accepted('a') }, reordered).result;
+    expect(second['resultType']).toBe('input_required');
+    const parsed = (text: string): unknown => JSON.parse(text);
+    expect(await digestOf(parsed('{"__proto__":1,"a":2}'))).toBe(
+      await digestOf(parsed('{"a":2,"__proto__":1}')),
+    );
+    expect(await digestOf(parsed('{"__proto__":1}'))).not.toBe(await digestOf({}));
+  });
+
+  test('shows nothing of what it holds', async () => {
+    const { ask } = startRounds(askingTwice().handler);
+    const { requestState } = await ask({ arguments: { secret: 'hunter2' } });
+    const [header] = requestState.split('.') as [string];
+    expect(JSON.parse(atob(header))).toEqual({ alg: 'dir', enc: 'A256GCM' });
+    expect(atob(requestState.split('.')[3]!.replace(/-/g, '+').replace(/_/g, '/'))).not.toContain(
+      'First?',
+    );
+  });
+
+  test('has a longest length: a call that would pass it fails', async () => {
+    const { ask, retry } = startRounds(askingTwice().handler, {
+      limits: { maxRequestStateLength: 2000 },
+    });
+    const failed = retry(await ask(), { q1: accepted('x'.repeat(3000)) }).result;
+    await expect(failed).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  });
+
+  test('has a highest round: a call that would pass it fails', async () => {
+    const { ask, retry } = startRounds(
+      async (_, exchange) => {
+        for (let n = 0; n < 1000; n++) await exchange.ask(form(`Question ${n}`));
+        return {};
+      },
+      { limits: { maxRounds: 20 } },
+    );
+    let asking = await ask();
+    for (let n = 1; n < 20; n++) {
+      asking = (await retry(asking, { [`q${n}`]: accepted('a') }).result) as Asking;
+    }
+    const failed = retry(asking, { q20: accepted('a') }).result;
+    await expect(failed).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  });
+
+  test.each(['short', 'zz'.repeat(32), '!'])('needs a key of 32 bytes, not %j', (bad) => {
+    expect(() => stateSealer([key, bad])).toThrow(/^Key 2 .* must be 32 bytes/);
+  });
+});

@@ -1,0 +1,249 @@
+/** Calls that go on in rounds: one run that is suspended and resumed, and what becomes of every retry. */
+import { describe, expect, test } from 'vitest';
+import type { RequestHandler } from '../../src/actors/exchange.ts';
+import { ProtocolError } from '../../src/protocol/errors.ts';
+import { gate } from '../../src/testing/gate.ts';
+import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
+import type { Asking } from './start-rounds.ts';
+
+describe('a handler that asks', () => {
+  test('ends its request with the question, and goes on where it stands when the answer comes', async () => {
+    const begun: string[] = [];
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      begun.push('run');
+      const name = nameIn(await exchange.ask(form('Your name?')));
+      return { text: `Hello ${name}` };
+    });
+    const asking = await ask();
+    expect(asking).toEqual({
+      resultType: 'input_required',
+      inputRequests: {
+        q1: { method: 'elicitation/create', params: { mode: 'form', message: 'Your name?' } },
+      },
+      requestState: expect.any(String),
+    });
+    expect(await retry(asking, { q1: accepted('Ada') }).result).toEqual({ text: 'Hello Ada' });
+    expect(begun).toEqual(['run']);
+  });
+
+  test('asks one question a round if it asks one after the other', async () => {
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      const first = nameIn(await exchange.ask(form('First?')));
+      const second = nameIn(await exchange.ask(form('Second?')));
+      return { first, second };
+    });
+    const first = await ask();
+    const second = (await retry(first, { q1: accepted('a') }).result) as Asking;
+    expect(Object.keys(second.inputRequests)).toEqual(['q2']);
+    expect(await retry(second, { q2: accepted('b') }).result).toEqual({ first: 'a', second: 'b' });
+  });
+
+  test('asks in one round what it asks together, and asks again what has no answer', async () => {
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      const names = await Promise.all(['A?', 'B?', 'C?'].map((each) => exchange.ask(form(each))));
+      return { names: names.map(nameIn) };
+    });
+    const asking = await ask();
+    expect(Object.keys(asking.inputRequests)).toEqual(['q1', 'q2', 'q3']);
+    const again = (await retry(asking, { q3: accepted('c'), q1: accepted('a'), other: 7 })
+      .result) as Asking;
+    expect(Object.keys(again.inputRequests)).toEqual(['q2']);
+    const result = await retry(again, { q2: accepted('b'), q1: accepted('not again') }).result;
+    expect(result).toEqual({ names: ['a', 'b', 'c'] });
+  });
+
+  test('is not asked the same again for an answer of the wrong shape: that is an error that says which', async () => {
+    const { ask, retry } = startRounds(async (_, exchange) => ({
+      name: nameIn(await exchange.ask(form('Name?'))),
+    }));
+    const asking = await ask();
+    for (const [answer, fault] of [
+      [7, /"inputResponses.q1" must be an object, this is 7/],
+      [{ action: 'maybe' }, /"inputResponses.q1" must have an "action"/],
+      [{ action: 'accept', content: [] }, /"inputResponses.q1".*"content"/],
+      [accepted(''), /"inputResponses.q1" must have a name/],
+    ] as const) {
+      const refused = retry(asking, { q1: answer }).result;
+      await expect(refused).rejects.toMatchObject({ code: -32602 });
+      await expect(refused).rejects.toThrow(fault);
+    }
+    expect(await retry(asking, { q1: accepted('Ada') }).result).toEqual({ name: 'Ada' });
+  });
+
+  test('says and logs on the request that is open at the time, and nothing between them', async () => {
+    const work = gate();
+    const { send, retry } = startRounds(async (_, exchange) => {
+      exchange.notify('said', { at: 'first' });
+      const asked = exchange.ask(form('Name?'));
+      await work.pass();
+      exchange.notify('said', { at: 'suspended' });
+      await asked;
+      exchange.notify('said', { at: 'second' });
+      return {};
+    });
+    const first = send();
+    const asking = (await first.result) as Asking;
+    work.release();
+    await Promise.resolve();
+    const second = retry(asking, { q1: accepted('Ada') });
+    await second.result;
+    expect([first.said, second.said]).toEqual([
+      [{ method: 'said', at: 'first' }],
+      [{ method: 'said', at: 'second' }],
+    ]);
+  });
+
+  test('may end while it is suspended: the retry gets what it came to', async () => {
+    const work = gate();
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      return { by: 'itself' };
+    });
+    const asking = await ask();
+    work.release();
+    expect(await retry(asking).result).toEqual({ by: 'itself' });
+  });
+
+  test('asks for the roots once, and only a client that declares them', async () => {
+    const handler: RequestHandler = async (_, exchange) => {
+      const [one, two] = [await exchange.roots(never), await exchange.roots(never)];
+      return { status: one.status, uris: two.roots.map(({ uri }) => uri) };
+    };
+    const { ask, retry, send } = startRounds(handler);
+    const asking = await ask();
+    expect(asking.inputRequests).toEqual({ q1: { method: 'roots/list' } });
+    const answer = { roots: [{ uri: 'file:///a' }] };
+    expect(await retry(asking, { q1: answer }).result).toEqual({
+      status: 'known',
+      uris: ['file:///a'],
+    });
+    const without = await send({}, { capabilities: {} }).result;
+    expect(without).toEqual({ status: 'undeclared', uris: [] });
+  });
+});
+
+const never = { timeoutMs: 1, clock: undefined as never };
+
+describe('the end of a run', () => {
+  /** A handler that notes how it ended. */
+  function noting() {
+    const ended: string[] = [];
+    const handler: RequestHandler = async (_, exchange) => {
+      const { signal } = exchange;
+      try {
+        return { name: nameIn(await exchange.ask(form('Name?'))) };
+      } catch (error) {
+        ended.push((error as { code: string }).code);
+        throw error;
+      } finally {
+        ended.push(signal.aborted ? 'aborted' : 'not aborted');
+      }
+    };
+    return { ended, handler };
+  }
+
+  test('comes when nobody goes on with it in time, as if it were cancelled', async () => {
+    const { ended, handler } = noting();
+    const { ask, rounds, clock, facts } = startRounds(handler);
+    await ask();
+    expect(rounds.isIdle).toBe(false);
+    clock.increment(600_000);
+    await settle();
+    expect(ended).toEqual(['CANCELLED', 'aborted']);
+    expect(rounds.isIdle).toBe(true);
+    expect(clock.liveTimers).toBe(0);
+    expect(facts).toContainEqual(expect.objectContaining({ name: 'call.expired' }));
+  });
+
+  test('comes for the oldest when more are suspended than are kept', async () => {
+    const { ended, handler } = noting();
+    const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspended: 2 } });
+    const first = await ask({ arguments: { n: 1 } });
+    for (const n of [2, 3]) await ask({ arguments: { n } });
+    await settle();
+    expect(rounds.waiting).toHaveLength(2);
+    expect(ended).toEqual(['CANCELLED', 'aborted']);
+    // It is run again.
+    const result = retry(first, { q1: accepted('Ada') }, { arguments: { n: 1 } }).result;
+    expect(await result).toEqual({ name: 'Ada' });
+  });
+
+  test('comes with the cancellation of the request that is open', async () => {
+    const { ended, handler } = noting();
+    const work = gate();
+    const { ask, retry, rounds } = startRounds(async (params, exchange) => {
+      await handler(params, exchange);
+      await work.pass(exchange.signal);
+      return {};
+    });
+    const asking = await ask();
+    const second = retry(asking, { q1: accepted('Ada') });
+    await work.arrived();
+    second.cancel();
+    await expect(second.result).rejects.toThrow('The client cancelled');
+    expect(rounds.isIdle).toBe(true);
+    expect(ended).toEqual(['not aborted']);
+    await expect(retry(asking, { q1: accepted('Ada') }).result).rejects.toThrow('not accepted');
+  });
+
+  test('comes for all that are suspended when no retry can come any more', async () => {
+    const { ended, handler } = noting();
+    const { ask, rounds, clock } = startRounds(handler);
+    await ask({ arguments: { n: 1 } });
+    await ask({ arguments: { n: 2 } });
+    rounds.close(new Error('The session has ended'));
+    await settle();
+    expect(ended).toEqual(['CANCELLED', 'aborted', 'CANCELLED', 'aborted']);
+    expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
+  });
+
+  test('leaves bounded memory behind, whoever does not come back', async () => {
+    const { ended, handler } = noting();
+    const { ask, rounds } = startRounds(handler, { limits: { maxSuspended: 100 } });
+    for (let n = 0; n < 1000; n++) await ask({ arguments: { n } });
+    await settle();
+    expect(rounds.waiting).toHaveLength(100);
+    expect(ended).toHaveLength(2 * 900);
+  });
+});
+
+describe('a handler that demands that URLs are opened first', () => {
+  const demand = (url: string) =>
+    Object.assign(new ProtocolError(-32042, 'Sign in first'), {
+      elicitations: [{ mode: 'url', url, message: 'Sign in', elicitationId: 'e' }],
+    });
+
+  test.each(['throws', 'rejects'])('asks for them if it %s, and is run again after that', async (how) => {
+    let isSignedIn = false;
+    const { ask, retry } = startRounds((_, exchange) => {
+      if (isSignedIn) return { method: exchange.method };
+      const error = demand('https://example.com/sign-in');
+      if (how === 'throws') throw error;
+      return Promise.reject(error);
+    });
+    const asking = await ask();
+    expect(asking.inputRequests).toEqual({
+      q1: {
+        method: 'elicitation/create',
+        params: { mode: 'url', message: 'Sign in', url: 'https://example.com/sign-in' },
+      },
+    });
+    const again = (await retry(asking, { q1: { action: 'accept' } }).result) as Asking;
+    expect(again.resultType).toBe('input_required');
+    isSignedIn = true;
+    const result = await retry(again, { q2: { action: 'accept' } }).result;
+    expect(result).toEqual({ method: 'tools/call' });
+  });
+
+  test('fails if they are not opened', async () => {
+    const { ask, retry, rounds } = startRounds(() => {
+      throw demand('https://example.com/sign-in');
+    });
+    const declined = retry(await ask(), { q1: { action: 'decline' } }).result;
+    await expect(declined).rejects.toMatchObject({ code: 'REQUEST_FAILED' });
+    expect(rounds.isIdle).toBe(true);
+  });
+});
+
+/** Everything that promises have set off by now. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
