@@ -25,10 +25,7 @@ export const mayRequireInput: ReadonlySet<string> = new Set([
 ]);
 
 /** The result that ends a round. */
-export function inputRequired(
-  requests: readonly InputRequest[],
-  requestState: string,
-): JsonObject {
+export function inputRequired(requests: readonly InputRequest[], requestState: string): JsonObject {
   const inputRequests = Object.fromEntries(
     requests.map(({ key, method, params }) => [key, params ? { method, params } : { method }]),
   );
@@ -83,7 +80,8 @@ export function faultOfAnswer(method: string, answer: unknown): string | undefin
       if (role !== 'user' && role !== 'assistant') {
         return `must have the "role" user or assistant, this is ${describe(role)}`;
       }
-      if (typeof model !== 'string') return `must have a string "model", this is ${describe(model)}`;
+      if (typeof model !== 'string')
+        return `must have a string "model", this is ${describe(model)}`;
       return Array.isArray(content) || isJsonObject(content)
         ? undefined
         : `must have "content", this is ${describe(content)}`;

@@ -187,7 +187,7 @@ export class Rounds implements RunKeeper {
       principal: run.principal ?? null,
       request: begun.request,
       questions: run.stated,
-      kept: run.keptValues,
+      kept: run.ledger.kept,
       ...(checkpoint === undefined ? {} : { checkpoint }),
     });
     if (requestState.length > limits.maxRequestStateLength) {

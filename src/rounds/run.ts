@@ -7,24 +7,22 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 import type { Clock } from '../actors/clock.ts';
-import { forgettable, isThenable, refused } from '../actors/exchange.ts';
-import type {
-  DetachedWork,
-  Exchange,
-  RequestHandler,
-  RequestSpec,
-  TaskHandle,
-} from '../actors/exchange.ts';
+import { isThenable, refused } from '../actors/exchange.ts';
+import type { Exchange, RequestHandler, RequestSpec } from '../actors/exchange.ts';
 import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
 import { undeclaredRoots } from '../machines/roots.machine.ts';
-import { ErrorCode, ProtocolError, RuntimeError, invalidParams } from '../protocol/errors.ts';
-import type { JsonObject, RequestId } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import { RuntimeError, invalidParams } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
 import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
+import { OverRequests } from './over-requests.ts';
+import { Ledger } from './ledger.ts';
+import type { Earlier } from './ledger.ts';
 import { Question } from './question.ts';
 import { refusedState } from './request-state.ts';
-import type { RequestState, StatedQuestion } from './request-state.ts';
+import type { StatedQuestion } from './request-state.ts';
+import { isDemand, questionsOf } from './url-demand.ts';
+import type { Demand } from './url-demand.ts';
 
 /** What a run needs of those who keep it. */
 export interface RunKeeper {
@@ -49,9 +47,6 @@ export interface RunKeeper {
   settled(run: Run): void;
 }
 
-/** What a run stands on that goes on from a state instead of from the beginning. */
-export type Earlier = Pick<RequestState, 'questions' | 'kept' | 'checkpoint' | 'round'>;
-
 const nothingEarlier: Earlier = { questions: [], kept: [], round: 0 };
 
 /** What one request of the run's is answered with. */
@@ -70,20 +65,19 @@ interface Round {
  */
 export type RunState = 'serving' | 'gathering' | 'suspended' | 'ended';
 
-export class Run implements Exchange {
+export class Run extends OverRequests implements Exchange {
   readonly keeper: RunKeeper;
+  readonly ledger: Ledger;
   /** Unguessable; set when the run is suspended for the first time. */
   runId = '';
   /** How many times the client has been asked. */
   round: number;
   context: object | undefined;
-  /** See {@link RequestState.checkpoint}. What it was, if the handler is run again. */
+  /** See {@link Exchange.checkpoint}. What it was, if the handler is run again. */
   checkpoint: unknown;
   /** When the present state began, the clock's milliseconds. */
   since: number;
   #state: RunState = 'serving';
-  /** The request that is open, or was last. */
-  #exchange: Exchange;
   #round: Round | undefined = undefined;
   /** The round that is open, or was last: a retry that comes twice gets the same outcome. */
   #last: Round | undefined = undefined;
@@ -91,61 +85,18 @@ export class Run implements Exchange {
   #late: (() => void) | undefined = undefined;
   /** What the handler waits for. */
   #open: Question[] = [];
-  /** What it has an answer to, in order, and what an earlier run has asked. */
-  #stated: StatedQuestion[];
-  /** Those of them that an earlier run has asked, and this one has not yet. */
-  readonly #unclaimed: StatedQuestion[];
-  #asked: number;
-  readonly #kept = new Map<string, Promise<unknown>>();
-  readonly #keptValues = new Map<string, unknown>();
   #roots: Promise<RootsReport> | undefined = undefined;
   #controller: AbortController | undefined = undefined;
   #cancelledBy: Error | undefined = undefined;
   #atEnd: (() => void)[] | undefined = undefined;
 
   constructor(keeper: RunKeeper, exchange: Exchange, earlier: Earlier = nothingEarlier) {
+    super(exchange);
     this.keeper = keeper;
-    this.#exchange = exchange;
     this.round = earlier.round;
     this.since = keeper.clock.now();
-    this.#stated = [...earlier.questions];
-    this.#unclaimed = earlier.questions.filter(({ isDemand: demanded }) => !demanded);
-    this.#asked = earlier.questions.length;
+    this.ledger = new Ledger(earlier);
     this.checkpoint = earlier.checkpoint;
-    for (const [key, value] of earlier.kept) {
-      this.#kept.set(key, Promise.resolve(value));
-      this.#keptValues.set(key, value);
-    }
-  }
-
-  // What the handler sees of the request that is open.
-
-  get id(): RequestId {
-    return this.#exchange.id;
-  }
-
-  get method(): string {
-    return this.#exchange.method;
-  }
-
-  get params(): JsonObject | undefined {
-    return this.#exchange.params;
-  }
-
-  get client(): ClientDescription {
-    return this.#exchange.client;
-  }
-
-  get session(): object | undefined {
-    return this.#exchange.session;
-  }
-
-  get task(): TaskHandle | undefined {
-    return this.#exchange.task;
-  }
-
-  get principal(): string | undefined {
-    return this.#exchange.principal;
   }
 
   get state(): RunState {
@@ -171,27 +122,11 @@ export class Run implements Exchange {
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     // What is said while no request is open belongs to none.
-    if (this.#round) this.#exchange.notify(method, params, rejected);
-  }
-
-  announce(method: string, params: JsonObject): void {
-    this.#exchange.announce(method, params);
+    if (this.#round) this.exchange.notify(method, params, rejected);
   }
 
   whenEnded(callback: () => void): void {
     (this.#atEnd ??= []).push(callback);
-  }
-
-  whenClosing(callback: () => void): void {
-    this.#exchange.whenClosing(callback);
-  }
-
-  park(): void {
-    this.#exchange.park();
-  }
-
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
-    return this.#exchange.detach(handler, work);
   }
 
   // Asking.
@@ -222,37 +157,20 @@ export class Run implements Exchange {
     const result = await this.ask(spec);
     const reading = readRootsResult(result);
     const listed = reading.ok ? reading.roots : [];
-    const resolve = this.keeper.resolveRoots(this.#exchange);
+    const resolve = this.keeper.resolveRoots(this.exchange);
     const roots = resolve ? await resolve(listed, this.signal) : listed;
     return { status: 'known', generation: 1, settled: true, roots };
   }
 
-  /**
-   * Makes a value once for all runs of the call: an earlier run's is used again.
-   *
-   * @throws {TypeError} JSON cannot hold the value
-   */
   once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
-    const known = this.#kept.get(key);
-    if (known) return known as Promise<T>;
-    const making = (async () => {
-      const text = JSON.stringify((await make()) ?? null);
-      if (text === undefined) throw new TypeError(`once("${key}") gave what JSON cannot hold`);
-      // What a run that goes on gets is what a later one would get.
-      const value: unknown = JSON.parse(text);
-      this.#keptValues.set(key, value);
-      return value as T;
-    })();
-    this.#kept.set(key, making);
-    making.catch(() => this.#kept.delete(key));
-    return making;
+    return this.ledger.once(key, make);
   }
 
   // Rounds.
 
   /** Runs the handler. What it gives is what the request is answered with. */
   start(handler: RequestHandler): unknown {
-    const round = this.#beginRound(this.#exchange);
+    const round = this.#beginRound(this.exchange);
     let given: unknown;
     try {
       given = handler(this.params, this);
@@ -307,17 +225,9 @@ export class Run implements Exchange {
     return this.#last.outcome;
   }
 
-  /** Everything that was asked so far, for the state that travels. */
+  /** Everything that was asked, for the state that travels. */
   get stated(): readonly StatedQuestion[] {
-    const open = this.#open.map(({ key, print, label, isDemand: demanded }) => ({
-      ...{ key, print, label },
-      ...(demanded ? ({ isDemand: true } as const) : {}),
-    }));
-    return [...this.#stated.filter(({ answer }) => answer), ...open];
-  }
-
-  get keptValues(): readonly (readonly [string, unknown])[] {
-    return [...this.#keptValues];
+    return this.ledger.stated(this.#open);
   }
 
   /** Ends the run: its signal fires, what it waits for fails. */
@@ -339,15 +249,13 @@ export class Run implements Exchange {
   }
 
   #settleQuestion(question: Question, answer: JsonObject): void {
-    const { key, print, label } = question;
     this.#open = this.#open.filter((other) => other !== question);
-    this.#stated = this.#stated.filter((other) => other.key !== key);
-    this.#stated.push({ key, print, label, answer });
+    this.ledger.answered(question, answer);
     question.settle(answer);
   }
 
   #beginRound(exchange: Exchange): Round {
-    this.#exchange = exchange;
+    this.exchange = exchange;
     this.#enter('serving');
     let answer!: Round['answer'];
     let fail!: Round['fail'];
@@ -397,25 +305,23 @@ export class Run implements Exchange {
   /** Answers at once what an earlier run was given an answer to. */
   async #claimAnswers(): Promise<void> {
     for (const question of this.#open.filter(({ key, print }) => key === '' && print !== '')) {
-      const at = this.#unclaimed.findIndex(({ print }) => print === question.print);
-      const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
-      question.key = known?.key ?? `q${++this.#asked}`;
-      if (!known?.answer) continue;
-      const fault = await question.faultOf(known.answer);
+      const answer = this.ledger.claim(question);
+      if (!answer) continue;
+      const fault = await question.faultOf(answer);
       if (fault !== undefined) {
-        const error = invalidParams(`"inputResponses.${known.key}" ${fault}`);
+        const error = invalidParams(`"inputResponses.${question.key}" ${fault}`);
         this.#round?.fail(error);
         this.keeper.forget(this);
         return this.cancel(error);
       }
-      this.#settleQuestion(question, known.answer);
+      this.#settleQuestion(question, answer);
       // What the answer sets off may ask more.
       await nextTurn();
     }
   }
 
   async #suspend(): Promise<void> {
-    this.#refuseDivergence();
+    this.ledger.refuseDivergence(this.method, this.#open);
     this.round++;
     const open = [...this.#open];
     const result = await this.keeper.endRound(this, open);
@@ -427,32 +333,15 @@ export class Run implements Exchange {
     this.keeper.suspended(this);
   }
 
-  /** A handler that is run again has to ask what it has asked before. */
-  #refuseDivergence(): void {
-    const missed = this.#unclaimed.find(({ answer }) => answer);
-    const other = this.#open.find(({ key }) => !this.#stated.some((stated) => stated.key === key));
-    if (!missed || !other) return;
-    const message = `The handler of ${this.method} was run again, and asks otherwise than before: where it asked ${missed.label} (${missed.key}), it now asks ${other.label}. Between its questions a handler must depend on nothing but its arguments, the answers and what it keeps with context.once`;
-    throw new RuntimeError('REPLAY_DIVERGED', message);
-  }
-
   /**
    * The handler refuses to go on before a person has opened some URLs. The client is asked to have
    * them opened, and the handler is run again after that: nothing of this run is needed any more.
    */
-  #demand({ elicitations }: Demand): void {
+  #demand(demand: Demand): void {
     this.#enter('gathering');
     const demanding = async () => {
-      for (const { url, message } of elicitations) {
-        const params = { mode: 'url', message, url };
-        const spec = { method: Method.elicit, params, timeoutMs: Infinity, maxTotalMs: Infinity };
-        const question = new Question(spec, this.keeper);
-        await question.takePrint();
-        question.key = `q${++this.#asked}`;
-        question.isDemand = true;
-        void forgettable(question.result);
-        this.#open.push(question);
-      }
+      this.#open.push(...(await questionsOf(demand, this.keeper)));
+      for (const question of this.#open) this.ledger.claim(question);
       this.round++;
       return await this.keeper.endRound(this, [...this.#open]);
     };
@@ -494,20 +383,6 @@ export class Run implements Exchange {
     this.#state = state;
     this.since = this.keeper.clock.now();
   }
-}
-
-/** The error `-32042`, in its essence. */
-interface Demand {
-  readonly elicitations: readonly { readonly url: string; readonly message: string }[];
-}
-
-/** @see MCP 2026-07-28, basic, "Error Codes": this one must not be sent any more */
-function isDemand(error: unknown): error is ProtocolError & Demand {
-  return (
-    error instanceof ProtocolError &&
-    error.code === ErrorCode.urlElicitationRequired &&
-    'elicitations' in error
-  );
 }
 
 /** After everything that promises have set off by now. */

@@ -141,7 +141,10 @@ describe('a state that comes twice', () => {
       { name: 'Ada', worked: 1 },
       { name: 'Ada', worked: 1 },
     ]);
-    expect(await retry(asking, { q1: accepted('Late') }).result).toEqual({ name: 'Ada', worked: 1 });
+    expect(await retry(asking, { q1: accepted('Late') }).result).toEqual({
+      name: 'Ada',
+      worked: 1,
+    });
   });
 
   test('does the work once where the run was not kept, either', async () => {
@@ -186,7 +189,9 @@ describe('a state that comes twice', () => {
     const first = await ask();
     const second = (await retry(first, { q1: accepted('a') }).result) as Asking;
     await retry(second, { q2: accepted('b') }).result;
-    await expect(retry(first, { q1: accepted('a') }).result).rejects.toMatchObject({ code: -32602 });
+    await expect(retry(first, { q1: accepted('a') }).result).rejects.toMatchObject({
+      code: -32602,
+    });
   });
 });
 
@@ -215,34 +220,80 @@ describe('a state that is not accepted', () => {
     `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
 
   test.each([
-    ['forged', 'not sealed by', ({ started }) =>
-      started.retry({ requestState: 'eyJhbGciOiJkaXIifQ..a.b.c' }, answers, same, ada).result],
-    ['empty', 'not sealed by', ({ started }) =>
-      started.retry({ requestState: '' }, answers, same, ada).result],
-    ['altered', 'not sealed by', ({ started, asking }) =>
-      started.retry({ requestState: flip(asking.requestState, 100) }, answers, same, ada).result],
-    ['truncated', 'not sealed by', ({ started, asking }) =>
-      started.retry({ requestState: asking.requestState.slice(0, -4) }, answers, same, ada).result],
-    ['of another server', 'not sealed by', async ({ started }) => {
-      const foreign = await startRounds(askingTwice().handler).ask(same, ada);
-      return await started.retry(foreign, answers, same, ada).result;
-    }],
-    ['of a megabyte', 'too long', ({ started }) =>
-      started.retry({ requestState: 'a'.repeat(1 << 20) }, answers, same, ada).result],
-    ['expired', 'expired', ({ started, asking }) => {
-      started.clock.increment(600_001);
-      return started.retry(asking, answers, same, ada).result;
-    }],
-    ['of another principal', 'another principal', ({ started, asking }) =>
-      started.retry(asking, answers, same, { principal: 'eve' }).result],
-    ['of a principal, without one', 'another principal', ({ started, asking }) =>
-      started.retry(asking, answers, same).result],
-    ['of other arguments', 'another request', ({ started, asking }) =>
-      started.retry(asking, answers, { arguments: { seat: 2 } }, ada).result],
-    ['of another tool', 'another request', ({ started, asking }) =>
-      started.retry(asking, answers, { ...same, name: 'other' }, ada).result],
-    ['of another method', 'another request', ({ started, asking }) =>
-      started.retry(asking, answers, same, { ...ada, method: 'prompts/get' }).result],
+    [
+      'forged',
+      'not sealed by',
+      ({ started }) =>
+        started.retry({ requestState: 'eyJhbGciOiJkaXIifQ..a.b.c' }, answers, same, ada).result,
+    ],
+    [
+      'empty',
+      'not sealed by',
+      ({ started }) => started.retry({ requestState: '' }, answers, same, ada).result,
+    ],
+    [
+      'altered',
+      'not sealed by',
+      ({ started, asking }) =>
+        started.retry({ requestState: flip(asking.requestState, 100) }, answers, same, ada).result,
+    ],
+    [
+      'truncated',
+      'not sealed by',
+      ({ started, asking }) =>
+        started.retry({ requestState: asking.requestState.slice(0, -4) }, answers, same, ada)
+          .result,
+    ],
+    [
+      'of another server',
+      'not sealed by',
+      async ({ started }) => {
+        const foreign = await startRounds(askingTwice().handler).ask(same, ada);
+        return await started.retry(foreign, answers, same, ada).result;
+      },
+    ],
+    [
+      'of a megabyte',
+      'too long',
+      ({ started }) =>
+        started.retry({ requestState: 'a'.repeat(1 << 20) }, answers, same, ada).result,
+    ],
+    [
+      'expired',
+      'expired',
+      ({ started, asking }) => {
+        started.clock.increment(600_001);
+        return started.retry(asking, answers, same, ada).result;
+      },
+    ],
+    [
+      'of another principal',
+      'another principal',
+      ({ started, asking }) => started.retry(asking, answers, same, { principal: 'eve' }).result,
+    ],
+    [
+      'of a principal, without one',
+      'another principal',
+      ({ started, asking }) => started.retry(asking, answers, same).result,
+    ],
+    [
+      'of other arguments',
+      'another request',
+      ({ started, asking }) =>
+        started.retry(asking, answers, { arguments: { seat: 2 } }, ada).result,
+    ],
+    [
+      'of another tool',
+      'another request',
+      ({ started, asking }) =>
+        started.retry(asking, answers, { ...same, name: 'other' }, ada).result,
+    ],
+    [
+      'of another method',
+      'another request',
+      ({ started, asking }) =>
+        started.retry(asking, answers, same, { ...ada, method: 'prompts/get' }).result,
+    ],
   ] as const satisfies readonly (readonly [string, string, Parameters<typeof refusal>[0]])[])(
     'is one that is %s; the client learns nothing of why',
     async (_, why, tamper) => {

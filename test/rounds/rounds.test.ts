@@ -213,27 +213,30 @@ describe('a handler that demands that URLs are opened first', () => {
       elicitations: [{ mode: 'url', url, message: 'Sign in', elicitationId: 'e' }],
     });
 
-  test.each(['throws', 'rejects'])('asks for them if it %s, and is run again after that', async (how) => {
-    let isSignedIn = false;
-    const { ask, retry } = startRounds((_, exchange) => {
-      if (isSignedIn) return { method: exchange.method };
-      const error = demand('https://example.com/sign-in');
-      if (how === 'throws') throw error;
-      return Promise.reject(error);
-    });
-    const asking = await ask();
-    expect(asking.inputRequests).toEqual({
-      q1: {
-        method: 'elicitation/create',
-        params: { mode: 'url', message: 'Sign in', url: 'https://example.com/sign-in' },
-      },
-    });
-    const again = (await retry(asking, { q1: { action: 'accept' } }).result) as Asking;
-    expect(again.resultType).toBe('input_required');
-    isSignedIn = true;
-    const result = await retry(again, { q2: { action: 'accept' } }).result;
-    expect(result).toEqual({ method: 'tools/call' });
-  });
+  test.each(['throws', 'rejects'])(
+    'asks for them if it %s, and is run again after that',
+    async (how) => {
+      let isSignedIn = false;
+      const { ask, retry } = startRounds((_, exchange) => {
+        if (isSignedIn) return { method: exchange.method };
+        const error = demand('https://example.com/sign-in');
+        if (how === 'throws') throw error;
+        return Promise.reject(error);
+      });
+      const asking = await ask();
+      expect(asking.inputRequests).toEqual({
+        q1: {
+          method: 'elicitation/create',
+          params: { mode: 'url', message: 'Sign in', url: 'https://example.com/sign-in' },
+        },
+      });
+      const again = (await retry(asking, { q1: { action: 'accept' } }).result) as Asking;
+      expect(again.resultType).toBe('input_required');
+      isSignedIn = true;
+      const result = await retry(again, { q2: { action: 'accept' } }).result;
+      expect(result).toEqual({ method: 'tools/call' });
+    },
+  );
 
   test('fails if they are not opened', async () => {
     const { ask, retry, rounds } = startRounds(() => {

@@ -45,7 +45,9 @@ export interface Wired {
 
 export function startRounds(
   handler: RequestHandler,
-  given: Partial<Omit<RoundsOptions, 'limits'>> & { limits?: Partial<RoundsOptions['limits']> } = {},
+  given: Partial<Omit<RoundsOptions, 'limits'>> & {
+    limits?: Partial<RoundsOptions['limits']>;
+  } = {},
 ) {
   const clock = (given.clock as TestClock | undefined) ?? new TestClock();
   const facts: Fact[] = [];

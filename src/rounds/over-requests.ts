@@ -1,0 +1,60 @@
+/**
+ * What a run shows its handler of the request that is open at the time, or was last: the handler may
+ * outlive it.
+ */
+import type { DetachedWork, Exchange, RequestHandler, TaskHandle } from '../actors/exchange.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
+
+export abstract class OverRequests {
+  /** The request that is open, or was last. */
+  protected exchange: Exchange;
+
+  constructor(exchange: Exchange) {
+    this.exchange = exchange;
+  }
+
+  get id(): RequestId {
+    return this.exchange.id;
+  }
+
+  get method(): string {
+    return this.exchange.method;
+  }
+
+  get params(): JsonObject | undefined {
+    return this.exchange.params;
+  }
+
+  get client(): ClientDescription {
+    return this.exchange.client;
+  }
+
+  get session(): object | undefined {
+    return this.exchange.session;
+  }
+
+  get task(): TaskHandle | undefined {
+    return this.exchange.task;
+  }
+
+  get principal(): string | undefined {
+    return this.exchange.principal;
+  }
+
+  announce(method: string, params: JsonObject): void {
+    this.exchange.announce(method, params);
+  }
+
+  whenClosing(callback: () => void): void {
+    this.exchange.whenClosing(callback);
+  }
+
+  park(): void {
+    this.exchange.park();
+  }
+
+  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
+    return this.exchange.detach(handler, work);
+  }
+}
