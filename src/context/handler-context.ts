@@ -58,6 +58,23 @@ export interface HandlerContext {
    */
   roots(options?: { readonly timeoutMs?: number }): Promise<RootsReport>;
   /**
+   * Makes a value once for the call: if the handler is run again it gets the same value, as JSON
+   * holds it, and `make` is not called. For what must not happen twice, such as an order.
+   *
+   * Since 2026-07-28 a call that asks its client ends with the question. When the client calls again
+   * with the answer, the handler goes on where it stands, unless that is too late or in another
+   * process: then it is run again, up to where it stood.
+   *
+   * @param key tells the values of a call apart
+   * @throws {TypeError} JSON cannot hold the value; and what `make` throws
+   */
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
+  /**
+   * What the handler wants to find here if it is run again, as JSON holds it. Setting it replaces
+   * the answers so far: the handler then asks only what it has not asked before.
+   */
+  checkpoint: unknown;
+  /**
    * Reports progress, if the client asked for it. Values that do not increase are dropped, and so
    * are reports after the call has ended. At most ten a second are sent: of those that come faster,
    * the latest is sent at the end of the interval. The last one (`progress` reaches `total`) is

@@ -3,6 +3,7 @@
  *
  * @see MCP 2025-11-25, server/tools
  */
+import type { AnyStateMachine, InputFrom } from 'xstate';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { describe } from '../protocol/classify.ts';
 import type { ContentBlock } from '../protocol/content.ts';
@@ -16,6 +17,7 @@ import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
 import type { SchemaSide } from '../schema/json-schema.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
+import { checkToolMachine, machineHandler } from './tool-machine.ts';
 
 /**
  * Hints about a tool for a host.
@@ -55,6 +57,14 @@ interface ToolDescription extends Described {
   readonly taskSupport?: TaskSupport;
   /** What a model sees of an unexpected error; by default what the server's `errors` says. */
   readonly errors?: ErrorExposure;
+  /**
+   * Since 2026-07-28 a call that asks its client ends, and goes on when the client calls again with
+   * the answers. If that is too late, or in another process, the handler is run again, and is given
+   * the same answers. `false` refuses that: the model is told to call anew.
+   */
+  readonly replay?: boolean;
+  /** Refuses answers that come a second time; by default the first outcome is given again. */
+  readonly singleUse?: boolean;
 }
 
 /** A tool; see {@link defineTool}. */
@@ -63,6 +73,11 @@ export interface Tool extends ToolDescription {
   readonly outputSchema?: Schema;
   /** Gets arguments that have passed `inputSchema`. */
   handler(args: never, context: HandlerContext): unknown;
+}
+
+/** The machine that a tool is, if it is one. */
+export function machineOf(tool: Tool): AnyStateMachine | undefined {
+  return 'machine' in tool ? (tool.machine as AnyStateMachine) : undefined;
 }
 
 /** A tool with what is known of its name and its schemas: the test kit's client is typed after it. */
@@ -139,6 +154,25 @@ export interface ToolSpecification<
    * but for a `ProtocolError`.
    */
   readonly handler: (args: NoInfer<ParsedBy<TInput>>, context: HandlerContext) => TReturned;
+  readonly machine?: never;
+}
+
+/** A tool that is a machine: {@link ToolSpecification} with `machine` in place of `handler`. */
+export interface MachineToolSpecification<
+  TInput extends Schema,
+  TMachine extends AnyStateMachine,
+  TName extends string = string,
+> extends ToolDescription {
+  readonly name: TName;
+  readonly inputSchema?: TInput;
+  readonly outputSchema?: Schema;
+  /**
+   * Its input is the arguments, its output the result. States with the tag `waiting` ask the client
+   * what their `meta.ask` says, see {@link ToolQuestion}, and hear a {@link ToolAnswer}. While it
+   * waits, nothing but its snapshot is kept.
+   */
+  readonly machine: ParsedBy<TInput> extends InputFrom<TMachine> ? TMachine : never;
+  readonly handler?: never;
 }
 
 /**
@@ -177,7 +211,8 @@ const rules: ItemRules = {
  * @throws {TypeError} a member is missing or is none of ours; the specification does not allow the
  *   name or the `taskSupport`; or a schema
  *   does not describe objects, or its library cannot convert it to JSON Schema. A JSON Schema that
- *   ajv cannot compile is found at the first call
+ *   ajv cannot compile is found at the first call. Or its machine could not be resumed in a state in
+ *   which it waits: the message names the state
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
 export function defineTool<
@@ -185,10 +220,13 @@ export function defineTool<
   const TOutput extends Schema | undefined = undefined,
   const TReturned extends Returned<TOutput> = Returned<TOutput>,
   const TName extends string = string,
+  TMachine extends AnyStateMachine = AnyStateMachine,
 >(
-  tool: ToolSpecification<TInput, TOutput, TReturned, TName>,
+  tool:
+    | ToolSpecification<TInput, TOutput, TReturned, TName>
+    | MachineToolSpecification<TInput, TMachine, TName>,
 ): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
-  checkItem(tool, rules);
+  checkItem(tool, tool.machine ? { ...rules, functions: [] } : rules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,
@@ -200,7 +238,10 @@ export function defineTool<
     );
   }
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
-  const defined: Tool = { inputSchema: noArguments, ...tool };
+  const { machine } = tool;
+  if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
+  const handler = machine ? machineHandler(machine) : tool.handler;
+  const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
   // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
   // it.
   jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));

@@ -51,7 +51,7 @@ export const layers: { readonly [path: string]: Layer } = {
   define: {
     holds: 'what a server offers, as its author writes it',
     imports: ['protocol', 'machines', 'schema', 'context'],
-    packages: ['uri-template'],
+    packages: ['uri-template', 'xstate'],
   },
   transports: {
     holds: "stdio, memory, the official SDK's transports",
@@ -74,8 +74,6 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...core, 'schema', 'context', 'define', 'session'],
     packages: ['xstate'],
   },
-  // What the router runs in place of a handler that may ask, in the stateless era.
-  rounds: { imports: core, packages: ['jose'] },
   server: {
     holds: 'the composition: from definition to server to session',
     imports: [
