@@ -67,6 +67,31 @@ export interface DetachedWork {
   inputReceived(): void;
 }
 
+/** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */
+export interface CallRounds {
+  /** Runs a handler that may ask; what it gives is what the request is answered with. */
+  serve(handler: RequestHandler, exchange: Exchange): unknown;
+  /** The calls that wait for a retry. */
+  readonly waiting: Iterable<SuspendedCall>;
+  /** True if no handler of a call that was suspended still runs. */
+  readonly isIdle: boolean;
+  /** Ends the calls that wait: no retry can come any more. */
+  close(reason: Error): void;
+}
+
+/** A call that waits for a retry, as a snapshot shows it. */
+export interface SuspendedCall {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly state: 'suspended';
+  /** When its first request came, the clock's milliseconds. */
+  readonly receivedAt: number;
+  readonly openQuestions: number;
+  readonly task: TaskHandle | undefined;
+  readonly rootsAwaited: number;
+}
+
 export interface Exchange extends Caller {
   /** The client's id of the request. */
   readonly id: RequestId;
@@ -87,6 +112,14 @@ export interface Exchange extends Caller {
    * handler.
    */
   context: object | undefined;
+  /** What the handler wants to find here if it is run again, as JSON holds it. */
+  checkpoint: unknown;
+  /**
+   * Makes a value once for the call, however often its handler is run.
+   *
+   * @throws {TypeError} JSON cannot hold it
+   */
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
   /**
    * Asks the client. What is asked in one turn goes to the client together; what has no answer when
    * the request ends is cancelled.
@@ -147,6 +180,14 @@ export interface RequestHandler {
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
 }
 
+/** A handler in place of another one: it is prepared and resumed as that is. */
+export function inPlaceOf(
+  { prepare, resumption }: RequestHandler,
+  run: (params: JsonObject | undefined, exchange: Exchange) => unknown,
+): RequestHandler {
+  return Object.assign(run, prepare ? { prepare } : {}, resumption ? { resumption } : {});
+}
+
 /** True for a promise of any kind. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
@@ -171,4 +212,18 @@ export function refused(error: Error): Promise<never> {
 export function forgettable<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
+}
+
+/**
+ * What a handler makes once for its call, as JSON holds it: what it gets the first time is what it
+ * would get if it were run again.
+ *
+ * @throws {TypeError} JSON cannot hold it
+ */
+export async function madeOnce<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+  const given = await make();
+  if (given === undefined) return given;
+  const text = JSON.stringify(given) as string | undefined;
+  if (text !== undefined) return JSON.parse(text) as T;
+  throw new TypeError(`once("${key}", …) gave a ${typeof given}, which JSON cannot hold`);
 }

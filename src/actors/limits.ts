@@ -80,6 +80,22 @@ export interface TaskLimits {
   readonly taskPollIntervalMs: number;
 }
 
+/**
+ * Bounds of calls that ask their client by ending, and go on with a retry.
+ *
+ * @see MCP 2026-07-28, basic/patterns/mrtr
+ */
+export interface RoundLimits {
+  /** Calls that wait for the client's retry at once; the oldest of more is ended. */
+  readonly maxSuspendedCalls: number;
+  /** How long one may wait, and how long a request state is accepted, milliseconds. */
+  readonly suspendedCallTimeoutMs: number;
+  /** How many times one call may ask the client. */
+  readonly maxRounds: number;
+  /** The longest request state, bytes. All that the call was told so far travels in it. */
+  readonly maxRequestStateBytes: number;
+}
+
 /** Bounds of what handlers log. */
 export interface LogLimits {
   /** Log messages of one session that are sent within a second; the rest is summed up in one. */
@@ -94,6 +110,7 @@ export interface Limits
     SessionLimits,
     ListLimits,
     LogLimits,
+    RoundLimits,
     TaskLimits {}
 
 export const defaultLimits: Limits = {
@@ -120,6 +137,10 @@ export const defaultLimits: Limits = {
   keepaliveTimeoutMs: 10 * second,
   keepaliveFailures: 3,
   maxSubscriptions: 1024,
+  maxSuspendedCalls: 1024,
+  suspendedCallTimeoutMs: 10 * minute,
+  maxRounds: 100,
+  maxRequestStateBytes: 256 * KiB,
   maxTasks: 64,
   maxKeptTasks: 1024,
   taskTtlMs: 60 * minute,

@@ -4,7 +4,7 @@
 import { refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import { forgettable, refused } from '../actors/exchange.ts';
-import type { Exchange, TaskHandle } from '../actors/exchange.ts';
+import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
@@ -15,6 +15,7 @@ import { CallProgress } from './call-progress.ts';
 import type { ProgressDetails } from './call-progress.ts';
 import {
   UrlElicitationRequired,
+  faultOfFormAnswer,
   readAction,
   readFormAnswer,
   urlElicitation,
@@ -49,9 +50,11 @@ export interface ContextScope {
 export class CallContext implements HandlerContext {
   readonly #exchange: Exchange;
   readonly #scope: ContextScope;
-  /** Made at the first report; null if the client did not ask for progress. */
-  #reporter: CallProgress | null | undefined;
+  /** Made at the first report. */
+  #reporter: CallProgress | undefined;
   #log: HandlerLog | undefined;
+  /** How many URLs it has asked to be opened. */
+  #urls = 0;
 
   constructor(exchange: Exchange, scope: ContextScope) {
     this.#exchange = exchange;
@@ -87,6 +90,18 @@ export class CallContext implements HandlerContext {
 
   get roots(): HandlerContext['roots'] {
     return (options) => this.#roots(options);
+  }
+
+  get once(): HandlerContext['once'] {
+    return (key, make) => this.#exchange.once(key, make);
+  }
+
+  get checkpoint(): unknown {
+    return this.#exchange.checkpoint;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#exchange.checkpoint = value;
   }
 
   get progress(): HandlerContext['progress'] {
@@ -126,12 +141,13 @@ export class CallContext implements HandlerContext {
   }
 
   #progress(progress: number, details?: ProgressDetails) {
-    if (this.#reporter === undefined) {
-      const token = progressTokenOf(this.#exchange.params);
-      this.#reporter =
-        token === undefined ? null : new CallProgress(this.#exchange, this.#scope.clock, token);
+    const token = progressTokenOf(this.#exchange.params);
+    if (token === undefined) return;
+    // A call that goes on in rounds may have another token in each.
+    if (this.#reporter?.token !== token) {
+      this.#reporter = new CallProgress(this.#exchange, this.#scope.clock, token);
     }
-    this.#reporter?.report({ ...details, progress });
+    this.#reporter.report({ ...details, progress });
   }
 
   #sample(request: SamplingRequest, options: RequestOptions = {}): Promise<Sample> {
@@ -155,7 +171,8 @@ export class CallContext implements HandlerContext {
       >;
       this.#refuseMissing(Method.elicit, { mode: 'form' });
       const params = this.client.dialect.form(message, form.description);
-      return readFormAnswer(await this.#ask(Method.elicit, params, options), form);
+      const accepts = (answer: JsonObject) => faultOfFormAnswer(answer, form);
+      return readFormAnswer(await this.#ask(Method.elicit, params, options, accepts), form);
     };
     return forgettable(ask());
   }
@@ -164,8 +181,12 @@ export class CallContext implements HandlerContext {
     const ask = async () => {
       this.#refuseMissing(Method.elicit, { mode: 'url' });
       const { elicitations } = this.#scope;
-      const elicitation = urlElicitation(request);
-      const { elicitationId } = elicitation;
+      // The URL may hold the id: a handler that is run again has to ask for the same one.
+      const nth = ++this.#urls;
+      const elicitationId = await this.#exchange.once(`url elicitation ${nth}`, () =>
+        crypto.randomUUID(),
+      );
+      const elicitation = urlElicitation(request, elicitationId);
       elicitations.add(elicitationId);
       try {
         const params = this.client.dialect.url(elicitation);
@@ -186,7 +207,7 @@ export class CallContext implements HandlerContext {
   ): UrlElicitationRequired {
     if (requests.length === 0) throw new TypeError('urlElicitationRequired needs one URL at least');
     this.#refuseMissing(Method.elicit, { mode: 'url' });
-    const elicitations = requests.map(urlElicitation);
+    const elicitations = requests.map((request) => urlElicitation(request, crypto.randomUUID()));
     for (const { elicitationId } of elicitations) this.#scope.elicitations.add(elicitationId);
     return new UrlElicitationRequired(elicitations, message);
   }
@@ -225,6 +246,7 @@ export class CallContext implements HandlerContext {
     method: string,
     params: JsonObject | undefined,
     options: RequestOptions,
+    accepts?: RequestSpec['accepts'],
   ): Promise<JsonObject> {
     const { requestTimeoutMs, requestMaxTotalMs, humanTimeoutMs } = this.#scope.limits;
     const { timeoutMs = isHumanPaced(method) ? humanTimeoutMs : requestTimeoutMs } = options;
@@ -232,7 +254,9 @@ export class CallContext implements HandlerContext {
     refuseDuration('timeoutMs', timeoutMs);
     refuseDuration('maxTotalMs', maxTotalMs);
     const { onProgress, signal } = options;
-    return this.#exchange.ask({ method, params, timeoutMs, maxTotalMs, onProgress, signal });
+    return this.#exchange.ask({
+      ...{ method, params, timeoutMs, maxTotalMs, onProgress, signal, accepts },
+    });
   }
 }
 

@@ -23,7 +23,7 @@ interface ProgressStep extends ProgressDetails {
 export class CallProgress {
   readonly #call: Exchange;
   readonly #clock: Clock;
-  readonly #token: RequestId;
+  readonly token: RequestId;
   /** The highest value so far, sent or held. */
   #reached = -Infinity;
   #sentAt = -Infinity;
@@ -33,7 +33,7 @@ export class CallProgress {
   constructor(call: Exchange, clock: Clock, token: RequestId) {
     this.#call = call;
     this.#clock = clock;
-    this.#token = token;
+    this.token = token;
     call.whenEnded(() => this.#release());
   }
 
@@ -71,6 +71,6 @@ export class CallProgress {
     this.#release();
     this.#sentAt = this.#clock.now();
     const { dialect } = this.#call.client;
-    this.#call.notify(Method.progress, dialect.progress(this.#token, step));
+    this.#call.notify(Method.progress, dialect.progress(this.token, step));
   }
 }

@@ -58,12 +58,15 @@ export class UrlElicitationRequired extends ProtocolError {
 }
 
 /**
- * Makes an elicitation with an unguessable id.
+ * Makes an elicitation.
  *
+ * @param elicitationId unguessable
  * @throws {TypeError} the URL is not absolute, or contains a user name or a password
  */
-export function urlElicitation({ message, url }: UrlRequest): UrlElicitation {
-  const elicitationId = crypto.randomUUID();
+export function urlElicitation(
+  { message, url }: UrlRequest,
+  elicitationId: string,
+): UrlElicitation {
   const given = typeof url === 'function' ? url(elicitationId) : url;
   if (!URL.canParse(String(given))) {
     throw new TypeError(`A URL elicitation needs an absolute URL, this is ${describe(given)}`);
@@ -105,6 +108,20 @@ export async function readFormAnswer<TContent>(
     throw invalid(`"content" must be an object, this is ${describe(content)}`);
   }
   return { action, content: await form.read(content) };
+}
+
+/** What is wrong with an answer to a form; undefined if nothing is. */
+export async function faultOfFormAnswer(
+  answer: JsonObject,
+  form: Form<unknown>,
+): Promise<string | undefined> {
+  try {
+    await readFormAnswer(answer, form);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RuntimeError) return `is refused: ${error.message}`;
+    throw error;
+  }
 }
 
 function invalid(fault: string): RuntimeError {

@@ -45,6 +45,15 @@ export interface ServerDefinition<
    */
   readonly resolveRoots?: RootsResolver;
   /**
+   * Keys that seal what travels through clients while a call waits for their answers, 32 bytes each
+   * in base64 or hex. The first one seals, any opens. Processes that share them go on with each
+   * other's calls. By default those in the environment's `MCP_STATE_KEYS`, between commas; without
+   * any, a key that lives as long as the process.
+   *
+   * @see MCP 2026-07-28, basic/patterns/mrtr
+   */
+  readonly stateKeys?: readonly string[];
+  /**
    * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
    * message. A tool may say otherwise.
    */

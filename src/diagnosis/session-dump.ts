@@ -1,5 +1,6 @@
 /** A dump of a session: what is pending and since when, its states, how full its queues are. */
 import type { AnyActorRef, AnyMachineSnapshot, Snapshot } from 'xstate';
+import type { SuspendedCall } from '../actors/exchange.ts';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { PendingRequest } from '../actors/correlation/pending-request.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
@@ -92,7 +93,8 @@ export interface CallDump {
   readonly method: string;
   /** The name of the tool or prompt, the resource's URI, or the task's id. */
   readonly subject?: string;
-  readonly state: CallState;
+  /** `suspended`: it has asked its client by ending, and waits for the retry. */
+  readonly state: CallState | 'suspended';
   readonly ageMs: number;
   /** How many requests it has sent that the client has not answered. */
   readonly openQuestions: number;
@@ -220,7 +222,7 @@ function dumpActor(actor: AnyActorRef): ActorDump {
   return { id, kind: 'actor', status, ...(state === undefined ? {} : { state }) };
 }
 
-function dumpCall(call: Call, now: number): CallDump {
+function dumpCall(call: Call | SuspendedCall, now: number): CallDump {
   const { id, method, params, state, receivedAt, openQuestions, rootsAwaited, task } = call;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {

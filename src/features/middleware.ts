@@ -2,6 +2,7 @@
  * Code around handlers: authorization, tracing, rate limits. Without middleware, the router calls
  * the handlers themselves.
  */
+import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -54,7 +55,7 @@ export function withMiddleware(
     const result = step(0);
     return recover ? result.catch((error: unknown) => recover(error, call)) : result;
   };
-  return Object.assign(run, handler.prepare ? { prepare: handler.prepare } : {});
+  return inPlaceOf(handler, run);
 }
 
 /** A handler may have side effects, so it never runs twice for one request. */

@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
 import { methodNotOffered, tooManyWait } from '../actors/router/refusals.ts';
+import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { fromWireError } from '../protocol/errors.ts';
 import { withMeta } from '../protocol/meta.ts';
@@ -75,7 +76,7 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
       }),
       'tasks/cancel': ifOffered((params, call) => ({ ...bookOf(call).find(params).cancel() })),
     },
-    augment: (handler) => Object.assign(callTool(handler), preparationOf(handler)),
+    augment: (handler) => inPlaceOf(handler, callTool(handler)),
     kept: (session) => books.known(session)?.list() ?? [],
   };
 }
@@ -86,8 +87,4 @@ function ifOffered(handler: RequestHandler): RequestHandler {
     if (call.client.dialect.offers(call.method)) return handler(params, call);
     throw fromWireError(methodNotOffered(call.method));
   };
-}
-
-function preparationOf({ prepare }: RequestHandler): Pick<RequestHandler, 'prepare'> {
-  return prepare ? { prepare } : {};
 }

@@ -88,6 +88,11 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
       },
       'tools/call': Object.assign(callTool, {
         prepare: () => compiler.load(),
+        resumption: (params: JsonObject | undefined) => {
+          const name = params?.['name'];
+          const { replay, singleUse } = (typeof name === 'string' && tools.get(name)) || {};
+          return { replay, singleUse };
+        },
         // A bug of a middleware's is none of the tool's: its message is not for the model.
         recover: (error: unknown, { client }: Exchange) => {
           if (isMeantForModel(error)) return client.dialect.toolFailure(error);

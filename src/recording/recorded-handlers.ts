@@ -26,7 +26,7 @@ export function recordedHandlers(
 ): ReadonlyMap<string, RequestHandler> {
   let count = 0;
   const recorded = (method: string, handler: RequestHandler): RequestHandler => {
-    const { prepare } = handler;
+    const { prepare, resumption } = handler;
     const run: RequestHandler = (params, exchange) => {
       const call = ++count;
       return timeline.call({ started: call, id: exchange.id, method }, () =>
@@ -35,6 +35,7 @@ export function recordedHandlers(
         ),
       );
     };
+    if (resumption) Object.assign(run, { resumption });
     if (!prepare) return run;
     const loaded = () => timeline.input({ loaded: method }, () => {});
     return Object.assign(run, {
@@ -115,6 +116,18 @@ class RecordedExchange implements Exchange {
 
   get signal(): AbortSignal {
     return this.#exchange.signal;
+  }
+
+  get checkpoint(): unknown {
+    return this.#exchange.checkpoint;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#exchange.checkpoint = value;
+  }
+
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    return this.#exchange.once(key, make);
   }
 
   get hasEnded(): boolean {

@@ -2,6 +2,7 @@
  * What a call has been told so far: the answers to its questions, and what it has made only once.
  * A run that goes on from a state begins with what an earlier one was told.
  */
+import { madeOnce } from '../actors/exchange.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Question } from './question.ts';
@@ -40,6 +41,13 @@ export class Ledger {
   answered({ key, print, label }: Question, answer: JsonObject): void {
     this.#stated = this.#stated.filter((other) => other.key !== key);
     this.#stated.push({ key, print, label, answer });
+  }
+
+  /** Nothing depends on the answers so far any more. */
+  dropAnswers(): void {
+    const hasNone = ({ answer }: StatedQuestion) => !answer;
+    this.#stated = this.#stated.filter(hasNone);
+    this.#unclaimed.splice(0, Infinity, ...this.#unclaimed.filter(hasNone));
   }
 
   /**
@@ -84,14 +92,7 @@ export class Ledger {
   }
 
   async #make<T>(key: string, make: () => T | Promise<T>): Promise<T> {
-    const given = await make();
-    if (given === undefined) return given;
-    const text = JSON.stringify(given) as string | undefined;
-    if (text === undefined) {
-      throw new TypeError(`once("${key}", …) gave a ${typeof given}, which JSON cannot hold`);
-    }
-    // A run that goes on gets what a later one would get.
-    const value = JSON.parse(text) as T;
+    const value = await madeOnce(key, make);
     this.#values.set(key, value);
     return value;
   }

@@ -6,7 +6,8 @@
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
 import type { Clock } from '../actors/clock.ts';
-import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
+import type { RoundLimits } from '../actors/limits.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import { RuntimeError } from '../protocol/errors.ts';
@@ -18,18 +19,6 @@ import { digestOf, refusedState } from './request-state.ts';
 import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
 import { Run } from './run.ts';
 import type { RunKeeper } from './run.ts';
-
-/** Bounds of calls that wait for the client's retry. */
-export interface RoundLimits {
-  /** Calls that are kept suspended at once; the oldest of more is ended. */
-  readonly maxSuspended: number;
-  /** How long a call may be suspended, and how long a state is accepted, milliseconds. */
-  readonly suspendedTimeoutMs: number;
-  /** How often one call may ask the client. */
-  readonly maxRounds: number;
-  /** The longest request state, UTF-16 units. */
-  readonly maxRequestStateLength: number;
-}
 
 export interface RoundsOptions {
   readonly limits: RoundLimits;
@@ -52,7 +41,7 @@ export interface RoundsOptions {
 /** How many ended runs are remembered for a retry that comes twice. */
 const maxEnded = 64;
 
-export class Rounds implements RunKeeper {
+export class Rounds implements RunKeeper, CallRounds {
   readonly clock: Clock;
   readonly #options: RoundsOptions;
   /** By id: those that were suspended once, or that go on from a state. */
@@ -68,12 +57,12 @@ export class Rounds implements RunKeeper {
   }
 
   get patienceMs(): number {
-    return this.#options.limits.suspendedTimeoutMs;
+    return this.#options.limits.suspendedCallTimeoutMs;
   }
 
   /** The calls that wait for a retry. */
-  get waiting(): readonly Run[] {
-    return [...this.#runs.values()].filter(({ state }) => state === 'suspended');
+  get waiting(): readonly (Run & SuspendedCall)[] {
+    return [...this.#runs.values()].filter(isSuspended);
   }
 
   /** True if no handler of a call that was suspended still runs. */
@@ -141,7 +130,7 @@ export class Rounds implements RunKeeper {
   /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
   async #open(exchange: Exchange, token: string): Promise<RequestState> {
     const { limits, sealer } = this.#options;
-    if (token.length > limits.maxRequestStateLength) throw this.#refusal('it is too long');
+    if (token.length > limits.maxRequestStateBytes) throw this.#refusal('it is too long');
     const state = await sealer.open(token);
     if (!state) throw this.#refusal('it was not sealed by this server');
     if (exchange.hasEnded) throw refusedState();
@@ -183,15 +172,15 @@ export class Rounds implements RunKeeper {
       run: run.runId,
       round: run.round,
       begunAt: begun.begunAt,
-      expiresAt: now + limits.suspendedTimeoutMs,
+      expiresAt: now + limits.suspendedCallTimeoutMs,
       principal: run.principal ?? null,
       request: begun.request,
       questions: run.stated,
       kept: run.ledger.kept,
       ...(checkpoint === undefined ? {} : { checkpoint }),
     });
-    if (requestState.length > limits.maxRequestStateLength) {
-      const message = `What the call has been told so far comes to ${requestState.length} characters, and may come to ${limits.maxRequestStateLength}`;
+    if (requestState.length > limits.maxRequestStateBytes) {
+      const message = `What the call has been told so far comes to ${requestState.length} bytes, and may come to ${limits.maxRequestStateBytes}`;
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     const requests = open.map(({ key, spec: { method, params } }) => ({ key, method, params }));
@@ -203,14 +192,14 @@ export class Rounds implements RunKeeper {
     this.#keep(run);
     if (resumption === 'replay') return this.#forsake(run, 'Calls are not kept here');
     const expire = () => {
-      const message = `The client did not go on with ${run.method} within ${limits.suspendedTimeoutMs} ms`;
+      const message = `The client did not go on with ${run.method} within ${limits.suspendedCallTimeoutMs} ms`;
       report({ level: 'info', name: 'call.expired', message });
       this.#forsake(run, message);
     };
-    this.#timers.set(run, this.clock.setTimeout(expire, limits.suspendedTimeoutMs));
+    this.#timers.set(run, this.clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
     const [oldest] = this.#timers.keys();
-    if (this.#timers.size <= limits.maxSuspended || !oldest) return;
-    const message = `More than ${limits.maxSuspended} calls wait for the client to go on`;
+    if (this.#timers.size <= limits.maxSuspendedCalls || !oldest) return;
+    const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
     report({ level: 'warning', name: 'call.expired', message });
     this.#forsake(oldest, message);
   }
@@ -248,4 +237,8 @@ export class Rounds implements RunKeeper {
 /** The digest of what all rounds of a call have in common. */
 function requestOf({ method, params }: Pick<Exchange, 'method' | 'params'>): Promise<string> {
   return digestOf([method, withoutRound(params)]);
+}
+
+function isSuspended(run: Run): run is Run & SuspendedCall {
+  return run.state === 'suspended';
 }

@@ -74,9 +74,9 @@ export class Run extends OverRequests implements Exchange {
   round: number;
   context: object | undefined;
   /** See {@link Exchange.checkpoint}. What it was, if the handler is run again. */
-  checkpoint: unknown;
-  /** When the present state began, the clock's milliseconds. */
-  since: number;
+  #checkpoint: unknown;
+  readonly receivedAt: number;
+  readonly rootsAwaited = 0;
   #state: RunState = 'serving';
   #round: Round | undefined = undefined;
   /** The round that is open, or was last: a retry that comes twice gets the same outcome. */
@@ -94,13 +94,23 @@ export class Run extends OverRequests implements Exchange {
     super(exchange);
     this.keeper = keeper;
     this.round = earlier.round;
-    this.since = keeper.clock.now();
+    this.receivedAt = keeper.clock.now();
     this.ledger = new Ledger(earlier);
-    this.checkpoint = earlier.checkpoint;
+    this.#checkpoint = earlier.checkpoint;
   }
 
   get state(): RunState {
     return this.#state;
+  }
+
+  get checkpoint(): unknown {
+    return this.#checkpoint;
+  }
+
+  set checkpoint(value: unknown) {
+    this.#checkpoint = value;
+    // It has in it what they have led to.
+    this.ledger.dropAnswers();
   }
 
   get hasEnded(): boolean {
@@ -256,7 +266,7 @@ export class Run extends OverRequests implements Exchange {
 
   #beginRound(exchange: Exchange): Round {
     this.exchange = exchange;
-    this.#enter('serving');
+    this.#state = 'serving';
     let answer!: Round['answer'];
     let fail!: Round['fail'];
     const outcome = new Promise<JsonObject>((resolve, reject) => {
@@ -275,14 +285,14 @@ export class Run extends OverRequests implements Exchange {
 
   /** Until it ends, questions that come go along: they travel together. */
   #beginGathering(): void {
-    this.#enter('gathering');
+    this.#state = 'gathering';
     this.#gather().catch((error: unknown) => {
       // What stands in the way of asking is told to whoever asked.
       const failure =
         error instanceof RuntimeError
           ? error
           : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
-      if (this.#state === 'gathering') this.#enter('serving');
+      if (this.#state === 'gathering') this.#state = 'serving';
       for (const question of this.#open.splice(0)) question.fail(failure);
     });
   }
@@ -298,7 +308,10 @@ export class Run extends OverRequests implements Exchange {
       await this.#claimAnswers();
     } while (this.#open.some(({ print }) => print === ''));
     if (this.#state !== 'gathering') return;
-    if (this.#open.length === 0) return this.#enter('serving');
+    if (this.#open.length === 0) {
+      this.#state = 'serving';
+      return;
+    }
     await this.#suspend();
   }
 
@@ -328,7 +341,7 @@ export class Run extends OverRequests implements Exchange {
     const round = this.#round;
     if (this.#state !== 'gathering' || !round) return;
     this.#round = undefined;
-    this.#enter('suspended');
+    this.#state = 'suspended';
     round.answer(result);
     this.keeper.suspended(this);
   }
@@ -338,7 +351,7 @@ export class Run extends OverRequests implements Exchange {
    * them opened, and the handler is run again after that: nothing of this run is needed any more.
    */
   #demand(demand: Demand): void {
-    this.#enter('gathering');
+    this.#state = 'gathering';
     const demanding = async () => {
       this.#open.push(...(await questionsOf(demand, this.keeper)));
       for (const question of this.#open) this.ledger.claim(question);
@@ -371,7 +384,7 @@ export class Run extends OverRequests implements Exchange {
 
   #end(reason: Error | undefined): void {
     if (this.#state === 'ended') return;
-    this.#enter('ended');
+    this.#state = 'ended';
     this.#cancelledBy = reason;
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
     const error = new RuntimeError('CANCELLED', reason?.message ?? 'The call has ended');
@@ -379,10 +392,6 @@ export class Run extends OverRequests implements Exchange {
     if (reason) this.#controller?.abort(reason);
   }
 
-  #enter(state: RunState): void {
-    this.#state = state;
-    this.since = this.keeper.clock.now();
-  }
 }
 
 /** After everything that promises have set off by now. */

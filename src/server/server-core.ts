@@ -5,6 +5,8 @@
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
+import { stateSealer } from '../rounds/request-state.ts';
+import type { StateSealer } from '../rounds/request-state.ts';
 import { sessionContexts } from './session-contexts.ts';
 import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
@@ -57,6 +59,7 @@ export class ServerCore {
   readonly catalog: Catalog;
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
+  readonly sealer: StateSealer;
   /** The open sessions. */
   readonly sessions = new Set<SessionScope>();
   readonly #middleware: Middleware[] = [];
@@ -78,6 +81,7 @@ export class ServerCore {
     this.definition = definition;
     this.catalog = catalog;
     this.discovery = caching.discovery;
+    this.sealer = stateSealer(definition.stateKeys ?? environmentKeys());
     this.#contexts = sessionContexts(logging, compiler);
     const { contextOf, setLogLevel } = this.#contexts;
     this.#resources = offersResources(definition)
@@ -213,4 +217,10 @@ function describeServer(
     capabilities: Object.fromEntries(capabilities),
     ...(instructions === undefined ? {} : { instructions }),
   };
+}
+
+/** The keys in `MCP_STATE_KEYS`, where there is an environment. */
+function environmentKeys(): readonly string[] | undefined {
+  const { process } = globalThis as { readonly process?: { readonly env?: NodeJS.ProcessEnv } };
+  return process?.env?.['MCP_STATE_KEYS']?.split(',').map((key) => key.trim());
 }

@@ -125,6 +125,10 @@ export class ServedSession extends SessionScope implements McpSession {
     guardListeners(actor, this);
   }
 
+  get sealer() {
+    return this.#core.sealer;
+  }
+
   get discovery() {
     return this.#core.discovery;
   }

@@ -47,8 +47,11 @@ export interface BeginningSession {
   readonly notify: Notify;
 }
 
-/** What a random id is for: a request to the client, a task, or an error that is masked. */
-export type RandomIdUse = 'request' | 'task' | 'error';
+/**
+ * What a random id is for: a request to the client, a task, an error that is masked, or a call that
+ * goes on in rounds.
+ */
+export type RandomIdUse = 'request' | 'task' | 'error' | 'call';
 
 /**
  * Stands between one session and everything outside of it. Each method hands on what it is given,

@@ -7,6 +7,8 @@ import type { InspectionEvent, Observer } from 'xstate';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
+import { Rounds } from '../rounds/rounds.ts';
+import type { StateSealer } from '../rounds/request-state.ts';
 import { RequestIds } from '../actors/correlation/request-ids.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
 import { Traffic } from '../actors/traffic.ts';
@@ -37,6 +39,11 @@ import { Transitions } from './transitions.ts';
 export interface ScopeOptions {
   /** Overrides of {@link defaultLimits}. */
   readonly limits?: Partial<Limits>;
+  /**
+   * How calls go on that have asked their client, since 2026-07-28. `keep`: a handler stays where it
+   * stands. `replay`: it is always run again, as it would be in another process; for tests.
+   */
+  readonly resume?: 'keep' | 'replay';
   /** Hears what happens. By default, warnings and errors go to stderr. */
   readonly report?: Report;
   /** The time of day, for the timestamps that clients get, such as a task's. */
@@ -96,6 +103,8 @@ export abstract class SessionScope implements SessionHandle {
   lastEmitted: SessionEmitted | undefined = undefined;
   /** See `ServerDefinition.caching`. */
   abstract readonly discovery: CacheHints;
+  /** Seals the states that travel through clients. */
+  abstract readonly sealer: StateSealer;
   /** See `ServerDefinition.resolveRoots`. */
   abstract readonly resolveRoots: RootsResolver | undefined;
   readonly #options: ScopeOptions;
@@ -163,6 +172,18 @@ export abstract class SessionScope implements SessionHandle {
 
   handlerOf(method: string): RequestHandler | undefined {
     return this.handlers.get(method);
+  }
+
+  /** What serves the session's calls that ask by ending. */
+  makeRounds(onSettled: () => void): Rounds {
+    const { clock, environment, limits, report, sealer } = this;
+    return new Rounds({
+      ...{ clock, limits, report, sealer, onSettled },
+      timeOfDay: () => Date.parse(this.timeOfDay()),
+      randomId: () => this.randomId('call'),
+      resolveRoots: () => environment.resolveRoots(this.resolveRoots),
+      resumption: this.#options.resume ?? 'keep',
+    });
   }
 
   /** Sends a notification to the client. Does nothing unless the session is in operation. */

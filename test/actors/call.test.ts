@@ -17,6 +17,7 @@ function startCall(options = {}) {
   const scope: CallScope = {
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    inRounds: (handler) => handler,
     isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,

@@ -23,6 +23,7 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   const scope = {
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    inRounds: <T>(handler: T) => handler,
     isClosing: () => false,
     writer: all.writer.ref,
     correlation: all.ref,

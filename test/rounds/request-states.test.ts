@@ -351,7 +351,7 @@ describe('the state', () => {
 
   test('has a longest length: a call that would pass it fails', async () => {
     const { ask, retry } = startRounds(askingTwice().handler, {
-      limits: { maxRequestStateLength: 2000 },
+      limits: { maxRequestStateBytes: 2000 },
     });
     const failed = retry(await ask(), { q1: accepted('x'.repeat(3000)) }).result;
     await expect(failed).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });

@@ -157,7 +157,7 @@ describe('the end of a run', () => {
 
   test('comes for the oldest when more are suspended than are kept', async () => {
     const { ended, handler } = noting();
-    const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspended: 2 } });
+    const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
     const first = await ask({ arguments: { n: 1 } });
     for (const n of [2, 3]) await ask({ arguments: { n } });
     await settle();
@@ -199,7 +199,7 @@ describe('the end of a run', () => {
 
   test('leaves bounded memory behind, whoever does not come back', async () => {
     const { ended, handler } = noting();
-    const { ask, rounds } = startRounds(handler, { limits: { maxSuspended: 100 } });
+    const { ask, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 100 } });
     for (let n = 0; n < 1000; n++) await ask({ arguments: { n } });
     await settle();
     expect(rounds.waiting).toHaveLength(100);

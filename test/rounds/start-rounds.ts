@@ -2,7 +2,7 @@
 import type { Exchange, RequestHandler, RequestSpec } from '../../src/actors/exchange.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 import { isJsonObject } from '../../src/protocol/classify.ts';
-import { latestDialect } from '../../src/protocol/dialects/registry.ts';
+import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { stateSealer } from '../../src/rounds/request-state.ts';
 import { Rounds } from '../../src/rounds/rounds.ts';
@@ -64,10 +64,10 @@ export function startRounds(
     onSettled: () => {},
     ...given,
     limits: {
-      maxSuspended: 1024,
-      suspendedTimeoutMs: 600_000,
+      maxSuspendedCalls: 1024,
+      suspendedCallTimeoutMs: 600_000,
       maxRounds: 100,
-      maxRequestStateLength: 262_144,
+      maxRequestStateBytes: 262_144,
       ...given.limits,
     },
   };
@@ -101,11 +101,10 @@ export function startRounds(
       method,
       params: { name: 'tool', arguments: {}, ...params },
       client: {
-        dialect: latestDialect,
-        requestedVersion: latestDialect.version,
+        dialect: latestHandshake,
+        requestedVersion: latestHandshake.version,
         info: { name: 'client', version: '1' },
         capabilities,
-        fingerprint: '',
       },
       session: undefined,
       principal,
@@ -115,6 +114,8 @@ export function startRounds(
         return hasEnded;
       },
       context: undefined,
+      checkpoint: undefined,
+      once: (_, make) => Promise.resolve(make()),
       ask: () => Promise.reject(new Error('nothing is asked over the wire')),
       notify: (name, body) => void said.push({ method: name, ...body }),
       announce: () => {},

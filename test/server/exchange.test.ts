@@ -51,6 +51,8 @@ function contextOver(capabilities: JsonObject = everything) {
     task: undefined,
     hasEnded: false,
     context: undefined,
+    checkpoint: undefined,
+    once: async (_, make) => make(),
     ask: (question) => {
       asked.push(question);
       return Promise.resolve(answers[question.method] ?? {});

@@ -66,7 +66,7 @@ export const layers: { readonly [path: string]: Layer } = {
   log: { holds: 'facts as lines, at a bounded rate', imports: ['protocol', 'actors', 'diagnosis'] },
   session: {
     holds: 'one session: its scope, its environment, its streams',
-    imports: [...core, 'context', 'transports', 'log'],
+    imports: [...core, 'rounds', 'context', 'transports', 'log'],
     packages: ['xstate'],
   },
   features: {
@@ -78,6 +78,7 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'the composition: from definition to server to session',
     imports: [
       ...core,
+      'rounds',
       'schema',
       'context',
       'define',

@@ -48,6 +48,8 @@ export function fakeContext(
       capabilities: {},
     },
     roots: async () => report,
+    once: async (_, make) => make(),
+    checkpoint: undefined,
     progress: (progress, details) => void reported.push({ progress, ...details }),
     session: {
       id: 'fake',

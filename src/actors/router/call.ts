@@ -20,7 +20,7 @@ import {
 } from '../correlation/client-request.ts';
 import type { Asker } from '../correlation/client-request.ts';
 import type { Clock } from '../clock.ts';
-import { refused } from '../exchange.ts';
+import { madeOnce, refused } from '../exchange.ts';
 import type {
   Caller,
   DetachedWork,
@@ -41,6 +41,8 @@ export interface CallScope {
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */
   readonly roots: () => RootsRef | undefined;
+  /** The handler for a request whose call may ask by ending. */
+  readonly inRounds: (handler: RequestHandler) => RequestHandler;
   /** True once the session ends: no new request is served. */
   readonly isClosing: () => boolean;
   /**
@@ -90,6 +92,9 @@ export class Call implements Asker, Exchange {
   /** When its chunk of input came, the clock's milliseconds. */
   receivedAt = 0;
   context: object | undefined;
+  checkpoint: unknown = undefined;
+  /** What {@link once} has made. */
+  #made: Map<string, Promise<unknown>> | undefined;
   /** How many of its handler's questions for the roots wait until these are known. */
   rootsAwaited = 0;
   #atEnd: (() => void)[] | undefined;
@@ -204,6 +209,15 @@ export class Call implements Asker, Exchange {
       last.place = request.place;
     }
     if (this.state === 'parked' && this.#asked?.length === 0) this.scope.resume(this);
+  }
+
+  once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
+    const known = this.#made?.get(key);
+    if (known) return known as Promise<T>;
+    const made = madeOnce(key, make);
+    (this.#made ??= new Map<string, Promise<unknown>>()).set(key, made);
+    made.catch(() => this.#made?.delete(key));
+    return made;
   }
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {

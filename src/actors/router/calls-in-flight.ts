@@ -8,7 +8,13 @@ import type { OutboundResponse, RequestId } from '../../protocol/frames.ts';
 import type { Call } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
-import type { DetachedWork, RequestHandler } from '../exchange.ts';
+import { inPlaceOf } from '../exchange.ts';
+import type {
+  CallRounds,
+  DetachedWork,
+  RequestHandler,
+  SuspendedCall,
+} from '../exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
 import { overloaded } from './refusals.ts';
@@ -17,12 +23,17 @@ import { TaskRun } from './task-run.ts';
 export interface CallOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
+  /**
+   * What serves calls that ask their client by ending.
+   * @param onSettled called when one of them that was suspended has settled
+   */
+  makeRounds(onSettled: () => void): CallRounds;
 }
 
 /** What a snapshot shows of the calls. */
 export interface CallsView {
   /** The client's requests in flight by id, and those calls that outlive theirs. */
-  readonly calls: Iterable<Call>;
+  readonly calls: Iterable<Call | SuspendedCall>;
   /** How many of them run and count as running. */
   readonly running: number;
   /** How many wait for their turn. */
@@ -47,6 +58,9 @@ export class CallsInFlight {
   readonly #detached = new Set<Call>();
   /** Those of them that begin once this turn's answers are with the writer. */
   readonly #starting: Call[] = [];
+  #rounds: CallRounds | undefined = undefined;
+  /** The handlers in rounds, by the handlers themselves. */
+  readonly #inRounds = new WeakMap<RequestHandler, RequestHandler>();
 
   /**
    * @param onLate called after something has happened outside of a turn: a promise has settled, a
@@ -70,12 +84,26 @@ export class CallsInFlight {
 
   get view(): CallsView {
     const { running, waiting, holds } = this.#queue;
-    return { calls: [...this.#calls.values(), ...this.#detached], running, waiting, holds };
+    const suspended = this.#rounds?.waiting ?? [];
+    const calls = [...this.#calls.values(), ...this.#detached, ...suspended];
+    return { calls, running, waiting, holds };
   }
 
   /** True if nothing is in flight and no handler still runs. */
   get isIdle(): boolean {
-    return this.#calls.size === 0 && this.#runs.unsettled === 0;
+    return (
+      this.#calls.size === 0 && this.#runs.unsettled === 0 && (this.#rounds?.isIdle ?? true)
+    );
+  }
+
+  /** A handler that may ask its client by ending the call, and goes on with a retry. */
+  inRounds(handler: RequestHandler): RequestHandler {
+    const known = this.#inRounds.get(handler);
+    if (known) return known;
+    const rounds = (this.#rounds ??= this.#options.makeRounds(this.#onLate));
+    const made = inPlaceOf(handler, (_, exchange) => rounds.serve(handler, exchange));
+    this.#inRounds.set(handler, made);
+    return made;
   }
 
   /**
@@ -100,11 +128,13 @@ export class CallsInFlight {
   /** The session begins to end: calls may still end by themselves. */
   close(): void {
     for (const call of [...this.#calls.values(), ...this.#detached]) call.closing();
+    this.#rounds?.close(ended());
   }
 
   /** Ends all calls, each with an error for its answer. */
   abandon(): void {
-    const reason = new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
+    const reason = ended();
+    this.#rounds?.close(reason);
     for (const call of [...this.#calls.values(), ...this.#detached]) {
       this.#forget(call);
       call.abort(reason);
@@ -207,4 +237,8 @@ export class CallsInFlight {
     this.#calls.delete(id);
     replies.add(call.refused(error));
   }
+}
+
+function ended(): RuntimeError {
+  return new RuntimeError('TRANSPORT_CLOSED', 'The session has ended');
 }

@@ -280,6 +280,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
       writer,
       correlation,
       roots: () => this.#options.roots(),
+      inRounds: (handler) => this.#calls.inRounds(handler),
       isClosing: () => this.#gate.state === 'closed' || this.#gate.state === 'stopped',
       detach: (call, handler, work) => this.#calls.detach(call, handler, work),
       park: (call) => this.#calls.park(call),

@@ -9,6 +9,7 @@ import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import { statelessVersions } from '../../protocol/dialects/registry.ts';
 import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
+import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
@@ -86,5 +87,6 @@ export function admit(
   }
   const handler = dialect.offers(method) ? service.handlerOf(method) : undefined;
   if (!handler) return errorResponse(id, methodNotOffered(method));
-  return new StatelessCall(request, handler, scope, envelope, replies);
+  const run = mayRequireInput.has(method) ? scope.inRounds(handler) : handler;
+  return new StatelessCall(request, run, scope, envelope, replies);
 }

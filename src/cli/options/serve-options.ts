@@ -104,6 +104,26 @@ const limitOptions: {
     name: 'keepalive-failures',
     help: 'How many such pings in a row without an answer end the session.',
   },
+  maxSuspendedCalls: {
+    ...count,
+    name: 'max-suspended-calls',
+    help: 'How many calls that have asked the client wait for its retry at once; the oldest of more is ended.',
+  },
+  suspendedCallTimeoutMs: {
+    ...duration,
+    name: 'suspended-call-timeout',
+    help: 'How long a call that has asked the client waits for its retry; then it is ended.',
+  },
+  maxRounds: {
+    ...count,
+    name: 'max-rounds',
+    help: 'How many times one call may ask the client.',
+  },
+  maxRequestStateBytes: {
+    ...size,
+    name: 'max-request-state',
+    help: 'The longest state of a call that travels through the client; a call that would pass it fails.',
+  },
   maxTasks: {
     ...count,
     name: 'max-tasks',

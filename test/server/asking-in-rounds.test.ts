@@ -1,0 +1,252 @@
+/** Handlers that ask, served to clients of 2026-07-28: over a session's own connection, from its wire. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineTool, definePrompt, defineResource } from '../../src/index.ts';
+import type { ServerDefinition } from '../../src/index.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { converse } from '../../src/testing/index.ts';
+import type { ConversationOptions } from '../../src/testing/index.ts';
+
+const everything = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
+/** A modern client's end of a connection. */
+function modern(definition: Partial<ServerDefinition>, options: ConversationOptions = {}) {
+  const server = createMcpServer({ name: 'server', version: '1', ...definition });
+  const { peer, session, facts } = converse(server, options);
+  onTestFinished(() => session.shutdown('the test is over'));
+  let ids = 0;
+  const send = (
+    method: string,
+    params: JsonObject,
+    capabilities: JsonObject = everything,
+    more: JsonObject = {},
+  ) => {
+    const id = ++ids;
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
+      ...more,
+    };
+    peer.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
+    return id;
+  };
+  const ask = async (...request: Parameters<typeof send>): Promise<JsonObject> => {
+    const answer = await peer.response(send(...request));
+    return ('result' in answer ? answer.result : answer.error) as JsonObject;
+  };
+  return { ask, send, peer, session, facts };
+}
+
+const name = {
+  type: 'object',
+  properties: { name: { type: 'string' } },
+  required: ['name'],
+} as const;
+const accept = (content: JsonObject): JsonObject => ({ action: 'accept', content });
+const call = (tool: string, more: JsonObject = {}): [string, JsonObject] => [
+  'tools/call',
+  { name: tool, arguments: {}, ...more },
+];
+const textOf = (result: JsonObject) => (result['content'] as { text: string }[])[0]?.text;
+
+const greet = defineTool({
+  name: 'greet',
+  description: 'Greets whoever it asks.',
+  handler: async (_, context) => {
+    const answer = await context.elicit({ message: 'Who are you?', schema: name });
+    return answer.action === 'accept' ? `Hello ${answer.content.name}` : answer.action;
+  },
+});
+
+describe('a tool that asks', () => {
+  test('a form: the call ends with it, and the retry gets the result', async () => {
+    const { ask, session, peer } = modern({ tools: [greet] });
+    const asking = await ask(...call('greet'));
+    expect(asking).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: {
+        q1: {
+          method: 'elicitation/create',
+          params: {
+            mode: 'form',
+            message: 'Who are you?',
+            requestedSchema: { required: ['name'] },
+          },
+        },
+      },
+    });
+    expect(asking).not.toHaveProperty('ttlMs');
+    expect(session.dump().calls).toMatchObject([
+      { method: 'tools/call', subject: 'greet', state: 'suspended', openQuestions: 1 },
+    ]);
+    const { requestState } = asking;
+    const inputResponses = { q1: accept({ name: 'Ada' }) };
+    const result = await ask(...call('greet', { requestState, inputResponses }));
+    expect(result).toMatchObject({ resultType: 'complete', content: [{ text: 'Hello Ada' }] });
+    expect(session.dump().calls).toEqual([]);
+    // Never a request of ours on the wire.
+    expect(peer.count('elicitation/create')).toBe(0);
+  });
+
+  test('content that the form refuses is -32602 that says which and why', async () => {
+    const { ask } = modern({ tools: [greet] });
+    const { requestState } = await ask(...call('greet'));
+    const inputResponses = { q1: accept({ name: 7 }) };
+    const error = await ask(...call('greet', { requestState, inputResponses }));
+    expect(error).toMatchObject({ code: -32602 });
+    expect(error['message']).toMatch(/"inputResponses.q1".*name/);
+  });
+
+  test('what its client did not declare: nothing is asked, and the call is refused with -32021', async () => {
+    const { ask, session } = modern({ tools: [greet] });
+    const error = await ask(...call('greet'), { sampling: {} });
+    expect(error).toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { elicitation: {} } },
+    });
+    expect(session.dump().calls).toEqual([]);
+  });
+
+  test('form, URL, sampling and roots at once: all travel together', async () => {
+    const tool = defineTool({
+      name: 'everything',
+      description: 'Asks everything.',
+      handler: async (_, context) => {
+        const [form, url, sample, roots] = await Promise.all([
+          context.elicit({ message: 'Who?', schema: name }),
+          context.elicitUrl({ message: 'Sign in', url: (id) => `https://example.com/${id}` }),
+          context.sample({ messages: [{ role: 'user', content: 'Hi' }], maxTokens: 9 }),
+          context.roots(),
+        ]);
+        return JSON.stringify([form.action, url.action, sample.model, roots.roots.length]);
+      },
+    });
+    for (const resume of ['keep', 'replay'] as const) {
+      const { ask } = modern({ tools: [tool] }, { resume });
+      const asking = await ask(...call('everything'));
+      const requests = asking['inputRequests'] as { [key: string]: JsonObject };
+      const methods = Object.values(requests).map(({ method }) => method);
+      expect(methods.toSorted()).toEqual([
+        'elicitation/create',
+        'elicitation/create',
+        'roots/list',
+        'sampling/createMessage',
+      ]);
+      const inputResponses = Object.fromEntries(
+        Object.entries(requests).map(([key, { method, params }]) => [
+          key,
+          method === 'roots/list'
+            ? { roots: [{ uri: 'file:///a' }] }
+            : method === 'sampling/createMessage'
+              ? { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hi' } }
+              : (params as JsonObject)['mode'] === 'url'
+                ? { action: 'accept' }
+                : accept({ name: 'Ada' }),
+        ]),
+      );
+      const { requestState } = asking;
+      const result = await ask(...call('everything', { requestState, inputResponses }));
+      expect(textOf(result)).toBe('["accept","accept","m",1]');
+    }
+  });
+
+  test('goes on in another process with the same key', async () => {
+    const stateKeys = ['00'.repeat(32)];
+    const [one, another] = [0, 1].map(() => modern({ tools: [greet], stateKeys }));
+    const { requestState } = await one!.ask(...call('greet'));
+    const inputResponses = { q1: accept({ name: 'Ada' }) };
+    const result = await another!.ask(...call('greet', { requestState, inputResponses }));
+    expect(textOf(result)).toBe('Hello Ada');
+  });
+
+  test('reports progress on the token of the request that is open', async () => {
+    const tool = defineTool({
+      name: 'steps',
+      description: 'Asks between two steps.',
+      handler: async (_, context) => {
+        context.progress(1, { total: 2 });
+        await context.elicit({ message: 'Go on?', schema: name });
+        context.progress(2, { total: 2 });
+        return 'done';
+      },
+    });
+    const { ask, peer } = modern({ tools: [tool] });
+    const { requestState } = await ask(...call('steps'), everything, { progressToken: 'first' });
+    const inputResponses = { q1: accept({ name: 'Ada' }) };
+    const again = call('steps', { requestState, inputResponses });
+    await ask(...again, everything, { progressToken: 'second' });
+    expect((await peer.notification('notifications/progress')).params).toMatchObject({
+      progressToken: 'first',
+      progress: 1,
+    });
+    expect((await peer.notification('notifications/progress')).params).toMatchObject({
+      progressToken: 'second',
+      progress: 2,
+    });
+  });
+
+  test('ends with its session: its finally block runs before the session is closed', async () => {
+    const ended: string[] = [];
+    const tool = defineTool({
+      name: 'waits',
+      description: 'Waits.',
+      handler: async (_, context) => {
+        try {
+          await context.elicit({ message: 'Who?', schema: name });
+        } finally {
+          await Promise.resolve();
+          ended.push('finally');
+        }
+        return 'done';
+      },
+    });
+    const { ask, session, peer } = modern({ tools: [tool] });
+    await ask(...call('waits'));
+    peer.end();
+    await session.closed;
+    expect(ended).toEqual(['finally']);
+  });
+
+  test('is not run again if it forbids that; the model is told what to do', async () => {
+    const once = { ...greet, name: 'once', replay: false };
+    const { ask } = modern({ tools: [once] }, { resume: 'replay' });
+    const { requestState } = await ask(...call('once'));
+    const inputResponses = { q1: accept({ name: 'Ada' }) };
+    const result = await ask(...call('once', { requestState, inputResponses }));
+    expect(result).toMatchObject({ isError: true });
+    expect(textOf(result)).toContain('NOT_RESUMABLE');
+  });
+});
+
+test('a prompt and a resource may ask, too; a list may not', async () => {
+  const { ask } = modern({
+    prompts: [
+      definePrompt({
+        name: 'greeting',
+        get: async (_, context) => {
+          const answer = await context.elicit({ message: 'Who?', schema: name });
+          return answer.action === 'accept' ? answer.content.name : 'nobody';
+        },
+      }),
+    ],
+    resources: [
+      defineResource({
+        uri: 'test://name',
+        name: 'name',
+        read: async (context) => {
+          const answer = await context.elicit({ message: 'Who?', schema: name });
+          return answer.action === 'accept' ? answer.content.name : 'nobody';
+        },
+      }),
+    ],
+  });
+  const inputResponses = { q1: accept({ name: 'Ada' }) };
+  for (const [method, params] of [
+    ['prompts/get', { name: 'greeting' }],
+    ['resources/read', { uri: 'test://name' }],
+  ] as const) {
+    const { requestState } = await ask(method, params);
+    const result = await ask(method, { ...params, requestState, inputResponses });
+    expect(JSON.stringify(result)).toContain('Ada');
+    expect(result['resultType']).toBe('complete');
+  }
+});
