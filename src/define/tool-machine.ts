@@ -4,13 +4,7 @@
  * nothing run again.
  */
 import { createActor, waitFor } from 'xstate';
-import type {
-  AnyActorRef,
-  AnyMachineSnapshot,
-  AnyStateMachine,
-  InputFrom,
-  Snapshot,
-} from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, InputFrom, Snapshot } from 'xstate';
 import type { RootsReport } from '../machines/roots-report.ts';
 import { stateName } from '../machines/state-name.ts';
 import type { FormAnswer, UrlAnswer, UrlRequest } from '../context/elicitation.ts';

@@ -226,7 +226,9 @@ export function defineTool<
     | ToolSpecification<TInput, TOutput, TReturned, TName>
     | MachineToolSpecification<TInput, TMachine, TName>,
 ): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
-  checkItem(tool, tool.machine ? { ...rules, functions: [] } : rules);
+  // Somebody without TypeScript may have given nothing at all.
+  const given = tool as typeof tool | undefined;
+  checkItem(given, given?.machine ? { ...rules, functions: [] } : rules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,

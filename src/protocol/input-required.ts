@@ -53,10 +53,12 @@ export function readRetry(params: JsonObject | undefined): Retry | undefined {
   throw invalidParams(`"requestState" must be a string, this is ${describe(requestState)}`);
 }
 
+const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
+
 /** The params without what belongs to one round: what all rounds of a call have in common. */
 export function withoutRound(params: JsonObject | undefined): JsonObject {
-  const { _meta, requestState, inputResponses, ...rest } = params ?? {};
-  return rest;
+  const entries = Object.entries(params ?? {});
+  return Object.fromEntries(entries.filter(([name]) => !ofOneRound.has(name)));
 }
 
 const actions: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);

@@ -391,7 +391,6 @@ export class Run extends OverRequests implements Exchange {
     for (const question of this.#open.splice(0)) question.fail(error);
     if (reason) this.#controller?.abort(reason);
   }
-
 }
 
 /** After everything that promises have set off by now. */

@@ -34,7 +34,12 @@ export function startRouter(
     limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
     clock,
     requestIds: ids,
-    makeRounds: () => ({ serve: (handler, exchange) => handler(exchange.params, exchange), waiting: [], isIdle: true, close: () => {} }),
+    makeRounds: () => ({
+      serve: (handler, exchange) => handler(exchange.params, exchange),
+      waiting: [],
+      isIdle: true,
+      close: () => {},
+    }),
     report,
   }));
   const { actor, errors } = startPort(logic, {

@@ -162,7 +162,9 @@ describe('the public names', () => {
         type TitledConstant
         type Tool
         type ToolAnnotations
+        type ToolAnswer
         type ToolOutput
+        type ToolQuestion
         type ToolResult
         type ToolSpecification
         type ToolUse

@@ -9,12 +9,7 @@ import type { Call } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
 import { inPlaceOf } from '../exchange.ts';
-import type {
-  CallRounds,
-  DetachedWork,
-  RequestHandler,
-  SuspendedCall,
-} from '../exchange.ts';
+import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '../exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
 import { overloaded } from './refusals.ts';
@@ -91,9 +86,7 @@ export class CallsInFlight {
 
   /** True if nothing is in flight and no handler still runs. */
   get isIdle(): boolean {
-    return (
-      this.#calls.size === 0 && this.#runs.unsettled === 0 && (this.#rounds?.isIdle ?? true)
-    );
+    return this.#calls.size === 0 && this.#runs.unsettled === 0 && (this.#rounds?.isIdle ?? true);
   }
 
   /** A handler that may ask its client by ending the call, and goes on with a retry. */
