@@ -79,7 +79,7 @@ describe('mcp-actors doctor', () => {
         why: [expect.stringMatching(cause), expect.stringContaining('workspace_info')],
         causes: [
           { kind: 'question', subject: { method: 'roots/list' } },
-          { kind: 'work', subject: { subject: 'workspace_info' } },
+          { kind: 'roots', subject: { subject: 'workspace_info' } },
         ],
       });
     }

@@ -49,9 +49,9 @@ describe('until its first answer the command', () => {
     expect(bare).not.toEqual([]);
     expect(started.length).toBeGreaterThan(bare.length);
     const more = new Set(started.filter((module) => !bare.includes(module)));
-    expect(
-      [...more].filter((module) => /\b(perf|perf_hooks|crypto|child_process|http)\b/.test(module)),
-    ).toEqual([]);
+    // Node 24's own `node:util` comes with one of them.
+    const dear = /\b(perf(?!\/event_loop_utilization)|perf_hooks|crypto|child_process|http)\b/;
+    expect([...more].filter((module) => dear.test(module))).toEqual([]);
   });
 
   test('reads no code that only a call needs', () => {
