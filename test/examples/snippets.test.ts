@@ -2,17 +2,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createMcpServer, defineTool, memory, sessionOf } from 'mcp-actors';
+import { createMcpServer, defineTool, memory } from 'mcp-actors';
+// #region session of a child
+import { sessionOf } from 'mcp-actors';
+// #endregion
 import type { SessionEmitted } from 'mcp-actors';
+// #region recording
 import { recordToFile } from 'mcp-actors/inspect';
-import {
-  connect,
-  converse,
-  expectReplay,
-  initialize,
-  initialized,
-  serverContract,
-} from 'mcp-actors/testing';
+// #endregion
+import { connect, converse, initialize, initialized } from 'mcp-actors/testing';
+// #region replay
+import { expectReplay } from 'mcp-actors/testing';
+// #endregion
+// #region contract
+import { serverContract } from 'mcp-actors/testing';
+// #endregion
 import { filter } from 'rxjs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createActor } from 'xstate';
