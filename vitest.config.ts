@@ -21,6 +21,7 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       alias: {
         'mcp-actors/inspect': here('src/inspect/index.ts'),
         'mcp-actors/opentelemetry': here('src/opentelemetry/index.ts'),
+        'mcp-actors/roots': here('src/roots/index.ts'),
         'mcp-actors/serve': here('src/serve/index.ts'),
         'mcp-actors/testing': here('src/testing/index.ts'),
         'mcp-actors': here('src/index.ts'),

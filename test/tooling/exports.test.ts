@@ -217,6 +217,25 @@ describe('the public names', () => {
         sessionDurations
         type OpenTelemetryOptions
         type SessionDurationsOptions
+      mcp-actors/roots
+        openInside
+        readInside
+        resolveInside
+        rootsBoundary
+        rootsResolver
+        type Boundary
+        type DirectoryCheckOptions
+        type DirectoryProbe
+        type InsideFile
+        type InsidePath
+        type OpenFile
+        type OpenOptions
+        type PathStyle
+        type PrimaryRoot
+        type ReadInsideOptions
+        type ResolveRootsOptions
+        type RootDirectory
+        type RootsBoundaryOptions
       mcp-actors/serve
         serve
         type LogThreshold

@@ -146,6 +146,11 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'the built-in workspace server',
     imports: [...runtime, ...roomsOf('roots', 'project', 'tools')],
   },
+  roots: {
+    holds: "the client's roots for one's own server; an entry of its own",
+    imports: ['protocol', 'machines', ...roomsOf('disk', 'roots', 'text')],
+    node: true,
+  },
   serve: {
     holds: 'a server as a process; an entry of its own',
     imports: [...runtime, 'log'],

@@ -22,6 +22,7 @@ export const programs = [
   'examples/notes/server.ts',
   'examples/opentelemetry/server.ts',
   'examples/quickstart/main.ts',
+  'examples/roots/server.ts',
   'examples/sampling/server.ts',
   'examples/valibot/server.ts',
   'examples/zod/server.ts',

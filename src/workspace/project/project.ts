@@ -9,6 +9,7 @@ import type { Root, RootsReport } from '../../machines/roots-report.ts';
 import { contains } from '../roots/boundary.ts';
 import type { DirectoryCheck } from '../roots/directory-check.ts';
 import type { RootDirectory } from '../roots/root-directory.ts';
+import { whyNoRoots } from '../roots/why-no-roots.ts';
 
 /** Where a project may come from; see {@link projectSources} for the order. */
 export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
@@ -222,22 +223,4 @@ function warningsOf(
     warnings.push(`The roots are those known before: ${problem}`);
   }
   return warnings;
-}
-
-/** Why no root can be used; for a person. */
-function whyNoRoots(roots: readonly Root[], report: RootsReport): string {
-  const unusable = `none of the client's ${roots.length} roots can be used`;
-  switch (report.status) {
-    case 'undeclared':
-      return 'the client does not use roots';
-    case 'unsupported':
-      return `the client declares roots but does not support them: ${report.problem ?? 'it answered -32601'}`;
-    case 'failed':
-      return `roots were asked for without success: ${report.problem ?? 'the client gave no answer'}${roots.length === 0 ? '' : `; and from before, ${unusable}`}`;
-    case 'known':
-      if (!report.settled && roots.length === 0) {
-        return 'roots were asked for, but the client has not answered yet';
-      }
-      return roots.length === 0 ? 'the client declared an empty list of roots' : unusable;
-  }
 }

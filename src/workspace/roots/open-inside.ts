@@ -58,8 +58,7 @@ export async function openChecked(
     const stats = await handle.stat();
     const place = await placeOf(handle, stats, path, options.placedBy ?? defaultPlacing);
     await assertInside(boundary, place, given);
-    if (stats.isDirectory())
-      throw notAFile(given, 'is a directory; list its files with find_files');
+    if (stats.isDirectory()) throw notAFile(given, 'is a directory: name a file in it');
     if (!stats.isFile())
       throw notAFile(given, 'is not a regular file: it is a device, a pipe or a socket');
     return { handle, path, stats };
