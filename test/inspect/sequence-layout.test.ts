@@ -72,7 +72,7 @@ describe('a sequence diagram', () => {
       frame(3, { direction: 'out', what: 'result', method: 'tools/call', id: 1, answers: 1 }),
       frame(4, { method: 'tools/call', id: 3 }),
     ];
-    const { spans, items: _, height } = sequenceLayout(rows, new Set([1, 4]), width);
+    const { spans, height } = sequenceLayout(rows, new Set([1, 4]), width);
     // The answer to the last one has come, and is filtered out.
     expect(spans.map(({ seq, isOpen }) => [seq, isOpen])).toEqual([
       [1, false],
