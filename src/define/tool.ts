@@ -75,11 +75,6 @@ export interface Tool extends ToolDescription {
   handler(args: never, context: HandlerContext): unknown;
 }
 
-/** The machine that a tool is, if it is one. */
-export function machineOf(tool: Tool): AnyStateMachine | undefined {
-  return 'machine' in tool ? (tool.machine as AnyStateMachine) : undefined;
-}
-
 /** A tool with what is known of its name and its schemas: the test kit's client is typed after it. */
 export interface DefinedTool<
   TName extends string,
