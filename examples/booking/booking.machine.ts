@@ -107,11 +107,13 @@ export const bookingMachine = setup({
         ],
       },
     },
-    booked: { type: 'final' },
-    abandoned: { type: 'final' },
+    booked: {
+      type: 'final',
+      output: ({ context: { day, people, seating = 'anywhere', name = 'nobody' } }) =>
+        `Booked for ${people}, ${seating}, on ${day}, under the name of ${name}.`,
+    },
+    abandoned: { type: 'final', output: 'Nothing is booked.' },
   },
-  output: ({ context: { day, people, seating = 'anywhere', name = 'nobody' }, self }) =>
-    self.getSnapshot().matches('abandoned')
-      ? 'Nothing is booked.'
-      : `Booked for ${people}, ${seating}, on ${day}, under the name of ${name}.`,
+  // What the final state says.
+  output: ({ event }) => event.output as string,
 });

@@ -59,15 +59,15 @@ export function checkToolMachine(machine: AnyStateMachine, tool: string): void {
       `The machine of ${tool} cannot be resumed: "${member}" in its context is a function`,
     );
   }
-  const visit = (node: AnyStateMachine['root'], around: readonly AnyStateMachine['root'][]) => {
-    const active = [...around, node];
+  const visit = (node: AnyStateMachine['root'], outer: readonly AnyStateMachine['root'][]) => {
+    const active = [...outer, node];
     if (node.tags.includes(waiting)) {
       const { ask } = (node.meta ?? {}) as WaitingMeta;
       if (ask === undefined) refuse(node, 'waits, and its meta.ask does not say for what');
       for (const each of active) {
-        const isOuter = each === node ? '' : `, in which "${node.id}" waits,`;
-        if (each.invoke.length > 0) refuse(each, `${isOuter} invokes an actor`.trim());
-        if (each.after.length > 0) refuse(each, `${isOuter} has delayed transitions`.trim());
+        const around = each === node ? '' : ` while "${node.id}" waits`;
+        if (each.invoke.length > 0) refuse(each, `invokes an actor${around}`);
+        if (each.after.length > 0) refuse(each, `has delayed transitions${around}`);
       }
     }
     for (const child of Object.values(node.states)) visit(child, active);
@@ -87,6 +87,7 @@ export function machineHandler(machine: AnyStateMachine) {
     );
     // The error is thrown below, by whoever waits for the actor.
     actor.subscribe({ error: () => {} });
+    let isResumed = checkpoint !== undefined;
     const { signal } = context;
     const stop = () => actor.stop();
     signal.addEventListener('abort', stop);
@@ -96,7 +97,9 @@ export function machineHandler(machine: AnyStateMachine) {
         const snapshot = await pauseOf(actor, signal);
         if (snapshot.status === 'done') return snapshot.output;
         if (snapshot.status === 'error') throw snapshot.error;
-        context.checkpoint = checkpointOf(actor, snapshot);
+        // In the state that it was resumed in, the answer to its question may be there already.
+        if (!isResumed) context.checkpoint = checkpointOf(actor, snapshot);
+        isResumed = false;
         await answer(actor, snapshot, context);
       }
     } finally {

@@ -94,8 +94,9 @@ export class Rounds implements RunKeeper, CallRounds {
     if (kept?.state === 'suspended' && kept.round === state.round) {
       return await kept.resume(exchange, retry.inputResponses);
     }
-    // A later round has begun, by a retry of this very state.
-    if (kept) throw this.#refusal('its round is over');
+    if (kept && kept.round >= state.round) throw this.#refusal('its round is over');
+    // Another process has gone on with the call meanwhile.
+    if (kept) this.#forsake(kept, 'The call goes on elsewhere');
     if (!replay) {
       return exchange.client.dialect.toolFailure({
         code: 'NOT_RESUMABLE',

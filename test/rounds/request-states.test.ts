@@ -39,16 +39,16 @@ describe('where the run is not kept', () => {
 
   test('another process with the same key goes on', async () => {
     const { handler } = askingTwice();
-    const one = startRounds(handler, { sealer: stateSealer([key]) });
+    const one = startRounds(handler, { sealer: stateSealer([key, other]) });
     const another = startRounds(handler, { sealer: stateSealer([other, key]) });
     const first = await one.ask();
     const second = (await another.retry(first, { q1: accepted('a') }).result) as Asking;
-    // And back: the run that the first process keeps is at an earlier round, and is left alone.
-    const third = startRounds(handler, { sealer: stateSealer([key, other]) });
-    expect(await third.retry(second, { q2: accepted('b') }).result).toEqual({
+    // And back: the first process still keeps the run, at an earlier round.
+    expect(await one.retry(second, { q2: accepted('b') }).result).toEqual({
       first: 'a',
       second: 'b',
     });
+    expect(one.rounds.waiting).toEqual([]);
   });
 
   test('what was asked together keeps its answers, whatever order it is asked in now', async () => {

@@ -1,40 +1,8 @@
 /** Handlers that ask, served to clients of 2026-07-28: over a session's own connection, from its wire. */
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMcpServer, defineTool, definePrompt, defineResource } from '../../src/index.ts';
-import type { ServerDefinition } from '../../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse } from '../../src/testing/index.ts';
-import type { ConversationOptions } from '../../src/testing/index.ts';
-
-const everything = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
-
-/** A modern client's end of a connection. */
-function modern(definition: Partial<ServerDefinition>, options: ConversationOptions = {}) {
-  const server = createMcpServer({ name: 'server', version: '1', ...definition });
-  const { peer, session, facts } = converse(server, options);
-  onTestFinished(() => session.shutdown('the test is over'));
-  let ids = 0;
-  const send = (
-    method: string,
-    params: JsonObject,
-    capabilities: JsonObject = everything,
-    more: JsonObject = {},
-  ) => {
-    const id = ++ids;
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
-      ...more,
-    };
-    peer.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
-    return id;
-  };
-  const ask = async (...request: Parameters<typeof send>): Promise<JsonObject> => {
-    const answer = await peer.response(send(...request));
-    return ('result' in answer ? answer.result : answer.error) as JsonObject;
-  };
-  return { ask, send, peer, session, facts };
-}
+import { everything, modern } from './modern-peer.ts';
 
 const name = {
   type: 'object',

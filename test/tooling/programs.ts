@@ -9,6 +9,7 @@ export const programsFolder = join(repository, 'test/.programs');
 /** Their sources, from the repository's root. */
 export const programs = [
   'examples/arktype/server.ts',
+  'examples/booking/server.ts',
   'examples/coming-from/mcp-actors.ts',
   'examples/coming-from/sdk.ts',
   'examples/elicitation/server.ts',

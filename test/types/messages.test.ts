@@ -30,7 +30,9 @@ defineTool({
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   const tsc = join(dirname(manifest), 'bin', 'tsc');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
-  expect(stdout).toMatch(/wrong\.ts\(2,\d+\): .*'number' is not assignable to type '.*ToolOutput/);
+  expect(stdout).toMatch(
+    /wrong\.ts\(2,\d+\): .*=> Promise<ToolOutput> \| ToolOutput'.\n +Type 'number' is not assignable to type '.*ToolOutput/,
+  );
   expect(stdout).toMatch(/wrong\.ts\(7,\d+\): .*StructuredOutput<\{ readonly n: number; \}>/);
   expect(stdout).not.toContain('Returned<');
 }, 60_000);

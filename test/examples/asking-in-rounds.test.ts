@@ -1,0 +1,113 @@
+/** The examples that ask, with the official client of 2026-07-28 over a real process: the same handlers, the same results. */
+import { Client } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  ElicitResult,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { gone } from '../e2e/server-process.ts';
+import { program } from '../tooling/programs.ts';
+import type { Program } from '../tooling/programs.ts';
+
+/** A client of that revision alone, connected to a process of its own. */
+async function connect(source: Program, capabilities: ClientCapabilities): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...program(source)],
+    stderr: 'inherit',
+  });
+  const client = new Client(
+    { name: 'examples', version: '1' },
+    { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await client.connect(transport);
+  const { pid } = transport;
+  onTestFinished(async () => {
+    await client.close();
+    await gone(pid as number);
+  });
+  return client;
+}
+
+const textOf = ({ content }: CallToolResult) => (content[0] as { readonly text: string }).text;
+
+/** Calls a tool of a client whose person answers with these, in order. */
+async function answering(client: Client, answers: readonly ElicitResult[], name: string) {
+  const asked: string[] = [];
+  const queue = [...answers];
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    asked.push(params.message);
+    return queue.shift() as ElicitResult;
+  });
+  const result = await client.callTool({ name, arguments: { day: 'Friday' } });
+  return { asked, text: textOf(result as CallToolResult) };
+}
+
+describe('the elicitation example', () => {
+  test('does what the user answers', async () => {
+    const client = await connect('examples/elicitation/server.ts', { elicitation: { form: {} } });
+    const content = { people: 4, seating: 'terrace', email: 'ada@example.org' };
+    expect(await answering(client, [{ action: 'accept', content }], 'book_table')).toEqual({
+      asked: ['A table for Friday'],
+      text: 'Booked for 4, terrace, on Friday, confirmed to ada@example.org',
+    });
+    const declined = await answering(client, [{ action: 'decline' }], 'book_table');
+    expect(declined.text).toBe('Nothing is booked: the user chose to decline');
+  });
+
+  test('refuses the call of a client that cannot be asked, with -32021', async () => {
+    const client = await connect('examples/elicitation/server.ts', {});
+    const call = client.callTool({ name: 'book_table', arguments: { day: 'Friday' } });
+    await expect(call).rejects.toMatchObject({ code: -32021 });
+  });
+});
+
+test('the sampling example gives what the client’s model has written', async () => {
+  const client = await connect('examples/sampling/server.ts', { sampling: {} });
+  client.setRequestHandler('sampling/createMessage', ({ params }) => {
+    const [message] = params.messages;
+    expect(message?.content).toEqual({
+      type: 'text',
+      text: 'In at most 3 words:\n\nA long text',
+    });
+    return { role: 'assistant', model: 'a-model', content: { type: 'text', text: 'Short.' } };
+  });
+  const call = { name: 'summarize', arguments: { text: 'A long text', words: 3 } };
+  expect(textOf((await client.callTool(call)) as CallToolResult)).toBe('Short.');
+});
+
+describe('the booking example', () => {
+  const accept = (content: NonNullable<ElicitResult['content']>): ElicitResult => ({
+    action: 'accept',
+    content,
+  });
+
+  test('asks step by step, and goes back', async () => {
+    const client = await connect('examples/booking/server.ts', { elicitation: { form: {} } });
+    const answers = [
+      accept({ people: 4 }),
+      accept({ back: true }),
+      accept({ people: 3 }),
+      accept({ seating: 'terrace' }),
+      accept({ name: 'Ada' }),
+    ];
+    expect(await answering(client, answers, 'book')).toEqual({
+      asked: [
+        'How many people, on Friday?',
+        'Where would you like to sit?',
+        'How many people, on Friday?',
+        'Where would you like to sit?',
+        'A table for 3, terrace, on Friday: under which name?',
+      ],
+      text: 'Booked for 3, terrace, on Friday, under the name of Ada.',
+    });
+  });
+
+  test('books nothing for a user who declines', async () => {
+    const client = await connect('examples/booking/server.ts', { elicitation: { form: {} } });
+    const answers: ElicitResult[] = [accept({ people: 2 }), { action: 'decline' }];
+    expect((await answering(client, answers, 'book')).text).toBe('Nothing is booked.');
+  });
+});
