@@ -45,7 +45,7 @@ const roots = defineTool({
   },
   handler: ({ count, concurrent }, context) =>
     askAll(count, concurrent, async () =>
-      numberOfRoots(await context.request('roots/list', undefined, waiting)),
+      numberOfRoots(await context.request('roots/list', undefined, { ...waiting, probe: true })),
     ),
 });
 

@@ -80,7 +80,7 @@ type Outcome = Omit<Failure, 'count'> | undefined;
 async function attempt(context: HandlerContext, kind: keyof typeof requests): Promise<Outcome> {
   const { method, params } = requests[kind];
   try {
-    await context.request(method, params);
+    await context.request(method, params, { probe: true });
     return undefined;
   } catch (error) {
     // The call itself was cancelled: nobody waits for the count any more.

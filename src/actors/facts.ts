@@ -43,6 +43,8 @@ export type ActorFactName =
    * Code of the host's that listens to a session threw: a bug of the host's, which ends nothing.
    */
   | 'listener.failed'
+  /** The server's resolver of roots threw: a bug of its author's. */
+  | 'resolver.failed'
   /** A handler's result could not be written as JSON. */
   | 'response.unserializable'
   /** A request was refused because too many wait. */

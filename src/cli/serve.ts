@@ -1,6 +1,7 @@
 /** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
 import { homedir } from 'node:os';
 import type { JsonObject } from '../protocol/frames.ts';
+import { quoted } from '../protocol/printable.ts';
 import type { Recorder } from '../recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
@@ -8,6 +9,7 @@ import { defaultLimits } from '../actors/limits.ts';
 import { stateName } from '../machines/state-name.ts';
 import { stdio } from '../transports/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
+import type { ChosenProject } from '../workspace/workspace-server.ts';
 import type { RecordWish, ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import { options } from './options/serve-options.ts';
@@ -61,6 +63,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
     ...(invocation.chdir ? { chdir: (directory) => process.chdir(directory) } : {}),
     searchTimeoutMs: invocation.searchTimeoutMs,
     version: packageVersion(),
+    onProject: (project) => log.report(projectFact(project)),
   });
   const recorder =
     invocation.record &&
@@ -94,6 +97,12 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
   if (process.stdin.isTTY) await greet(given.usable);
 
   return ended;
+}
+
+function projectFact({ path, why }: ChosenProject): CommandFact {
+  if (path === undefined) return { level: 'warning', name: 'project.missing', message: why };
+  const message = `The project is ${quoted(path)}. ${why}`;
+  return { level: 'info', name: 'project.chosen', message, details: { path } };
 }
 
 function openLog(

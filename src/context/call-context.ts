@@ -237,6 +237,7 @@ export class CallContext implements HandlerContext {
     params: JsonObject | undefined,
     options: RequestOptions,
   ): Promise<JsonObject> {
+    if (method === Method.rootsList && !options.probe) return refused(rootsAreKnown());
     const missing = missingCapability(this.client, method, params);
     return missing ? refused(missing) : this.#ask(method, params, options);
   }
@@ -281,6 +282,12 @@ function missingCapability(
   const { why, required: requiredCapabilities } = lacking;
   const message = `The client ${client.info.name} ${why}, so it cannot be sent ${method}`;
   return new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
+}
+
+function rootsAreKnown(): TypeError {
+  return new TypeError(
+    '"roots/list" is asked by the session itself: context.roots() has the answer. To try out a client, pass the option "probe"',
+  );
 }
 
 /** Options have neither of these members. */

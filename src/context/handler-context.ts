@@ -23,6 +23,11 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Called with the client's progress. If given, the client is asked for progress. */
   readonly onProgress?: (progress: ProgressReport) => void;
+  /**
+   * The request tries out the client: `roots/list` is sent too, which is refused otherwise because
+   * the session asks for the roots itself.
+   */
+  readonly probe?: true;
 }
 
 export interface HandlerContext {
@@ -139,6 +144,8 @@ export interface HandlerContext {
    * @throws {RuntimeError} CAPABILITY_MISSING if the client did not declare the method's
    *   capability; nothing is sent then. REQUEST_TIMEOUT, REQUEST_FAILED (with the client's error in
    *   `remote`), CANCELLED, REMOTE_CANCELLED, LIMIT_EXCEEDED, TRANSPORT_CLOSED
+   * @throws {TypeError} the method is `roots/list`, without `probe`: the session asks for the roots
+   *   itself, and {@link HandlerContext.roots} has them
    */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
   /**

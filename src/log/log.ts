@@ -13,6 +13,10 @@ export type LogThreshold = (typeof logLevels)[number];
 type CommandFactName =
   /** One of several directories on the command line cannot be used. */
   | 'directory.unusable'
+  /** The roots have led to another project, or to another reason for it. */
+  | 'project.chosen'
+  /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
+  | 'project.missing'
   /** One of the session's actors failed: a bug. */
   | 'session.failed'
   /** A signal ends the session. */

@@ -1,4 +1,7 @@
 /** The client's roots as they are published: the list and what became of each entry. */
+import { RuntimeError } from '../protocol/errors.ts';
+import type { RuntimeErrorCode } from '../protocol/errors.ts';
+import type { WireError } from '../protocol/frames.ts';
 import type { ListedRoot } from '../protocol/roots.ts';
 
 /** One entry of the client's list, in the client's order. Usable if `problem` is undefined. */
@@ -12,6 +15,26 @@ export interface Root extends ListedRoot {
 /** What came of asking. `failed` keeps the roots known before, if any. */
 export type RootsStatus = 'known' | 'undeclared' | 'unsupported' | 'failed';
 
+/** Why a query for the roots gave none. */
+export interface RootsFailure {
+  /**
+   * `REQUEST_TIMEOUT`: no answer in time. `REQUEST_FAILED`: the client answered with an error, see
+   * `remote`. `INVALID_RESPONSE`: what it answered cannot be read. `TRANSPORT_CLOSED`,
+   * `REMOTE_CANCELLED`, `LIMIT_EXCEEDED`: as for any request to the client. `RESOLVER_FAILED`: the
+   * server's own `resolveRoots` threw, which the log has with its stack.
+   */
+  readonly code: RuntimeErrorCode | 'RESOLVER_FAILED';
+  /** The client's error, with its `data`. */
+  readonly remote?: WireError;
+}
+
+/** What a query has failed with, read from what its `ask` rejected with. */
+export function rootsFailureOf(error: unknown): RootsFailure {
+  if (!(error instanceof RuntimeError)) return { code: 'RESOLVER_FAILED' };
+  const { code, remote } = error;
+  return remote ? { code, remote } : { code };
+}
+
 /** The roots as they stand: the list and its resolution, set together. */
 export interface RootsReport {
   readonly status: RootsStatus;
@@ -23,6 +46,8 @@ export interface RootsReport {
   readonly roots: readonly Root[];
   /** Why the status is `unsupported` or `failed`; for a person. */
   readonly problem?: string;
+  /** The same for a program. */
+  readonly failure?: RootsFailure;
 }
 
 /** Turns the client's entries into directories, in order: sets `path` or `problem` on each. */

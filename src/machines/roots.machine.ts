@@ -14,7 +14,8 @@
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
-import type { Root, RootsReport } from './roots-report.ts';
+import { rootsFailureOf } from './roots-report.ts';
+import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
 import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
 
@@ -24,7 +25,11 @@ import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
  */
 export type AskOutcome =
   | { readonly kind: 'answered'; readonly roots: readonly Root[] }
-  | { readonly kind: 'unsupported'; readonly problem: string };
+  | {
+      readonly kind: 'unsupported';
+      readonly problem: string;
+      readonly failure?: RootsFailure;
+    };
 
 export interface AskInput extends SessionInputScope {
   /** The correlation actor of the session. */
@@ -96,7 +101,9 @@ export const undeclaredRoots: RootsReport = {
 
 /** What is published: an outcome, or why there is none. */
 export interface Finding {
-  readonly outcome: AskOutcome | { readonly kind: 'failed'; readonly problem: string };
+  readonly outcome:
+    | AskOutcome
+    | { readonly kind: 'failed'; readonly problem: string; readonly failure: RootsFailure };
   readonly settled: boolean;
 }
 
@@ -107,18 +114,13 @@ function nextReport({ report: previous, discarded }: RootsContext, finding: Find
     case 'answered':
       return { status: 'known', generation, settled, roots: outcome.roots };
     case 'failed': {
-      const { problem } = outcome;
-      return {
-        status: 'failed',
-        generation,
-        settled,
-        roots: discarded ?? previous?.roots ?? [],
-        problem,
-      };
+      const { problem, failure } = outcome;
+      const roots = discarded ?? previous?.roots ?? [];
+      return { status: 'failed', generation, settled, roots, problem, failure };
     }
     case 'unsupported': {
-      const { problem } = outcome;
-      return { status: 'unsupported', generation, settled, roots: [], problem };
+      const { kind: status, ...why } = outcome;
+      return { status, generation, settled, roots: [], ...why };
     }
   }
 }
@@ -145,7 +147,8 @@ const overtakenFailure = ({ event }: { event: ErrorActorEvent }) => ({
 });
 
 function failureOf(error: unknown): Finding['outcome'] {
-  return { kind: 'failed', problem: textOfError(error instanceof Error ? error.message : error) };
+  const problem = textOfError(error instanceof Error ? error.message : error);
+  return { kind: 'failed', problem, failure: rootsFailureOf(error) };
 }
 
 /** The roots of one session. */

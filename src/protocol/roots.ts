@@ -38,11 +38,11 @@ export function readRootsResult(result: JsonObject): RootsReading {
   if (!Array.isArray(roots)) {
     return { ok: false, fault: `result.roots must be an array, this is ${describe(roots)}` };
   }
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   return { ok: true, roots: roots.map((entry) => readRoot(entry, seen)) };
 }
 
-function readRoot(entry: unknown, seen: Set<string>): ListedRoot {
+function readRoot(entry: unknown, seen: Map<string, string>): ListedRoot {
   if (!isJsonObject(entry) || typeof entry['uri'] !== 'string') {
     const got = isJsonObject(entry) ? `a "uri" that is ${describe(entry['uri'])}` : describe(entry);
     return problem('', 'MALFORMED', `A root is an object with a string "uri", this is ${got}`);
@@ -52,12 +52,35 @@ function readRoot(entry: unknown, seen: Set<string>): ListedRoot {
   if (!/^file:/i.test(uri)) {
     return { ...root, ...problem(uri, 'NOT_A_FILE_URI', `${describe(uri)} is not a file: URI`) };
   }
-  const key = uri.replace(/\/+$/, '');
-  if (seen.has(key)) {
-    return { ...root, ...problem(uri, 'DUPLICATE', `${describe(uri)} is in the list already`) };
+  const key = identityOf(uri);
+  const first = seen.get(key);
+  if (first !== undefined) {
+    const spelling = first === uri ? '' : ` as ${describe(first)}`;
+    const message = `${describe(uri)} is in the list already${spelling}`;
+    return { ...root, ...problem(uri, 'DUPLICATE', message) };
   }
-  seen.add(key);
+  seen.set(key, uri);
   return root;
+}
+
+/**
+ * What two spellings of one `file:` URI have in common, whether it can be parsed or not. Different
+ * files never do: what the URL parser would drop or take for a separator is kept apart.
+ */
+function identityOf(uri: string): string {
+  const kept = uri.replace(/[\\\t\n\r]/g, encodeURIComponent);
+  try {
+    const { host, pathname, search, hash } = new URL(kept);
+    // Segment by segment: an encoded separator is none.
+    const names = pathname.split('/').map((name) => encodeURIComponent(decodeURIComponent(name)));
+    return `file://${host}${withoutTrailingSlashes(names.join('/'))}${search}${hash}`;
+  } catch {
+    return withoutTrailingSlashes(kept);
+  }
+}
+
+function withoutTrailingSlashes(path: string): string {
+  return path.replace(/\/+$/, '');
 }
 
 function problem(uri: string, code: RootProblemCode, message: string) {

@@ -2,6 +2,7 @@
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { LogFactName } from '../context/session-log.ts';
 import type { TaskFactName } from '../features/task-book.ts';
+import type { Root } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import { stateOf } from '../machines/session-state.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
@@ -19,12 +20,34 @@ export type FactName =
   | 'session.state'
   | 'session.closed'
   | 'roots.updated'
+  /** A root of the client's that cannot be used. Told once, unless another reason comes up. */
+  | 'root.unusable'
   /** XState's own logger. */
   | 'machine.log';
+
+/** How many unusable roots of one list are told one by one. */
+const maxUnusable = 10;
 
 /** Reports what the session's machine does. */
 export function factsOf(report: Report<FactName>) {
   let state = '';
+  let unusable = new Set<string>();
+
+  function tellUnusable(roots: readonly Root[]): void {
+    const problems = roots.flatMap(({ problem }) => (problem ? [problem] : []));
+    const news = problems.filter(({ message }) => !unusable.has(message));
+    unusable = new Set(problems.map(({ message }) => message));
+    for (const { code, message } of news.slice(0, maxUnusable)) {
+      // A directory that is in the list twice is used.
+      const level = code === 'DUPLICATE' ? 'info' : 'warning';
+      report({ level, name: 'root.unusable', message, details: { code } });
+    }
+    const more = news.length - maxUnusable;
+    if (more <= 0) return;
+    const message = `${more} more of the client's roots cannot be used`;
+    report({ level: 'warning', name: 'root.unusable', message });
+  }
+
   return {
     moved: (snapshot: SessionSnapshot): void => {
       const name = stateOf(snapshot);
@@ -36,13 +59,12 @@ export function factsOf(report: Report<FactName>) {
     emitted: (event: SessionEmitted): void => {
       switch (event.type) {
         case 'roots.updated': {
-          const { status, roots, generation, settled, problem } = event.report;
-          return report({
-            level: 'info',
-            name: 'roots.updated',
-            message: `Roots are ${status}: ${roots.length}`,
-            details: { generation, settled, problem },
-          });
+          const { status, roots, generation, settled, problem, failure } = event.report;
+          const usable = roots.filter((root) => !root.problem).length;
+          const message = `Roots are ${status}: ${roots.length}, of which ${usable} can be used`;
+          const details = { generation, settled, problem, failure };
+          report({ level: 'info', name: 'roots.updated', message, details });
+          return tellUnusable(roots);
         }
         case 'notification.ignored': {
           const message = `"${event.notification}" means nothing in this state`;

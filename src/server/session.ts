@@ -255,10 +255,11 @@ export class ServedSession extends SessionScope implements McpSession {
 
   #listen(): void {
     const { actor } = this;
-    const facts = this.#options.report ? factsOf(this.report) : undefined;
+    const facts = factsOf(this.report);
+    const isTraced = this.report.threshold === 'debug';
     actor.subscribe({
       next: (snapshot) => {
-        facts?.moved(snapshot);
+        if (isTraced) facts.moved(snapshot);
         if (snapshot.output) this.#close(snapshot.output.cause);
       },
       error: (error) => this.#finish({ kind: 'failure', error }),
@@ -267,7 +268,7 @@ export class ServedSession extends SessionScope implements McpSession {
     // Always, because the last emitted event is known only if somebody listens.
     actor.on('*', (event) => {
       this.emitting(event);
-      facts?.emitted(event);
+      facts.emitted(event);
       this.environment.listener(event.type, () => guardOf(this.report)(() => this.#tell(event)));
     });
   }

@@ -66,8 +66,8 @@ function transportPort<TEvent extends { readonly type: string }, TInput extends 
 }
 
 const ask = askRootsActor((input) => {
-  const { environment, resolveRoots } = sessionIn(input);
-  return environment.resolveRoots(resolveRoots);
+  const { environment, resolveRoots, report } = sessionIn(input);
+  return { resolve: environment.resolveRoots(resolveRoots), report };
 });
 
 /** What every session runs, unless its host provides something else. */

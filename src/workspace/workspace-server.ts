@@ -9,12 +9,23 @@ import { readFileTool } from './tools/read-file.ts';
 import { searchTextTool } from './tools/search-text.ts';
 import { workspaceInfoTool } from './tools/workspace-info.ts';
 import { gatherFacts } from './project/workspace-facts.ts';
+import { whyChosen } from './project/project-notes.ts';
 import { createWorkspace } from './project/workspace.ts';
 import type { Workspace, WorkspaceSources } from './project/workspace.ts';
 
 export interface WorkspaceOptions extends WorkspaceSources {
   /** The server's version, as it introduces itself. */
   readonly version: string;
+  /** Called after each roots update that leads to another project, or to another reason for it. */
+  readonly onProject?: (project: ChosenProject) => void;
+}
+
+/** The project that a session works in; `path` is undefined if there is none. */
+export interface ChosenProject {
+  /** The real path. */
+  readonly path: string | undefined;
+  /** For a person: why this one, or why none. */
+  readonly why: string;
 }
 
 export interface WorkspaceServer {
@@ -41,6 +52,7 @@ const noRoots: RootsReport = { status: 'undeclared', generation: 0, settled: tru
 /** Makes the workspace server of one session: two sessions never share one. */
 export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
   const workspace = createWorkspace(options);
+  const tellProject = projectTeller(workspace, options.onProject);
   return {
     definition: {
       name: 'mcp-actors-workspace',
@@ -59,7 +71,10 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
       // The message of an unexpected error may name what lies outside of the roots.
       errors: 'mask',
     },
-    rootsUpdated: (report) => workspace.rootsUpdated(report),
+    rootsUpdated(report) {
+      workspace.rootsUpdated(report);
+      void tellProject(report);
+    },
     async withoutRoots() {
       const { usable, skipped } = await workspace.chooseFor(noRoots);
       const fallbacks = skipped.filter(({ source }) => source === 'env' || source === 'cwd');
@@ -68,6 +83,23 @@ export function workspaceServer(options: WorkspaceOptions): WorkspaceServer {
         why: fallbacks.map(({ reason }) => reason).join('; '),
       };
     },
+  };
+}
+
+/** Tells the choice that the latest report leads to, if it is not what was told before. */
+function projectTeller(workspace: Workspace, tell: WorkspaceOptions['onProject']) {
+  let latest: RootsReport | undefined;
+  let told: string | undefined;
+  return async (report: RootsReport): Promise<void> => {
+    if (tell === undefined) return;
+    latest = report;
+    const choice = await workspace.chooseFor(report);
+    const path = choice.usable[0]?.path;
+    const why = whyChosen(choice);
+    const news = JSON.stringify([path, why]);
+    if (report !== latest || news === told) return;
+    told = news;
+    tell({ path, why });
   };
 }
 

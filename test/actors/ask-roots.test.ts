@@ -4,13 +4,14 @@ import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
 import type { RootsResolver } from '../../src/machines/roots-report.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './client-requests.ts';
-import { settled } from './stand-ins.ts';
+import { facts, settled } from './stand-ins.ts';
 
 function startAsking(resolve?: RootsResolver) {
+  const { heard: told, report } = facts();
   const all = startCorrelation();
   all.open();
   const asking = createActor(
-    askRootsActor(() => resolve),
+    askRootsActor(() => ({ resolve, report })),
     {
       input: { correlation: all.ref, timeoutMs: 5000 },
     },
@@ -32,7 +33,7 @@ function startAsking(resolve?: RootsResolver) {
     expect(errors).toHaveLength(1);
     return errors[0];
   };
-  return { ...all, asking, id, outcome, failure };
+  return { ...all, asking, id, outcome, failure, told };
 }
 
 describe('asking for roots', () => {
@@ -103,11 +104,31 @@ describe('asking for roots', () => {
     expect(await cancelled.failure()).toMatchObject({ code: 'REMOTE_CANCELLED' });
   });
 
-  test('rejects with a bug of whoever resolves the entries', async () => {
+  test('rejects with a bug of whoever resolves the entries, and reports it with its stack', async () => {
     const bug = new TypeError('bug');
-    const { id, answer, failure } = startAsking(() => Promise.reject(bug));
+    const { id, answer, failure, told } = startAsking(() => Promise.reject(bug));
     answer(id(), { roots: [] });
-    expect(await failure()).toBe(bug);
+    const message = 'The server could not resolve the roots: TypeError: bug';
+    const error = await failure();
+    expect(error).toMatchObject({ message });
+    expect(error).toHaveProperty('cause', bug);
+    expect(told).toEqual([
+      { level: 'error', name: 'resolver.failed', message, details: { error: bug } },
+    ]);
+  });
+
+  test('that is stopped while the entries are resolved is nobody’s bug', async () => {
+    const { id, answer, asking, told } = startAsking(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    );
+    answer(id(), { roots: [] });
+    await settled();
+    asking.stop();
+    await settled();
+    expect(told).toEqual([]);
   });
 
   test('that is stopped cancels its question', async () => {

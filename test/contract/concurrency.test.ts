@@ -132,26 +132,22 @@ everywhere('requests in flight', eachTransport, () => {
   test('ping, responses and cancellations pass every cap [FLOW-03]', async () => {
     const door = gate();
     const asks = tool('asks', async (_, context) => {
-      const { roots } = await context.request('roots/list');
-      return JSON.stringify(roots);
+      const { n } = await context.request('custom/question');
+      return String(n);
     });
     const hold = tool('hold', (_, { signal }) => door.pass(signal));
     const limits = { maxRunning: 2, maxWaiting: 0 };
-    const { peer } = await operateWarm(
-      { tools: [asks, hold] },
-      { limits, capabilities: { roots: {} } },
-    );
-    peer.answer(await peer.request('roots/list'), { roots: [] });
+    const { peer } = await operateWarm({ tools: [asks, hold] }, { limits });
     peer.send(toolCall(1, 'asks'), toolCall(2, 'hold'), toolCall(3, 'hold'), toolCall(4, 'hold'));
     expect((await peer.error(4)).code).toBe(-32000);
-    const asked = await peer.request('roots/list');
+    const asked = await peer.request('custom/question');
     await door.arrived(2);
 
     expect(await peer.ask('ping')).toEqual({});
     peer.send(cancelled(2), toolCall(5, 'hold'));
     await door.arrived(3);
-    peer.answer(asked, { roots: [] });
-    expect(textOf((await peer.response(1)).result)).toBe('[]');
+    peer.answer(asked, { n: 7 });
+    expect(textOf((await peer.response(1)).result)).toBe('7');
   });
 
   test('answers leave in the order in which handlers finish [FLOW-06]', async () => {

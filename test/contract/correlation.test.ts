@@ -167,7 +167,6 @@ everywhere('asking the client', eachTransport, () => {
 everywhere('what the client did not declare', eachRevision, ({ revision }) => {
   test.each(
     [
-      ['roots/list', 'roots'],
       ['sampling/createMessage', 'sampling'],
       ['elicitation/create', 'elicitation'],
     ].filter(([asked]) => asked !== 'elicitation/create' || revision >= '2025-06-18'),

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { eachTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
-const asksForRoots = tool('asks', async (_, context) => {
-  const { roots } = await context.request('roots/list');
-  return JSON.stringify(roots);
+const asks = tool('asks', async (_, context) => {
+  const { n } = await context.request('custom/question');
+  return String(n);
 });
 
 everywhere('a session', ({ revision, transport }) => {
@@ -68,19 +68,16 @@ everywhere('a session', ({ revision, transport }) => {
   });
 
   test('sends no request before initialized, though a handler asked for one [LIFE-06]', async () => {
-    const { peer } = serve({ tools: [asksForRoots] }, { transport });
+    const { peer } = serve({ tools: [asks] }, { transport });
     peer.send(initialize(1, { protocolVersion: revision, capabilities: { roots: {} } }));
     peer.send(toolCall(2, 'asks'), rootsChanged);
     await peer.quiet();
-    expect(peer.count('roots/list')).toBe(0);
+    expect([peer.count('roots/list'), peer.count('custom/question')]).toEqual([0, 0]);
 
     peer.send(initialized);
-    const forTheHandler = await peer.request('roots/list');
-    const forTheSession = await peer.request('roots/list');
-    for (const asked of [forTheSession, forTheHandler]) {
-      peer.answer(asked, { roots: [{ uri: 'file:///a' }] });
-    }
-    expect(textOf((await peer.response(2)).result)).toBe('[{"uri":"file:///a"}]');
+    peer.answer(await peer.request('custom/question'), { n: 7 });
+    peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///a' }] });
+    expect(textOf((await peer.response(2)).result)).toBe('7');
   });
 });
 

@@ -30,6 +30,8 @@ const malformed: typeof failures = [
   ['a result and an error', { result: { roots: [] }, error: { code: 1, message: '' } }, 'both'],
 ];
 
+const answerError = (answer: object) => (answer as { readonly error: object }).error;
+
 everywhere('a roots query', eachTransport, (combination) => {
   test('answered -32601 means unsupported for good [ROOTS-10]', async () => {
     const roots = await operateRoots(combination);
@@ -37,6 +39,7 @@ everywhere('a roots query', eachTransport, (combination) => {
     const report = await roots.waited();
     expect(report).toMatchObject({ status: 'unsupported', settled: true, roots: [] });
     expect(report.problem).toContain('Roots not supported');
+    expect(report.failure).toMatchObject({ code: 'REQUEST_FAILED', remote: { code: -32601 } });
     roots.peer.send(rootsChanged);
     roots.clock.increment(3_600_000);
     await roots.peer.quiet();
@@ -70,6 +73,7 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
       const report = await roots.waited();
       expect(report).toMatchObject({ status: 'failed', settled: true, roots: [] });
       expect(report.problem).toContain(told);
+      expect(report.failure).toEqual({ code: 'REQUEST_FAILED', remote: answerError(answer) });
       expect(roots.queries).toBe(1);
       expect(roots.peer.count('notifications/cancelled')).toBe(0);
     },
@@ -87,6 +91,7 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
       const report = await waiting;
       expect(report).toMatchObject({ status: 'failed', settled: true, roots: [], generation: 1 });
       expect(report.problem).toContain(told);
+      expect(report.failure).toEqual({ code: 'INVALID_RESPONSE' });
       expect(roots.peer.count('notifications/cancelled')).toBe(0);
       await roots.peer.quiet();
       expect(roots.queries).toBe(2);
@@ -116,7 +121,8 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
     const roots = await operateRoots();
     const { id } = await roots.query();
     roots.peer.send(cancelled(id, 'no'));
-    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true });
+    const failure = { code: 'REMOTE_CANCELLED' };
+    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true, failure });
   });
 
   test('that failed is asked again after a while, ever more seldom [ROOTS-09]', async () => {
@@ -155,7 +161,11 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
       },
     });
     roots.peer.answer(await roots.query(), list('a'));
-    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true });
+    const failure = { code: 'RESOLVER_FAILED' };
+    expect(await roots.waited()).toMatchObject({ status: 'failed', settled: true, failure });
+    const { level, details } = await roots.facts.next('resolver.failed');
+    expect(level).toBe('error');
+    expect((details?.['error'] as Error).stack).toContain('roots-failures.test.ts');
     roots.peer.send(rootsChanged);
     roots.peer.answer(await roots.query(), list('b'));
     expect(urisOf(await roots.waited())).toEqual(['b']);

@@ -55,7 +55,6 @@ everywhere('timeouts', eachTransport, (combination) => {
 everywhere('timeouts', eachTransport, () => {
   const asked: readonly [method: string, timeoutMs: number][] = [
     ['custom/question', 60_000],
-    ['roots/list', 60_000],
     ['sampling/createMessage', 600_000],
     ['elicitation/create', 600_000],
   ];

@@ -94,3 +94,51 @@ describe('before the client is ready', () => {
     expect(heard(server, 'roots/list')).toEqual([]);
   });
 });
+
+describe('the log', () => {
+  test('names each root that cannot be used, and the project that is chosen instead', async () => {
+    const server = launch([...command, '--log-level', 'info'], {
+      cwd: base,
+      env: { MCP_PROJECT_PATH: join(base, 'one') },
+    });
+    const roots = [{ uri: 'https://example.com/' }, ...listing('missing', 'gone').roots];
+    server.answers.set('roots/list', () => ({ roots }));
+    await server.initialize({ roots: {} });
+    await info(server, 1);
+    server.answers.set('roots/list', () => ({ roots: [...roots, ...listing('two').roots] }));
+    server.send(changed);
+    await server.messages.find(() => heard(server, 'roots/list').length === 2);
+    expect(await info(server, 2)).toContain(join(base, 'two'));
+    server.child.stdin.end();
+    await server.exit;
+    const facts = server.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line)
+      .filter(({ event }) => /^(root|project)\./.test(String(event)))
+      .map(({ level, event, message }) => [level, event, message]);
+    const missing = (name: string) =>
+      expect.stringContaining(`${join(base, name)}" does not exist`);
+    expect(facts).toEqual([
+      ['warning', 'root.unusable', '"https://example.com/" is not a file: URI'],
+      ['warning', 'root.unusable', missing('missing')],
+      ['warning', 'root.unusable', missing('gone')],
+      ['info', 'project.chosen', expect.stringContaining(`"${join(base, 'one')}". Chosen by MCP_`)],
+      [
+        'info',
+        'project.chosen',
+        expect.stringContaining(`"${join(base, 'two')}". Chosen by the cl`),
+      ],
+    ]);
+  });
+
+  test('warns if there is no project to work in', async () => {
+    const server = launch(command, { cwd: '/' });
+    await server.initialize();
+    await info(server, 1);
+    server.child.stdin.end();
+    await server.exit;
+    expect(server.stderr).toContain('project.missing');
+    expect(server.stderr).toContain('the root of the file system');
+  });
+});

@@ -16,7 +16,10 @@ const events = {
   invalidate: { type: 'roots.invalidate' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
-  failed: { type: 'xstate.error.actor.ask', error: new Error('timed out') },
+  failed: {
+    type: 'xstate.error.actor.ask',
+    error: new RuntimeError('REQUEST_TIMEOUT', 'timed out'),
+  },
   garbled: {
     type: 'xstate.error.actor.ask',
     error: new RuntimeError('INVALID_RESPONSE', 'malformed'),
@@ -138,6 +141,7 @@ describe('a report', () => {
       settled: true,
       roots,
       problem: 'timed out',
+      failure: { code: 'REQUEST_TIMEOUT' },
     });
   });
 
@@ -149,6 +153,7 @@ describe('a report', () => {
       settled: false,
       roots,
       problem: 'timed out',
+      failure: { code: 'REQUEST_TIMEOUT' },
     });
   });
 

@@ -60,10 +60,36 @@ describe('an entry', () => {
     ['file:///a', 'file:///a'],
     ['file:///a', 'file:///a/'],
     ['file:///a//', 'file:///a'],
+    ['file:///a b', 'file:///a%20b'],
+    ['file:///é', 'FILE:///%C3%A9'],
+    ['file:/a', 'file:///a'],
+    ['file://localhost/a', 'file:///%61'],
+    ['file:///a/./b/../c', 'file:///a/c'],
   ])('that is in the list already is a duplicate, the first stays: %s %s', (first, second) => {
     const [one, two] = read({ uri: first }, { uri: second, name: 'again' });
     expect(one?.problem).toBeUndefined();
     expect(two).toMatchObject({ uri: second, name: 'again', problem: { code: 'DUPLICATE' } });
+  });
+
+  test.each([
+    ['file:///a%2Fb', 'file:///a/b'],
+    ['file:///a%23b', 'file:///a%2523b'],
+    ['file:///a%3Fb', 'file:///a?b'],
+    ['file:///a\\b', 'file:///a/b'],
+    ['file:///a\tb', 'file:///ab'],
+    ['file://host/a', 'file:///a'],
+    ['file:///%FF', 'file:///%FE'],
+    ['file:///A', 'file:///a'],
+  ])('that names another file is none: %j %j', (first, second) => {
+    expect(read({ uri: first }, { uri: second }).map(({ problem }) => problem)).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('says as what it is in the list already', () => {
+    const [, again] = read({ uri: 'file:///a b' }, { uri: 'file:///a%20b' });
+    expect(again?.problem?.message).toBe('"file:///a%20b" is in the list already as "file:///a b"');
   });
 
   test('with a very long URI has a short reason', () => {

@@ -54,7 +54,7 @@ describe('a replay does what was recorded', () => {
   test('through what handlers ask, what they withdraw, and what times out', async () => {
     const withdraw = tool('withdraw', async (_, { request }) => {
       const controller = new AbortController();
-      const asked = request('roots/list', {}, { signal: controller.signal });
+      const asked = request('custom/question', {}, { signal: controller.signal });
       await turn();
       controller.abort('never mind');
       return asked.then(JSON.stringify, (error: Error) => error.message);
@@ -65,7 +65,7 @@ describe('a replay does what was recorded', () => {
         told.push(report.progress);
         context.progress(report.progress);
       };
-      await context.request('roots/list', {}, { onProgress });
+      await context.request('custom/question', {}, { onProgress });
       return JSON.stringify(told);
     });
     const { peer, clock, finish } = recordedSession({
@@ -81,10 +81,10 @@ describe('a replay does what was recorded', () => {
     });
     await asked;
     const withdrawn = peer.call('withdraw');
-    await peer.request('roots/list');
+    await peer.request('custom/question');
     await withdrawn;
     const informed = peer.call('progress', {}, { progressToken: 'p' });
-    const request = await peer.request('roots/list');
+    const request = await peer.request('custom/question');
     const progressToken = (request.params?.['_meta'] as JsonObject | undefined)?.['progressToken'];
     for (const at of [1, 2]) {
       peer.send({

@@ -1,7 +1,7 @@
 /** The handler's context as handlers use it. */
 import { cancelled, gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { operate, textOf, tool } from '../contract/serving.ts';
+import { operate, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 test('a handler may take its context apart', async () => {
   const apart = tool('apart', async (_, { roots, progress, request, sample, client }) => {
@@ -29,6 +29,25 @@ test.each([NaN, -1])('roots with a timeout of %d are refused', async (ms) => {
   });
   const { peer } = await operate({ tools: [waiting] });
   expect(textOf(await peer.call('waiting'))).toBe('undeclared');
+});
+
+test('roots/list is no request of a handler: the session asks, and the handler reads the answer', async () => {
+  const listing = tool('listing', async (_, { roots, request }) => {
+    await expect(request('roots/list')).rejects.toThrow(
+      new TypeError(
+        '"roots/list" is asked by the session itself: context.roots() has the answer. To try out a client, pass the option "probe"',
+      ),
+    );
+    await expect(request('roots/list', undefined, { type: 'object' })).rejects.toThrow(TypeError);
+    const probed = await request('roots/list', undefined, { probe: true });
+    return JSON.stringify([(await roots()).roots, probed]);
+  });
+  const { peer } = await operateWarm({ tools: [listing] }, { capabilities: { roots: {} } });
+  peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///a' }] });
+  peer.send(toolCall(1, 'listing'));
+  peer.answer(await peer.request('roots/list'), { roots: [] });
+  expect(textOf((await peer.response(1)).result)).toBe('[[{"uri":"file:///a"}],{"roots":[]}]');
+  expect(peer.count('roots/list')).toBe(2);
 });
 
 test('what a cancelled call has asked, and asks after that, fails with the cancellation as its cause', async () => {

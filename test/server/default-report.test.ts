@@ -42,6 +42,14 @@ function serverOf(definition: Partial<ServerDefinition> = {}): McpServer {
   };
 }
 
+test('a root that cannot be used is on stderr with its reason, one that is in the list twice is not', async () => {
+  const roots = ['https://example.com/', 'file:///a', 'file:///a'];
+  await using client = await connect(serverOf(), { roots });
+  await new Promise((known) => client.session.roots$.subscribe(known));
+  expect(written.match(/root\.unusable/g)).toHaveLength(1);
+  expect(written).toContain('"https://example.com/" is not a file: URI');
+});
+
 test('an unexpected error is on stderr with its stack and its causes, the tool and the request', async () => {
   await using client = await connect(serverOf());
   await client.request('tools/call', { name: 'query' });

@@ -23,7 +23,7 @@ const answers: { readonly [method: string]: JsonObject } = {
     model: 'm',
     content: { type: 'text', text: 'hi' },
   },
-  'roots/list': { roots: [] },
+  'custom/question': { n: 7 },
 };
 
 /** A context, what was asked and said through its exchange, and how often the client's capabilities were looked at. */
@@ -97,13 +97,13 @@ describe('a context over any exchange', () => {
       action: 'accept',
     });
     await expect(sample(conversation)).resolves.toMatchObject({ text: 'hi' });
-    await expect(request('roots/list')).resolves.toEqual({ roots: [] });
+    await expect(request('custom/question')).resolves.toEqual({ n: 7 });
     await expect(roots()).resolves.toBe(report);
     expect(asked.map(({ method, params }) => [method, params?.['mode']])).toEqual([
       ['elicitation/create', 'form'],
       ['elicitation/create', 'url'],
       ['sampling/createMessage', undefined],
-      ['roots/list', undefined],
+      ['custom/question', undefined],
     ]);
   });
 
@@ -122,8 +122,11 @@ describe('a context over any exchange', () => {
     ['elicit', (context) => context.elicit(form)],
     ['elicitUrl', (context) => context.elicitUrl({ message: '', url: 'https://a.example' })],
     ['sample', (context) => context.sample(conversation)],
-    ['request', (context) => context.request('roots/list')],
-    ['request with a schema', (context) => context.request('roots/list', {}, { type: 'object' })],
+    ['request', (context) => context.request('sampling/createMessage')],
+    [
+      'request with a schema',
+      (context) => context.request('sampling/createMessage', {}, { type: 'object' }),
+    ],
   ];
 
   test.each(questions)('looks once whether the client may be asked: %s', async (_, ask) => {

@@ -1,5 +1,5 @@
 import { createMcpServer, memory, sessionMachine } from 'mcp-actors';
-import { converse, gate, request, toolCall, turn } from 'mcp-actors/testing';
+import { converse, gate, notification, request, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { echo, operate, operateWarm, serve, textOf, tool } from '../contract/serving.ts';
 
@@ -155,3 +155,21 @@ test.each([NaN, -1])(
     expect(session.state).toBe('rootsKnown');
   },
 );
+
+test('of many unusable roots ten are told one by one, and none twice', async () => {
+  const listOf = (count: number) => ({
+    roots: Array.from({ length: count }, (_, at) => ({ uri: `http://${at}.example/` })),
+  });
+  const { peer, facts } = await operate({}, { capabilities: { roots: { listChanged: true } } });
+  const told = () => facts.all.filter(({ name }) => name === 'root.unusable');
+  peer.answer(await peer.request('roots/list'), listOf(12));
+  await facts.next('roots.updated');
+  expect(told().map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 10 }, (_, at) => `"http://${at}.example/" is not a file: URI`),
+    "2 more of the client's roots cannot be used",
+  ]);
+  peer.send(notification('notifications/roots/list_changed'));
+  peer.answer(await peer.request('roots/list'), listOf(13));
+  await facts.next('roots.updated');
+  expect(told().slice(11)).toMatchObject([{ message: '"http://12.example/" is not a file: URI' }]);
+});

@@ -7,15 +7,23 @@
 import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import type { AskInput, AskOutcome } from '../../machines/roots.machine.ts';
-import { ErrorCode, RuntimeError } from '../../protocol/errors.ts';
+import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { Method } from '../../protocol/methods.ts';
 import { readRootsResult } from '../../protocol/roots.ts';
-import type { RootsResolver } from '../../machines/roots-report.ts';
+import type { ListedRoot } from '../../protocol/roots.ts';
+import { rootsFailureOf } from '../../machines/roots-report.ts';
+import type { Root, RootsResolver } from '../../machines/roots-report.ts';
 import { requestClient } from '../correlation/client-request.ts';
+import type { ActorFactName, Report } from '../facts.ts';
+
+export interface AskRootsOptions {
+  readonly resolve: RootsResolver | undefined;
+  readonly report: Report<ActorFactName>;
+}
 
 /** The `ask` of the roots machine over a legacy session. */
 export function askRootsActor(
-  resolverOf: (input: AskInput) => RootsResolver | undefined,
+  optionsOf: (input: AskInput) => AskRootsOptions,
 ): PromiseActorLogic<AskOutcome, AskInput> {
   return fromPromise(async ({ input, signal }) => {
     const { correlation, timeoutMs } = input;
@@ -28,14 +36,31 @@ export function askRootsActor(
         const message = `The client's roots are malformed: ${reading.fault}`;
         throw new RuntimeError('INVALID_RESPONSE', message);
       }
-      const resolve = resolverOf(input);
-      const roots = resolve ? await resolve(reading.roots, signal) : reading.roots;
+      const roots = await resolved(reading.roots, optionsOf(input), signal);
       return { kind: 'answered', roots };
     } catch (error) {
       const isUnsupported =
         error instanceof RuntimeError && error.remote?.code === ErrorCode.methodNotFound;
       if (!isUnsupported) throw error;
-      return { kind: 'unsupported', problem: error.message };
+      return { kind: 'unsupported', problem: error.message, failure: rootsFailureOf(error) };
     }
   });
+}
+
+/** A resolver that throws is a bug of the server's: the log has it with its stack. */
+async function resolved(
+  listed: readonly ListedRoot[],
+  { resolve, report }: AskRootsOptions,
+  signal: AbortSignal,
+): Promise<readonly Root[]> {
+  if (!resolve) return listed;
+  try {
+    return await resolve(listed, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const problem = `The server could not resolve the roots: ${textOfError(error)}`;
+    report({ level: 'error', name: 'resolver.failed', message: problem, details: { error } });
+    // Not as it is: a RuntimeError would read as a failure of the query.
+    throw new Error(problem, { cause: error });
+  }
 }

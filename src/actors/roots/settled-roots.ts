@@ -74,7 +74,8 @@ function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
   const problem = snapshot.hasTag('asking')
     ? `The client has not answered "roots/list" within ${waitedMs} ms`
     : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
-  return { status: 'failed', generation: 0, settled: false, roots: [], problem };
+  const failure = { code: 'REQUEST_TIMEOUT' } as const;
+  return { status: 'failed', generation: 0, settled: false, roots: [], problem, failure };
 }
 
 function closed(): RuntimeError {
