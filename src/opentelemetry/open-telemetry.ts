@@ -97,24 +97,25 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
 
 /** Reports the outcome once: an aborted call has ended, even if its handler still runs. */
 async function ended(
-  { method, context: { signal } }: IncomingCall,
+  call: IncomingCall,
   measured: Promise<JsonObject>,
   report: (outcome: CallOutcome) => void,
 ): Promise<JsonObject> {
+  const { signal } = call.context;
   let settle = (outcome: CallOutcome) => {
     settle = () => {};
     signal.removeEventListener('abort', abort);
     report(outcome);
   };
-  const abort = () => settle(outcomeOfAbort(signal.reason));
+  const abort = () => settle(outcomeOfAbort(call, signal.reason));
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort);
   try {
     const result = await measured;
-    settle(outcomeOfResult(method, result));
+    settle(outcomeOfResult(call.method, result));
     return result;
   } catch (error) {
-    settle(outcomeOfError(method, error));
+    settle(outcomeOfError(call, error));
     throw error;
   }
 }

@@ -7,9 +7,9 @@ import {
   internalError,
   shuttingDown,
   textOfError,
-  toWireError,
 } from '../protocol/errors.ts';
 import type { JsonObject, WireError } from '../protocol/frames.ts';
+import type { IncomingCall } from '../features/middleware.ts';
 
 export interface CallOutcome {
   /** `error.type`; absent if the request succeeded. */
@@ -31,11 +31,11 @@ export function outcomeOfResult(method: string, result: JsonObject): CallOutcome
   return cause ? { ...toolFailed, exception: exceptionOf(cause.error) } : toolFailed;
 }
 
-export function outcomeOfError(method: string, error: unknown): CallOutcome {
-  const isForTheModel = error instanceof ToolError || error instanceof RuntimeError;
-  if (isForTheModel && method === 'tools/call') return toolFailed;
-  const meant = toWireError(error);
+export function outcomeOfError(call: IncomingCall, error: unknown): CallOutcome {
+  const meant = call.context.client.dialect.wireError(error);
   if (meant) return outcomeOfWireError(meant);
+  const isForTheModel = error instanceof ToolError || error instanceof RuntimeError;
+  if (isForTheModel && call.method === 'tools/call') return toolFailed;
   return { ...outcomeOfWireError(internalError), exception: exceptionOf(error) };
 }
 
@@ -44,9 +44,11 @@ function exceptionOf(error: unknown): Exception {
 }
 
 /** The client cancelled and gets no answer, or the session ended. */
-export function outcomeOfAbort(reason: unknown): CallOutcome {
+export function outcomeOfAbort({ context }: IncomingCall, reason: unknown): CallOutcome {
   const isCancelled = reason instanceof RuntimeError && reason.code === 'CANCELLED';
-  return isCancelled ? { errorType: 'cancelled' } : outcomeOfWireError(shuttingDown);
+  return isCancelled
+    ? { errorType: 'cancelled' }
+    : outcomeOfWireError(context.client.dialect.refusal(shuttingDown));
 }
 
 function outcomeOfWireError({ code, message }: WireError): CallOutcome {

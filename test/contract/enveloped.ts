@@ -1,7 +1,7 @@
 /** Requests of the modern era. */
 import type { JsonObject } from 'mcp-actors';
 import { request } from 'mcp-actors/testing';
-import type { Message } from 'mcp-actors/testing';
+import type { Message, ScriptedPeer } from 'mcp-actors/testing';
 
 const prefix = 'io.modelcontextprotocol';
 
@@ -44,3 +44,31 @@ export function enveloped(
   const own = (params['_meta'] ?? {}) as JsonObject;
   return request(id, method, { ...params, _meta: { ...envelope(options), ...own } });
 }
+
+interface ModernPeer {
+  readonly peer: ScriptedPeer;
+}
+
+let count = 0;
+
+/** Asks with an envelope, and gives the result; an error is thrown. */
+export async function askModern(
+  { peer }: ModernPeer,
+  method: string,
+  params?: JsonObject,
+  options?: EnvelopeOptions,
+): Promise<JsonObject> {
+  const id = `modern-${++count}`;
+  peer.send(enveloped(id, method, params, options));
+  const { result, error } = await peer.response(id);
+  if (error) throw Object.assign(new Error(error.message), error);
+  return result as JsonObject;
+}
+
+/** Calls a tool with an envelope, and gives the result. */
+export const callModern = (
+  serving: ModernPeer,
+  name: string,
+  args: JsonObject = {},
+  options?: EnvelopeOptions,
+) => askModern(serving, 'tools/call', { name, arguments: args }, options);

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../errors.ts';
 import type { JsonObject, WireError } from '../frames.ts';
-import type { ServerDescription } from '../implementation.ts';
+import type { Implementation, ServerDescription } from '../implementation.ts';
 import { MetaKey } from '../meta.ts';
 import { Method } from '../methods.ts';
 import { Dialect20251125 } from './2025-11-25.ts';
@@ -56,7 +56,7 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
       capabilities: this.capabilities(capabilities),
       ...(instructions === undefined ? {} : { instructions }),
     };
-    return this.result(this.cacheable(result, hints), server);
+    return identified(this.cacheable(result, hints), server.serverInfo);
   }
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
@@ -73,15 +73,10 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return tool.taskSupport ? without(wire, 'execution') : wire;
   }
 
+  /** Pictures and titles of the server are told once, by discovery. */
   override result(result: JsonObject, { serverInfo }: ServerDescription): JsonObject {
-    const meta = result['_meta'];
-    return {
-      resultType: 'complete',
-      ...result,
-      _meta: isJsonObject(meta)
-        ? { ...meta, [MetaKey.serverInfo]: serverInfo }
-        : { [MetaKey.serverInfo]: serverInfo },
-    };
+    const { name, version } = serverInfo;
+    return identified(result, { name, version });
   }
 
   override cacheable(result: JsonObject, { ttlMs, scope }: CacheHints): JsonObject {
@@ -140,4 +135,16 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
   override url(elicitation: UrlElicitation): JsonObject {
     return without(super.url(elicitation), 'elicitationId');
   }
+}
+
+/** A result with its type, if it has none, and the identity of the server that gave it. */
+function identified(result: JsonObject, serverInfo: Implementation): JsonObject {
+  const meta = result['_meta'];
+  return {
+    resultType: 'complete',
+    ...result,
+    _meta: isJsonObject(meta)
+      ? { ...meta, [MetaKey.serverInfo]: serverInfo }
+      : { [MetaKey.serverInfo]: serverInfo },
+  };
 }

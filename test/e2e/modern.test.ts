@@ -1,0 +1,138 @@
+/** Both eras of one command: the official client of both, and lines as real hosts write them, over a real subprocess. */
+import { Client } from '@modelcontextprotocol/client';
+import type { ClientOptions } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { enveloped } from '../contract/enveloped.ts';
+import { command, gone, lab, launch, reapServers, repository } from './server-process.ts';
+import type { Line, ServerProcess } from './server-process.ts';
+
+afterEach(reapServers);
+
+const probe = enveloped('probe', 'server/discover');
+
+type Negotiation = NonNullable<ClientOptions['versionNegotiation']>['mode'];
+
+/** Starts Node with these arguments, and lets the official client find out what the server speaks. */
+async function connect(args: readonly string[], mode: Negotiation = 'auto') {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...args],
+    cwd: repository,
+    stderr: 'ignore',
+  });
+  const client = new Client({ name: 'e2e', version: '1' }, { versionNegotiation: { mode } });
+  const complaints: unknown[] = [];
+  client.onerror = (error) => complaints.push(error);
+  await client.connect(transport);
+  const pid = transport.pid as number;
+  onTestFinished(async () => {
+    await client.close();
+    await gone(pid);
+    expect(complaints).toEqual([]);
+  });
+  return client;
+}
+
+describe('the official client of both eras', () => {
+  test.each([
+    ['the laboratory server', lab, 'lab'],
+    ['the workspace server', command, 'mcp-actors-workspace'],
+  ])('discovers %s, and goes on in the modern era', async (_, args, name) => {
+    const client = await connect(args);
+    expect(client.getProtocolEra()).toBe('modern');
+    expect(client.getServerVersion()?.name).toBe(name);
+    expect(client.getDiscoverResult()).toMatchObject({
+      supportedVersions: ['2026-07-28'],
+      ttlMs: 0,
+      cacheScope: 'private',
+      instructions: expect.any(String) as string,
+    });
+    const { tools } = await client.listTools();
+    expect(tools.length).toBeGreaterThan(2);
+  });
+
+  test.each<[Negotiation, string]>([
+    ['auto', '2026-07-28'],
+    [{ pin: '2026-07-28' }, '2026-07-28'],
+    ['legacy', '2025-11-25'],
+  ])('that negotiates %j calls a tool in %s', async (mode, version) => {
+    const client = await connect(lab, mode);
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } });
+    expect(result).toMatchObject({
+      content: [{ type: 'text', text: 'hi' }],
+      structuredContent: { message: 'hi' },
+    });
+  });
+
+  test('works in the project that the workspace server is started in', async () => {
+    const client = await connect(command);
+    const found = await client.callTool({
+      name: 'find_files',
+      arguments: { globs: ['package.json'] },
+    });
+    expect(found.isError ?? false).toBe(false);
+    expect(JSON.stringify(found.structuredContent)).toContain('package.json');
+  });
+
+  test('gets an error with its code, and a result that the model can read', async () => {
+    const client = await connect(lab);
+    await expect(client.callTool({ name: 'nothing' })).rejects.toMatchObject({ code: -32602 });
+    const result = await client.callTool({ name: 'slow', arguments: { ms: 'long' } });
+    expect(result.isError).toBe(true);
+  });
+
+  test('cancels a call, and goes on', async () => {
+    const client = await connect(lab);
+    const controller = new AbortController();
+    const slow = client.callTool(
+      { name: 'slow', arguments: { ms: 600_000 } },
+      { signal: controller.signal },
+    );
+    await client.callTool({ name: 'echo', arguments: { message: 'meanwhile' } });
+    controller.abort('enough');
+    await expect(slow).rejects.toThrow('enough');
+    await client.callTool({ name: 'echo', arguments: { message: 'after' } });
+  });
+});
+
+describe('discovery', () => {
+  const discovered = (server: ServerProcess) => {
+    server.send(probe);
+    return server.answer('probe');
+  };
+  const order = (lines: readonly Line[]) =>
+    lines.flatMap(({ id }) => (id === undefined ? [] : [id]));
+
+  test('does not wait for roots that a client is slow to list', async () => {
+    const server = launch(command);
+    await server.initialize({ roots: { listChanged: true } });
+    await server.heard('roots/list');
+    server.send({ id: 1, method: 'tools/call', params: { name: 'workspace_info', arguments: {} } });
+    const { result } = await discovered(server);
+    expect(result).toMatchObject({ supportedVersions: ['2026-07-28'] });
+    expect(order(server.messages.all)).not.toContain(1);
+    expect(server.violations).toEqual([]);
+  });
+
+  test.each([
+    ['the laboratory server', lab],
+    ['the workspace server', command],
+  ])('of %s does not wait for a call that loads what it needs', async (_, args) => {
+    const server = launch(args);
+    const call = { name: 'echo', arguments: { message: 'hi' } };
+    server.send(enveloped(1, 'tools/call', call), enveloped(2, 'tools/list'), probe);
+    await Promise.all([1, 2, 'probe'].map((id) => server.answer(id)));
+    expect(order(server.messages.all).at(0)).toBe('probe');
+    expect(server.violations).toEqual([]);
+  });
+
+  test('that is asked first lets a client of either era go on', async () => {
+    const server = launch(command);
+    await discovered(server);
+    const { result } = await server.initialize();
+    expect(result).toMatchObject({ protocolVersion: '2025-11-25' });
+    expect(server.violations).toEqual([]);
+  });
+});
