@@ -26,6 +26,10 @@ export abstract class OverRequests {
     return this.exchange.params;
   }
 
+  get logLevel(): Exchange['logLevel'] {
+    return this.exchange.logLevel;
+  }
+
   get client(): ClientDescription {
     return this.exchange.client;
   }

@@ -5,11 +5,14 @@
 import {
   CallToolResultSchema,
   CompleteResultSchema,
+  CreateMessageRequestSchema,
   DiscoverResultSchema,
+  ElicitRequestSchema,
   GetPromptResultSchema,
   ListPromptsResultSchema,
   ListResourceTemplatesResultSchema,
   ListResourcesResultSchema,
+  ListRootsRequestSchema,
   ListToolsResultSchema,
   ReadResourceResultSchema,
 } from '@modelcontextprotocol/core';
@@ -19,8 +22,9 @@ import { z } from 'zod';
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 
-const complete = z.looseObject({
-  resultType: z.literal('complete'),
+const complete = z.looseObject({ resultType: z.literal('complete') });
+
+const identified = z.looseObject({
   _meta: z.looseObject({
     [serverInfoKey]: z.looseObject({ name: z.string(), version: z.string() }),
   }),
@@ -54,6 +58,24 @@ const dataOfErrors: { readonly [code: number]: z.ZodType } = {
   [-32022]: z.looseObject({ supported: z.array(z.string()).min(1), requested: z.string() }),
 };
 
+/** What a call is asked for before it has a result. It is not cached. */
+const inputRequired = z
+  .looseObject({
+    resultType: z.literal('input_required'),
+    inputRequests: z
+      .record(
+        z.string(),
+        z.union([ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema]),
+      )
+      .optional(),
+    requestState: z.string().optional(),
+    ttlMs: z.never().optional(),
+    cacheScope: z.never().optional(),
+  })
+  .refine(({ inputRequests, requestState }) => inputRequests ?? requestState);
+
+const mayRequireInput: readonly string[] = ['tools/call', 'prompts/get', 'resources/read'];
+
 const definedCodes: readonly number[] = [-32020, -32021, -32022];
 
 export function isEnveloped(params: object | undefined): boolean {
@@ -67,7 +89,8 @@ export function faultOfModernAnswer(frame: unknown, method = ''): string | undef
   if (frame.error) return faultOfError(frame.error);
   const schemas = results[method];
   if (!schemas) return `No schema is known for a result of ${method}`;
-  for (const schema of [complete, ...schemas]) {
+  const asks = mayRequireInput.includes(method) && frame.result?.['resultType'] !== 'complete';
+  for (const schema of asks ? [identified, inputRequired] : [complete, identified, ...schemas]) {
     const { success, error } = schema.safeParse(frame.result);
     if (!success) return `The schemas refuse a result of ${method}: ${String(error?.message)}`;
   }

@@ -262,10 +262,12 @@ describe('a client of this era', () => {
     );
     const { peer, session, server, clock } = serving;
     peer.send(initialized, rootsChanged, progressed('s-1', 1));
-    for (const method of ['roots/list', 'sampling/createMessage', 'x/custom', 'ping']) {
+    for (const method of ['x/custom', 'ping']) {
       await call(serving, 'ask', { method }, { capabilities });
     }
-    expect(errors.map(({ code }) => code)).toEqual(Array(4).fill('CAPABILITY_MISSING'));
+    expect(errors.map(({ code }) => code)).toEqual(Array(2).fill('CAPABILITY_MISSING'));
+    const asked = await call(serving, 'ask', { method: 'roots/list' }, { capabilities });
+    expect(asked['resultType']).toBe('input_required');
     await expect(session.ping()).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     server.tools.add(tool('new', () => 'new'));
     server.resourceUpdated('a:b');
