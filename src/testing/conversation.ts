@@ -9,6 +9,7 @@ import type { McpSession, Watcher } from '../server/session.ts';
 import { memory } from '../transports/memory.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { Transport } from '../transports/transport.ts';
+import { awaitedClock } from './awaited-clock.ts';
 import { Inbox } from './inbox.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';
@@ -89,6 +90,11 @@ export function converse(
   };
   // A session that a test forgets must not keep its process: `session.closed` would.
   const watchers = [watcher, ...(options.watchers ?? [])];
-  const session = server.listen(transport, { ...options, watchers, report: facts.report });
+  const session = server.listen(transport, {
+    ...options,
+    clock: options.clock ?? awaitedClock,
+    watchers,
+    report: facts.report,
+  });
   return { session, peer, wire, facts };
 }

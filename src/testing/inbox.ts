@@ -1,4 +1,5 @@
 /** Items that have arrived, and the tests that wait for one. */
+import { awaited } from './awaited-clock.ts';
 
 interface PendingTake<T> {
   readonly what: string;
@@ -46,9 +47,10 @@ export class Inbox<T> {
       return Promise.resolve(item);
     }
     if (this.#closed !== undefined) return Promise.reject(this.#missing(what, this.#closed));
-    return new Promise<S>((resolve, reject) => {
+    const taken = new Promise<S>((resolve, reject) => {
       this.#waiters.add({ what, matches, resolve: resolve as (item: T) => void, reject });
     });
+    return awaited(taken);
   }
 
   /** Nothing more will arrive: a pending or later `take` that nothing matches rejects. */

@@ -28,6 +28,8 @@ export const programs = [
   'examples/valibot/server.ts',
   'examples/zod/server.ts',
   'test/e2e/awaiting-script.ts',
+  'test/e2e/kit-script.ts',
+  'test/e2e/kit-tests.ts',
   'test/e2e/recording-server.ts',
   'test/e2e/served.ts',
   'test/e2e/spawning-server.ts',
