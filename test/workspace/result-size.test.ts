@@ -29,13 +29,16 @@ const files = Object.fromEntries([
 
 const calls: Readonly<Record<string, readonly object[]>> = {
   workspace_info: [{}],
-  find_files: [{}, { globs: ['**/'] }],
+  list_directory: [{}, { depth: 10 }, { depth: 10, limit: 1000 }],
+  find_files: [{}, { globs: ['**/'] }, { limit: 2000 }],
   search_text: [
     { pattern: 'needle' },
     { pattern: 'needle', contextLines: 10 },
     { pattern: '.', regex: true },
     { pattern: 'needle', mode: 'files' },
     { pattern: 'needle', mode: 'count' },
+    { pattern: 'needle', mode: 'files', limit: 1000 },
+    { pattern: 'needle', mode: 'count', limit: 1000 },
   ],
   read_file: [
     { path: 'large-0.ts' },

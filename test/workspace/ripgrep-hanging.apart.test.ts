@@ -63,14 +63,14 @@ wait
 async function countFiles(root: RootDirectory, onFile: () => Promise<void>, deadline: AbortSignal) {
   const { signal } = new AbortController();
   let files = 0;
-  for await (const { matchingLines } of ripgrep({
+  for await (const counted of ripgrep({
     args: [],
     root,
     signal,
     deadline,
     records: countedFiles(),
   })) {
-    files += matchingLines;
+    files += counted.length;
     await onFile();
   }
   return files;

@@ -104,8 +104,27 @@ function namesOf(path: string): string[] {
   return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
-export async function readdir(path: string): Promise<Dirent[]> {
-  return await lanes.run(path, () => fs.readdir(path, { withFileTypes: true }));
+/** What is in a directory, or the error that says why nobody can tell. */
+export type DirectoryReading = readonly Dirent[] | Error;
+
+/** Reads directories that lie on one volume, in one turn of its threads: they share its time. */
+export async function readDirectories(paths: readonly string[]): Promise<DirectoryReading[]> {
+  const [first] = paths;
+  if (first === undefined) return [];
+  return await lanes.run(first, async () => {
+    const readings: DirectoryReading[] = [];
+    for (const path of paths) readings.push(await readOne(path));
+    return readings;
+  });
+}
+
+async function readOne(path: string): Promise<DirectoryReading> {
+  try {
+    return await fs.readdir(path, { withFileTypes: true });
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
 }
 
 export async function readlink(path: string): Promise<string> {

@@ -2,8 +2,10 @@
  * What ripgrep does not tell of the directories that it walks: links to directories, directories
  * without a file, and which of the paths that it has left out are directories.
  */
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { readdir } from '../disk/disk.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { readDirectories } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 
 export interface DirectoryScan {
@@ -23,37 +25,64 @@ export interface DirectoryScan {
 
 /** The file system gives one volume two threads. */
 const readers = 2;
+/** How many directories are read in one go: asking for each takes as long as reading it. */
+const maxBatch = 32;
 
 /** Reads the directories, and those that it finds in them. */
 export async function scanDirectories(scan: DirectoryScan): Promise<void> {
-  // A set's iterator goes on to what is added meanwhile.
-  const waiting = scan.directories.values();
+  const unread = [...scan.directories];
   const readOn = async (): Promise<void> => {
-    for (const directory of waiting) {
-      if (scan.isOver()) return;
-      await scanOne(scan, directory);
+    while (unread.length > 0 && !scan.isOver()) {
+      await scanBatch(scan, unread.splice(-maxBatch), unread);
     }
   };
   await Promise.all(Array.from({ length: readers }, readOn));
 }
 
-async function scanOne(scan: DirectoryScan, directory: string): Promise<void> {
+async function scanBatch(
+  scan: DirectoryScan,
+  batch: readonly string[],
+  unread: string[],
+): Promise<void> {
   try {
-    for (const entry of await readdir(join(scan.root, directory))) {
-      const isDirectory = entry.isDirectory();
-      if (!isDirectory && !entry.isSymbolicLink()) continue;
-      const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
-      if (entry.name === '.git') continue;
-      if (scan.isLeftOut(path)) {
-        if (isDirectory) scan.onLeftOutDirectory(path);
-      } else if (isDirectory) scan.directories.add(path);
-      else scan.onLink(path);
+    const readings = await readDirectories(batch.map((path) => join(scan.root, path)));
+    for (const [index, reading] of readings.entries()) {
+      const directory = batch[index] ?? '';
+      if (reading instanceof Error) tellFault(scan, directory, reading);
+      else unread.push(...scanEntries(scan, directory, reading));
     }
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
-    const { code, phrase } = fsFault(error);
-    // It has gone since.
-    if (code !== 'NOT_FOUND' && code !== 'NOT_A_DIRECTORY')
-      scan.onProblem(`${directory} ${phrase}`);
+    // The volume does not answer.
+    tellFault(scan, batch[0] ?? '', error);
   }
+}
+
+/** Gives the directories that nobody knew of. */
+function scanEntries(
+  scan: DirectoryScan,
+  directory: string,
+  entries: readonly Dirent[],
+): readonly string[] {
+  const found: string[] = [];
+  for (const entry of entries) {
+    const isDirectory = entry.isDirectory();
+    if (!isDirectory && !entry.isSymbolicLink()) continue;
+    const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
+    // Most directories have been walked.
+    if (entry.name === '.git' || scan.directories.has(path)) continue;
+    if (scan.isLeftOut(path)) {
+      if (isDirectory) scan.onLeftOutDirectory(path);
+    } else if (isDirectory) found.push(path);
+    else scan.onLink(path);
+  }
+  for (const path of found) scan.directories.add(path);
+  return found;
+}
+
+function tellFault(scan: DirectoryScan, directory: string, error: unknown): void {
+  if (systemCode(error) === undefined) throw error;
+  const { code, phrase } = fsFault(error);
+  // It has gone since.
+  if (code === 'NOT_FOUND' || code === 'NOT_A_DIRECTORY') return;
+  scan.onProblem(`${quoted(directory === '' ? '.' : directory)} ${phrase}`);
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Boundary } from '../roots/boundary.ts';
-import { lstat, readdir } from '../disk/disk.ts';
+import { lstat, readDirectories } from '../disk/disk.ts';
 import { fsFault, systemCode } from '../disk/fs-fault.ts';
 import { isSliceOver, nextSlice } from '../globs/time-slices.ts';
 import type { WalkedTree } from './tree-walk.ts';
@@ -137,7 +137,8 @@ async function readEntries(
   // Looked at again: a link may have taken its place since it was found.
   const start = await startAt(boundary, directory);
   if (start === undefined) return [];
-  const entries = await readdir(start.real);
+  const [entries = []] = await readDirectories([start.real]);
+  if (entries instanceof Error) throw entries;
   return entries.map((entry): TreeEntry => {
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     const kind = entry.isDirectory()

@@ -4,6 +4,7 @@
  */
 import type { Boundary } from '../roots/boundary.ts';
 import { countedFiles, markedRecords } from './ripgrep-output.ts';
+import type { CountedFile } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { SearchInput } from './search-input.ts';
 import { withoutDot } from './walk-starts.ts';
@@ -58,8 +59,8 @@ export async function* countMatches(
         ({ value: next } = waiting.next());
       }
     };
-    for await (const { path, matchingLines } of countPart(run, part, large)) {
-      counts.set(path, matchingLines);
+    for await (const files of countPart(run, part, large)) {
+      for (const { path, matchingLines } of files) counts.set(withoutDot(path), matchingLines);
       yield* known(false);
     }
     if (run.deadline.aborted) return;
@@ -88,10 +89,10 @@ async function* countPart(
   { boundary, patternArgs, signal, deadline, onProblem }: MatchCountRun,
   part: readonly string[],
   large: ReadonlySet<string>,
-): AsyncGenerator<{ readonly path: string; readonly matchingLines: number }, void, void> {
+): AsyncGenerator<readonly CountedFile[], void, void> {
   const paths = part.filter((path) => !large.has(path)).map((path) => `./${path}`);
   if (paths.length === 0) return;
-  const files = ripgrep({
+  yield* ripgrep({
     args: [
       ...ripgrepArguments,
       '--count',
@@ -113,9 +114,6 @@ async function* countPart(
     records: countedFiles(),
     onEnd: (end) => (deadline.aborted ? [] : end.problems).forEach(onProblem),
   });
-  for await (const { path, matchingLines } of files) {
-    yield { path: withoutDot(path.toString()), matchingLines };
-  }
 }
 
 /** Counts the matching lines of a file of any size, in bounded memory. */

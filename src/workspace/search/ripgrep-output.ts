@@ -2,6 +2,7 @@
  * What ripgrep prints: records on its stdout, and on its stderr problems for a person and, with
  * `--debug`, what it does with which file.
  */
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 
 /** Cuts output into records. Each record is taken before the next chunk is added. */
@@ -19,8 +20,15 @@ export interface RipgrepRecord {
 
 /** A file that was searched, from `--count --null`. */
 export interface CountedFile {
-  readonly path: Buffer;
+  readonly path: string;
   readonly matchingLines: number;
+}
+
+/** Files from `--files --null`. */
+export interface ListedPaths {
+  readonly paths: readonly string[];
+  /** Those whose names are not UTF-8, as far as they decode. */
+  readonly unnamed: readonly string[];
 }
 
 const maxRecordBytes = 4 * 1024 * 1024;
@@ -59,26 +67,63 @@ export function markedRecords(mark: '\n' | '\0'): RecordReader<RipgrepRecord> {
   };
 }
 
-/** Reads `--count --include-zero --null`: a path, NUL, the count, a line end. */
-export function countedFiles(): RecordReader<CountedFile> {
+/**
+ * Reads `--files --null`: the paths of a chunk in one record, because each record has its price. A
+ * path that is not UTF-8 is none of them, but one of `unnamed`.
+ */
+export function listedPaths(): RecordReader<ListedPaths> {
   let rest: Buffer = Buffer.alloc(0);
   return {
     *add(chunk) {
       const output = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      let start = 0;
-      for (;;) {
-        const nul = output.indexOf(0, start);
-        const end = nul === -1 ? -1 : output.indexOf(newline, nul);
-        if (end === -1) break;
-        const path = output.subarray(start, nul);
-        yield { path, matchingLines: Number(output.toString('latin1', nul + 1, end)) };
-        start = end + 1;
-      }
+      const end = output.lastIndexOf(0);
       // A name that never ends is not a file's.
-      rest = output.subarray(start).subarray(0, maxRecordBytes);
+      rest = output.subarray(end + 1).subarray(0, maxRecordBytes);
+      if (end === -1) return;
+      const whole = output.subarray(0, end);
+      const texts = whole.toString().split('\0');
+      if (isUtf8(whole)) yield { paths: texts, unnamed: [] };
+      // What does not decode has U+FFFD in it; so may a name.
+      else {
+        const isNamed = (text: string) => !text.includes('\ufffd');
+        yield { paths: texts.filter(isNamed), unnamed: texts.filter((text) => !isNamed(text)) };
+      }
     },
     *end() {},
   };
+}
+
+/** Reads `--count --include-zero --null`: a path, NUL, the count, a line end. */
+export function countedFiles(): RecordReader<readonly CountedFile[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  return {
+    *add(chunk) {
+      const output = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      // A line ends with a line feed, and a name may have some: the last one is behind a NUL.
+      const end = output.indexOf(newline, output.lastIndexOf(0));
+      const last = end === -1 ? lastEnd(output) : end;
+      rest = output.subarray(last + 1).subarray(0, maxRecordBytes);
+      const files = [...readCounts(output.toString('utf8', 0, last + 1))];
+      if (files.length > 0) yield files;
+    },
+    *end() {},
+  };
+}
+
+/** Where the last whole line before the last NUL ends. */
+function lastEnd(output: Buffer): number {
+  const nul = output.lastIndexOf(0);
+  const before = nul <= 0 ? -1 : output.lastIndexOf(0, nul - 1);
+  return before === -1 ? -1 : output.indexOf(newline, before);
+}
+
+function* readCounts(text: string): Generator<CountedFile, void, void> {
+  let start = 0;
+  for (let nul = text.indexOf('\0'); nul !== -1; nul = text.indexOf('\0', start)) {
+    const end = text.indexOf('\n', nul);
+    yield { path: text.slice(start, nul), matchingLines: Number(text.slice(nul + 1, end)) };
+    start = end + 1;
+  }
 }
 
 const maxKeptCharacters = 64 * 1024;

@@ -149,19 +149,23 @@ async function* linesOf(
 export async function findCounts(run: TextSearchRun, isWhole: boolean): Promise<FoundCounts> {
   const files: { path: string; matchingLines: number }[] = [];
   const total = { files: 0, matchingLines: 0 };
+  let [characters, isFull] = [0, false];
   const candidates = new Candidates(run);
   for (let next = await candidates.next(); next !== undefined; next = await candidates.next()) {
     const { path, matchingLines } = next;
     const lines = matchingLines ?? (await countInStream(candidates.run, path));
     if (lines === 0) continue;
-    const isBehind = files.length === run.limit;
-    if (isBehind && !isWhole) {
+    isFull ||= files.length === run.limit || characters > maxCharacters;
+    if (isFull && !isWhole) {
       await candidates.end();
       return { files, total, endedBy: 'limit', next: lastOf(files) };
     }
     total.files += 1;
     total.matchingLines += lines;
-    if (!isBehind) files.push({ path, matchingLines: lines });
+    if (!isFull) {
+      files.push({ path, matchingLines: lines });
+      characters += printable(path).length + `: ${lines}\n`.length;
+    }
     run.onMatch(total.files, path);
   }
   const isOver = run.deadline.aborted;

@@ -3,7 +3,6 @@
  * does not say. Links are followed if they lead to a place inside the roots; each file is met once,
  * by its own path if that is chosen, else by the first link to it.
  */
-import { isUtf8 } from 'node:buffer';
 import { ToolError } from '../../protocol/errors.ts';
 import type { Boundary } from '../roots/boundary.ts';
 import type { FileSelection } from '../globs/file-selection.ts';
@@ -13,7 +12,7 @@ import { LeftOut } from './left-out.ts';
 import type { LeftOutKind } from './left-out.ts';
 import { FirstPaths } from './path-order.ts';
 import type { PathOrder } from './path-order.ts';
-import { markedRecords } from './ripgrep-output.ts';
+import { listedPaths } from './ripgrep-output.ts';
 import { ripgrep, ripgrepArguments } from './ripgrep.ts';
 import { argumentOf, isBelow, isDirect, startAt, withoutDot } from './walk-starts.ts';
 import type { Start } from './walk-starts.ts';
@@ -262,15 +261,17 @@ class TreeWalk {
       root: boundary.base,
       signal,
       deadline,
-      records: markedRecords('\0'),
+      records: listedPaths(),
       onLeftOut: (path, reason) =>
         reason === 'large' ? noteLarge(path) : this.#leftOut.add(reason, shownAs(path)),
       onEnd: (end) => end.problems.forEach(onProblem),
     });
-    for await (const { bytes } of records) {
-      const path = bytes.toString();
-      if (isUtf8(bytes)) meet(path, false);
-      else this.#leftOut.add('unnamed', shownAs(path));
+    for await (const { paths, unnamed } of records) {
+      for (const path of paths) {
+        if (isSliceOver()) await nextSlice(signal);
+        meet(path, false);
+      }
+      for (const path of unnamed) this.#leftOut.add('unnamed', shownAs(path));
     }
     for (const path of large) {
       if (isSliceOver()) await nextSlice(signal);

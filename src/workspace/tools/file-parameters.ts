@@ -1,7 +1,7 @@
 /** What the tools that look at many files take, and how they say what they have found. */
 import { printableLines } from '../../protocol/printable.ts';
 import { textBlock } from '../../protocol/content.ts';
-import type { ContentBlock } from '../../protocol/content.ts';
+import type { ToolResult } from '../../define/tool.ts';
 import type { Entered } from '../project/workspace.ts';
 
 /** A text, or a list of them: models write both. */
@@ -58,10 +58,11 @@ export function answer(
   entered: Entered,
   heading: readonly string[],
   lines: readonly string[],
-): readonly ContentBlock[] {
+): ToolResult {
   const note = entered.takeNote();
   const above = [...heading, ...(note === undefined ? [] : [note])];
-  return [textBlock(printableLines(lines.length === 0 ? above : [...above, '', ...lines]))];
+  const text = printableLines(lines.length === 0 ? above : [...above, '', ...lines]);
+  return { content: [textBlock(text)] };
 }
 
 /** A number with its noun. */

@@ -1,5 +1,5 @@
 /** `list_directory`: a directory as a tree. */
-import { quoted } from '../../protocol/printable.ts';
+import { printable, quoted } from '../../protocol/printable.ts';
 import { ToolError } from '../../protocol/errors.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
@@ -13,6 +13,8 @@ const defaultDepth = 2;
 const maxDepth = 10;
 const defaultLimit = 300;
 const maxLimit = 1000;
+/** How long the lines are together. */
+const maxCharacters = 30_000;
 
 /** Makes `list_directory` over a session's workspace. */
 export function listDirectoryTool(workspace: Workspace): Tool {
@@ -101,7 +103,11 @@ export function listDirectoryTool(workspace: Workspace): Tool {
           ...(content.fault === undefined ? [] : [content.fault]),
           ...problems.list().map((problem) => `Not listed: ${problem}`),
         ];
-        return answer(entered, heading, treeText(content, ''));
+        const lines = treeText(content, '');
+        const cutLines = withinRoom(lines);
+        const cut = `Only the first ${cutLines.length} of ${lines.length} lines have room: use a smaller depth or limit.`;
+        const isCut = cutLines.length < lines.length;
+        return answer(entered, isCut ? [...heading, cut] : heading, cutLines);
       });
     },
   });
@@ -141,6 +147,12 @@ function treeText({ entries, more }: DirectoryContent, indent: string): string[]
     ...(entry.content === undefined ? [] : treeText(entry.content, `${indent}  `)),
   ]);
   return more === 0 || indent === '' ? lines : [...lines, `${indent}… ${more} more`];
+}
+
+function withinRoom(lines: readonly string[]): readonly string[] {
+  let characters = 0;
+  const end = lines.findIndex((line) => (characters += printable(line).length + 1) > maxCharacters);
+  return end === -1 ? lines : lines.slice(0, end);
 }
 
 function entryText(entry: TreeEntry): string {
