@@ -7,6 +7,7 @@ import { converse, toolCall } from 'mcp-actors/testing';
 import { asking } from '../contract/asking.ts';
 import { reapServers } from '../e2e/server-process.ts';
 import { launchChromium, needsChromium } from './chromium.ts';
+import { boxOf, overflowing } from './layout.ts';
 import { inspected, inspectedCommand, inspectedExample, open } from './inspected.ts';
 
 describe('the page', () => {
@@ -96,6 +97,35 @@ describe('the page', () => {
     expect(await shown(page)).toMatch(/short-1-0\./);
     expect(faults).toEqual([]);
   });
+
+  test.for([1440, 900, 390])(
+    'has room for many clients with long names at %i',
+    async (width, context) => {
+      needsChromium(context);
+      const { url, join } = await serving();
+      const long = 'a-client-with-a-name-that-does-not-end-'.repeat(8);
+      for (let count = 0; count < 20; count++) await join(`client-${count}`);
+      const ended = await join('ended');
+      await join(long);
+      await ended.close();
+      const { page, faults } = await open(browser as Browser, url, {
+        viewport: { width, height: 900 },
+      });
+      await entry(page, 'a-client').click();
+      await page.locator('#why', { hasText: 'a-client' }).waitFor();
+      expect(await overflowing(page)).toEqual([]);
+      // Those that have ended come last; the chosen one is in sight.
+      expect(await page.locator('#sessions button').last().textContent()).toBe('21: ended closed');
+      const [list, chosen] = [
+        await boxOf(page, '#sessions'),
+        await boxOf(page, '#sessions [aria-current=true]'),
+      ];
+      expect(chosen.top).toBeGreaterThanOrEqual(list.top);
+      expect(chosen.bottom).toBeLessThanOrEqual(list.bottom);
+      expect((await boxOf(page, '#timeline')).top).toBeLessThan(450);
+      expect(faults).toEqual([]);
+    },
+  );
 
   test('leaves a session that has ended for one that is open, unless it was chosen', async (context) => {
     needsChromium(context);

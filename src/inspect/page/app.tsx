@@ -1,39 +1,22 @@
 /** The page: what all sessions do, and everything of the one that is looked at. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { headlineOf } from '../../diagnosis/headline.ts';
 import type { PageDump } from '../page-messages.ts';
-import { Charts, drawings } from './charts.tsx';
+import { Charts } from './charts.tsx';
 import { Detail } from './detail.tsx';
 import { duration } from './durations.ts';
 import type { ShownSession } from './model.ts';
 import { Panels } from './panels.tsx';
+import { shortcuts } from './shortcuts.ts';
 import { Timeline } from './timeline.tsx';
+import { elapsedOf, inOrder, sessionView } from './view.ts';
 import type { SessionView, View } from './view.ts';
 
-/** The keyboard's shortcuts, as the page lists them. */
-const shortcuts: readonly (readonly [keys: readonly string[], what: string])[] = [
-  [['P'], 'pause, go on'],
-  [['/'], 'filter'],
-  [['↑', '↓'], 'choose an event'],
-  [['C'], 'to its cause or answer'],
-  [['V'], 'sequence diagram'],
-  [[...drawings.keys()].map((_, at) => `${at + 1}`), 'charts'],
-  [['F'], 'follow with the chart'],
-  [['L'], 'large chart'],
-  [['S'], 'next session'],
-  [['Esc'], 'choose nothing'],
-];
-
-/** The session that is looked at. */
-export function sessionView(view: View): SessionView | undefined {
-  const { page, model, now } = view;
-  const all = [...model.sessions.values()];
-  const session = model.sessions.get(page.context.session ?? '') ?? all.at(-1);
-  return session && { ...view, session, elapsedMs: elapsedOf(session, now) };
-}
-
-function elapsedOf({ closed, dumpedAt }: ShownSession, now: number): number {
-  return closed === undefined ? Math.max(0, now - dumpedAt) : 0;
-}
+const keyNames: { readonly [key: string]: string } = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  Escape: 'Esc',
+};
 
 export function App(view: View) {
   const shown = sessionView(view);
@@ -103,13 +86,16 @@ function Bar({ page, send }: View) {
 /** Not there for one session alone. */
 function Sessions(view: View) {
   const { model, send, now } = view;
-  const all = [...model.sessions.values()];
-  if (all.length < 2) return null;
   const shown = sessionView(view)?.session;
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [shown]);
+  if (model.sessions.size < 2) return null;
   return (
     <nav aria-label="Sessions">
-      <ul id="sessions">
-        {all.map((session, at) => {
+      <ul id="sessions" ref={list}>
+        {inOrder(model).map((session) => {
           const { mood, ageMs = 0 } = headlineOf(session.dump);
           const isOver = session.closed !== undefined;
           const age = duration(ageMs + elapsedOf(session, now));
@@ -128,7 +114,7 @@ function Sessions(view: View) {
                 title={session.id}
                 onClick={() => send({ type: 'session.choose', id: session.id })}
               >
-                <span>{`${at + 1}: ${clientOf(session.dump)}`}</span>{' '}
+                <span class="client">{`${session.number}: ${clientOf(session.dump)}`}</span>{' '}
                 <span class="mood ages">{isOver ? 'closed' : doing[mood]}</span>
               </button>
             </li>
@@ -199,16 +185,19 @@ function Keys() {
   return (
     <footer>
       <dl class="keys">
-        {shortcuts.map(([keys, what]) => (
-          <div key={what}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
+        {shortcuts.map(
+          ({ keys, what }) =>
+            what !== undefined && (
+              <div key={what}>
+                <dt>
+                  {Object.keys(keys).map((key) => (
+                    <kbd key={key}>{keyNames[key] ?? key}</kbd>
+                  ))}
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ),
+        )}
       </dl>
       <p class="note">
         Secrets are replaced, long texts cut. Everything here stays on this machine.

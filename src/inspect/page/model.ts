@@ -24,6 +24,8 @@ export type Row = PageEvent | SkippedEvents;
 
 export interface ShownSession {
   readonly id: string;
+  /** Its place in the order of arrival, from 1. */
+  readonly number: number;
   /** Newest last. A new list with each change. */
   rows: readonly Row[];
   dump: PageDump;
@@ -53,6 +55,7 @@ export class Model {
   /** Updates that the page was too slow for. */
   missed = 0;
   #skips = 0;
+  #arrived = 0;
 
   apply({ sessions, missed }: PageUpdate): void {
     this.missed += missed;
@@ -86,8 +89,10 @@ export class Model {
   }
 
   #begin(id: string, dump: PageDump): ShownSession {
+    this.#arrived += 1;
     const session: ShownSession = {
       id,
+      number: this.#arrived,
       rows: [],
       dump,
       lastOpen: undefined,

@@ -18,3 +18,22 @@ export interface SessionView extends View {
   /** Since the dump was made, milliseconds; 0 after the end. */
   readonly elapsedMs: number;
 }
+
+/** The session that is looked at, if there is any. */
+export function sessionView(view: View): SessionView | undefined {
+  const { page, model, now } = view;
+  const session = model.sessions.get(page.context.session ?? '') ?? inOrder(model)[0];
+  return session && { ...view, session, elapsedMs: elapsedOf(session, now) };
+}
+
+/** All sessions in order of arrival, those that have ended last. */
+export function inOrder({ sessions }: Model): readonly ShownSession[] {
+  const all = [...sessions.values()];
+  const isOpen = ({ closed }: ShownSession) => closed === undefined;
+  return [...all.filter(isOpen), ...all.filter((session) => !isOpen(session))];
+}
+
+/** The time since a session's dump was made, milliseconds; 0 after the end. */
+export function elapsedOf({ closed, dumpedAt }: ShownSession, now: number): number {
+  return closed === undefined ? Math.max(0, now - dumpedAt) : 0;
+}
