@@ -177,7 +177,7 @@ console.log(
     kind,
     methods: methods.slice(0, 4),
     page: limits.pageSize,
-    charts: html.match(/role="tabpanel"/g)?.length,
+    charts: html.match(/<template data-drawing=/g)?.length,
     machines: [sessionMachine.id, rootsMachine.id].length,
     // The library asks for XState by another way than this program does.
     isOneXState: sessionMachine instanceof StateMachine,
