@@ -11,6 +11,8 @@ export interface ItemRules {
   readonly functions: readonly string[];
   /** What other libraries call a member, and its name here. */
   readonly synonyms: { readonly [name: string]: string };
+  /** What defines items of this kind, and a member that it adds if the author left it out. */
+  readonly defined?: { readonly by: string; readonly adds: string };
 }
 
 /** @throws {TypeError} it names the item, the member, what it is and what it must be */
@@ -32,4 +34,12 @@ export function checkItem(item: unknown, rules: ItemRules): void {
   };
   for (const member of [key, ...strings]) demand(member, 'string');
   for (const member of functions) demand(member, 'function');
+}
+
+/** @throws {TypeError} as {@link checkItem}, or it has not been defined */
+export function checkDefined(item: unknown, rules: ItemRules): void {
+  checkItem(item, rules);
+  const { kind, key, defined } = rules;
+  if (!defined || !isJsonObject(item) || item[defined.adds] !== undefined) return;
+  throw new TypeError(`The ${kind} ${describe(item[key])} is not defined: use ${defined.by}`);
 }

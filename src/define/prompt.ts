@@ -126,7 +126,7 @@ export function definePrompt<
   const TArguments extends PromptArguments | StandardSchema = Record<never, never>,
   const TName extends string = string,
 >(prompt: PromptSpecification<TArguments, TName>): DefinedPrompt<TName, TArguments> {
-  checkItem(prompt, rules);
+  checkItem(prompt, promptRules);
   // Read now, not when a client lists the prompts: an author sees a mistake at the line that has it.
   const names = Object.keys(promptArguments(prompt));
   const stray = Object.keys(prompt.complete ?? {}).find((name) => !names.includes(name));
@@ -219,7 +219,8 @@ function resolved(member: unknown, definitions: unknown): JsonObject {
   return isJsonObject(definition) ? { ...definition, ...member } : member;
 }
 
-const rules: ItemRules = {
+/** What a prompt must have. */
+export const promptRules: ItemRules = {
   kind: 'prompt',
   key: 'name',
   functions: ['get'],

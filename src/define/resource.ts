@@ -10,6 +10,7 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import { checkCaching } from './caching.ts';
 import type { Caching } from './caching.ts';
 import { checkItem } from './item-faults.ts';
+import type { ItemRules } from './item-faults.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
@@ -130,10 +131,21 @@ export interface ResourceTemplateSpecification<
   read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
 }
 
-const rules = {
+const readable = {
   strings: ['name'],
   functions: ['read'],
   synonyms: { load: 'read', handler: 'read', callback: 'read', readCallback: 'read' },
+};
+
+/** What a resource must have. */
+export const resourceRules: ItemRules = { kind: 'resource', key: 'uri', ...readable };
+
+/** What a resource template must have. */
+export const templateRules: ItemRules = {
+  kind: 'resource template',
+  key: 'uriTemplate',
+  ...readable,
+  defined: { by: 'defineResourceTemplate', adds: 'match' },
 };
 
 /**
@@ -142,7 +154,7 @@ const rules = {
  * @throws {TypeError} a member is missing or is none of ours, or `uri` is not a URI
  */
 export function defineResource(resource: Resource): Resource {
-  checkItem(resource, { kind: 'resource', key: 'uri', ...rules });
+  checkItem(resource, resourceRules);
   checkCaching(resource.caching, `the resource ${describe(resource.uri)}`);
   if (!isUri(resource.uri)) {
     throw new TypeError(
@@ -163,7 +175,7 @@ export function defineResource(resource: Resource): Resource {
 export function defineResourceTemplate<const TTemplate extends string>(
   template: ResourceTemplateSpecification<TTemplate>,
 ): ResourceTemplate {
-  checkItem(template, { kind: 'resource template', key: 'uriTemplate', ...rules });
+  checkItem(template, templateRules);
   checkCaching(template.caching, `the resource template ${describe(template.uriTemplate)}`);
   const { variables, match } = uriTemplate(template.uriTemplate);
   const stray = Object.keys(template.complete ?? {}).find((name) => !variables.includes(name));

@@ -186,7 +186,8 @@ type Returned<TOutput> = TOutput extends Schema
  */
 type Uninferred<T> = [T] extends [infer U extends T] ? U : never;
 
-const rules: ItemRules = {
+/** What a tool must have. */
+export const toolRules: ItemRules = {
   kind: 'tool',
   key: 'name',
   strings: ['description'],
@@ -198,6 +199,7 @@ const rules: ItemRules = {
     parameters: 'inputSchema',
     paramsSchema: 'inputSchema',
   },
+  defined: { by: 'defineTool', adds: 'inputSchema' },
 };
 
 /**
@@ -223,7 +225,7 @@ export function defineTool<
 ): DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>> {
   // Somebody without TypeScript may have given nothing at all.
   const given = tool as typeof tool | undefined;
-  checkItem(given, given?.machine ? { ...rules, functions: [] } : rules);
+  checkItem(given, given?.machine ? { ...toolRules, functions: [] } : toolRules);
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(tool.name)) {
     throw new TypeError(
       `A tool's name has 1 to 128 characters of A-Z a-z 0-9 _ - . ; this is ${JSON.stringify(tool.name)}`,

@@ -3,7 +3,7 @@
  * anything.
  */
 import { describe, isJsonObject } from '../protocol/classify.ts';
-import { textBlock } from '../protocol/content.ts';
+import { base64, textBlock } from '../protocol/content.ts';
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { Dialect } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
@@ -163,17 +163,6 @@ function checkContents(
     const fault = faultOfContents(contents);
     if (fault !== undefined) throw new TypeError(`contents ${at} of ${describe(uri)} ${fault}`);
   }
-}
-
-/** As many bytes as one function call takes as arguments. */
-const chunkBytes = 0x6000;
-
-function base64(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += chunkBytes) {
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + chunkBytes)));
-  }
-  return text;
 }
 
 /** The string members that a block of each type must have. */

@@ -3,9 +3,15 @@
  * share them, and they may change while sessions are open.
  */
 import type { ServerDefinition } from '../define/definition.ts';
+import { checkDefined } from '../define/item-faults.ts';
+import type { ItemRules } from '../define/item-faults.ts';
+import { promptRules } from '../define/prompt.ts';
 import type { Prompt } from '../define/prompt.ts';
+import { resourceRules, templateRules } from '../define/resource.ts';
 import type { Resource, ResourceTemplate } from '../define/resource.ts';
+import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
+import { describe } from '../protocol/classify.ts';
 
 /**
  * An item of a list, with its place. Later items have higher places, and the place of a removed
@@ -21,27 +27,30 @@ interface SwitchableEntry<T> extends RegistryEntry<T> {
 }
 
 export class Registry<T> {
-  readonly #kind: string;
-  readonly #keyOf: (item: T) => string;
+  readonly #rules: ItemRules;
   readonly #entries = new Map<string, SwitchableEntry<T>>();
   readonly #listeners = new Set<() => void>();
   #nextPlace = 1;
 
   /**
-   * @param kind what messages call an item
-   * @param keyOf gives an item's unique key: its name or its URI
-   * @throws {TypeError} two items with the same key
+   * @param rules what an item must have, and which member is its unique key
+   * @throws {TypeError} an item is not defined as it must be, or two have the same key
    */
-  constructor(kind: string, keyOf: (item: T) => string, items: readonly T[] = []) {
-    this.#kind = kind;
-    this.#keyOf = keyOf;
-    for (const item of items) this.add(item);
+  constructor(rules: ItemRules, items: readonly T[] = []) {
+    this.#rules = rules;
+    if (!Array.isArray(items)) {
+      throw new TypeError(`The ${rules.kind}s of a server are a list; this is ${describe(items)}`);
+    }
+    for (const item of items as readonly T[]) this.add(item);
   }
 
-  /** @throws {TypeError} there is already an item with this key */
+  /** @throws {TypeError} it is not defined as it must be, or there is already an item with its key */
   add(item: T): void {
+    checkDefined(item, this.#rules);
     const key = this.#keyOf(item);
-    if (this.#entries.has(key)) throw new TypeError(`There is a ${this.#kind} "${key}" already`);
+    if (this.#entries.has(key)) {
+      throw new TypeError(`There is a ${this.#rules.kind} "${key}" already`);
+    }
     this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
     this.announce();
   }
@@ -97,9 +106,14 @@ export class Registry<T> {
     for (const listener of this.#listeners) listener();
   }
 
+  /** Its name or its URI. */
+  #keyOf(item: T): string {
+    return (item as { readonly [member: string]: unknown })[this.#rules.key] as string;
+  }
+
   #enable(key: string, enabled: boolean): void {
     const entry = this.#entries.get(key);
-    if (!entry) throw new TypeError(`There is no ${this.#kind} "${key}"`);
+    if (!entry) throw new TypeError(`There is no ${this.#rules.kind} "${key}"`);
     if (entry.enabled === enabled) return;
     entry.enabled = enabled;
     this.announce();
@@ -114,17 +128,13 @@ export interface Catalog {
   readonly prompts: Registry<Prompt>;
 }
 
-/** @throws {TypeError} two items with the same key */
+/** @throws {TypeError} an item is not defined as it must be, or two have the same key */
 export function catalogOf(definition: ServerDefinition): Catalog {
   const { tools, resources, resourceTemplates, prompts } = definition;
   return {
-    tools: new Registry('tool', ({ name }) => name, tools),
-    resources: new Registry('resource', ({ uri }) => uri, resources),
-    resourceTemplates: new Registry(
-      'resource template',
-      ({ uriTemplate }) => uriTemplate,
-      resourceTemplates,
-    ),
-    prompts: new Registry('prompt', ({ name }) => name, prompts),
+    tools: new Registry(toolRules, tools),
+    resources: new Registry(resourceRules, resources),
+    resourceTemplates: new Registry(templateRules, resourceTemplates),
+    prompts: new Registry(promptRules, prompts),
   };
 }

@@ -32,6 +32,18 @@ export type ResourceContents = {
   readonly _meta?: JsonObject;
 } & ({ readonly text: string } | { readonly blob: string });
 
+/** As many bytes as one function call takes as arguments, in whole groups of three. */
+const chunkBytes = 0x6000;
+
+/** Bytes as base64, without Node. */
+export function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    text += btoa(String.fromCharCode(...bytes.subarray(at, at + chunkBytes)));
+  }
+  return text;
+}
+
 export function textBlock(text: string): ContentBlock {
   return { type: 'text', text };
 }

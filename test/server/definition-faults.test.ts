@@ -121,8 +121,40 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
   ],
   [createMcpServer, { version: '1' }, '"name" of a server must be a string, this is missing'],
   [createMcpServer, { name: 'a' }, '"version" of the server "a" must be a string'],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', tools: { sum: named } },
+    'The tools of a server are a list; this is an object',
+  ],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', tools: [{ ...named, execute: handler }] },
+    '"execute" of the tool "sum" is called "handler" here',
+  ],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', tools: [{ ...named, handler }] },
+    'The tool "sum" is not defined: use defineTool',
+  ],
+  [
+    createMcpServer,
+    {
+      name: 'a',
+      version: '1',
+      resourceTemplates: [{ uriTemplate: 'a://{b}', name: 'b', read: handler }],
+    },
+    'The resource template "a://{b}" is not defined: use defineResourceTemplate',
+  ],
 ])('%o: %j', (define, item, message) => {
   expect(() => define(item as never)).toThrow(message);
+});
+
+test('an item that is added while the server runs is looked at too', () => {
+  const server = createMcpServer({ name: 'a', version: '1', prompts: [] });
+  const { prompts } = server;
+  expect(() => prompts.add({ name: 'ask', get: 'text' } as never)).toThrow(
+    '"get" of the prompt "ask" must be a function, this is "text"',
+  );
 });
 
 describe('a limit', () => {

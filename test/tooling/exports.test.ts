@@ -26,6 +26,7 @@ describe('the public names', () => {
         UrlElicitationRequired
         causesOf
         classify
+        content
         createMcpServer
         defaultLimits
         defineForm
