@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
 import { commandNames } from '../../src/cli/command.ts';
+import { workspaceServer } from '../../src/workspace/workspace-server.ts';
 import { programs } from '../tooling/programs.ts';
 import { anchorsOf, blocksOf, inlineCode, linksOf, pages, repository } from './pages.ts';
 import type { Block } from './pages.ts';
@@ -126,6 +127,13 @@ test('the page on the architecture names nothing that the sources do not have', 
   expect(names.length).toBeGreaterThan(60);
   const lost = names.filter((name) => !sources.includes(name.replace(/^context\./, '')));
   expect(lost.filter((name) => !existsSync(join(repository, 'src', name)))).toEqual([]);
+});
+
+test.each(['README.md', 'docs/workspace.md'])('%s has a table of the server’s tools', (page) => {
+  const { tools } = workspaceServer({ cwd: '/', home: '/nobody', version: '1' }).definition;
+  const names = (tools ?? []).map(({ name }) => name).sort();
+  const rows = readFileSync(join(repository, page), 'utf8').matchAll(/^\| `([a-z]+_[a-z]+)` /gm);
+  expect([...rows].map(([, name]) => name).sort()).toEqual(names);
 });
 
 /** Pages that speak of the options of other programs too. */

@@ -1,8 +1,10 @@
 /** The commands that pages show are run, and print what the pages show of them. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readOptions } from '../../bench/options.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { blocksOf, inlineCode, pages } from './pages.ts';
+import { blocksOf, inlineCode, pages, repository } from './pages.ts';
 import { scenes } from './scenes.ts';
 import { Stage } from './stage.ts';
 
@@ -66,11 +68,16 @@ function comparable(text: string, folder: string): string {
     .replaceAll(/:\d+:\d+\)/g, ':0:0)');
 }
 
-test('every command that a page runs with npm is a script of the package', () => {
-  const asked = pages.flatMap((page) => {
-    const texts = [...blocksOf(page).map(({ text }) => text), ...inlineCode(page)];
-    return texts.flatMap((text) => [...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)]);
-  });
+test('every command that a page or a workflow runs with npm is a script of the package', () => {
+  const shown = pages.flatMap((page) => [
+    ...blocksOf(page).map(({ text }) => text),
+    ...inlineCode(page),
+  ]);
+  const workflows = join(repository, '.github/workflows');
+  const run = readdirSync(workflows).map((name) => readFileSync(join(workflows, name), 'utf8'));
+  const asked = [...shown, ...run].flatMap((text) => [
+    ...text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g),
+  ]);
   const names = [...new Set(asked.map(([, name = '']) => name))];
   expect(names).toContain('bench');
   expect(names.filter((name) => !(name in manifest.scripts))).toEqual([]);
