@@ -30,6 +30,16 @@ describe('the package', () => {
     await expect(access(join(root, path))).resolves.toBeUndefined();
   });
 
+  it('declares the types of every export', async () => {
+    const config = z
+      .object({ include: z.array(z.string()) })
+      .parse(JSON.parse(await readFile(join(root, 'tsconfig.build.json'), 'utf8')));
+    const sources = entries
+      .filter(({ path }) => path.endsWith('.js'))
+      .map(({ path }) => path.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts'));
+    expect(sources.filter((source) => !config.include.includes(source))).toEqual([]);
+  });
+
   it('has an executable command that starts with the line that names Node', async () => {
     for (const path of Object.values(manifest.bin)) {
       const { mode } = await stat(join(root, path));
