@@ -1,8 +1,7 @@
 /** By default no result of a tool is longer than a host hands on, in whichever form it has. */
 import { expect, test } from 'vitest';
-import type { ToolResult } from '../../src/define/tool.ts';
 import { workspaceServer } from '../../src/workspace/workspace-server.ts';
-import { fakeContext } from './fake-context.ts';
+import { callTool, fakeContext } from './fake-context.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const maxCharacters = 40_000;
@@ -15,7 +14,7 @@ const longLine = `${line.repeat(200).replaceAll('\n', ' ')}\n`;
 const files = Object.fromEntries([
   ...Array.from({ length: 900 }, (_, at) => [
     `${'directory-'.repeat(4)}${at % 30}/${'package-'.repeat(8)}${at % 7}/${'file-'.repeat(8)}${at}.ts`,
-    line.repeat(20) + longLine,
+    `${line.repeat(20)}sparse\n${line.repeat(20)}${longLine}`,
   ]),
   ...Array.from({ length: 3 }, (_, at) => [`large-${at}.ts`, line.repeat(3000)]),
   ['minified.js', longLine.repeat(100).replaceAll('\n', ' ')],
@@ -33,7 +32,8 @@ const calls: Readonly<Record<string, readonly object[]>> = {
   find_files: [{}, { globs: ['**/'] }, { limit: 2000 }],
   search_text: [
     { pattern: 'needle' },
-    { pattern: 'needle', contextLines: 10 },
+    { pattern: 'sparse', contextLines: 10 },
+    { pattern: 'needle', limit: 1000 },
     { pattern: '.', regex: true },
     { pattern: 'needle', mode: 'files' },
     { pattern: 'needle', mode: 'count' },
@@ -59,12 +59,10 @@ test('a result by default has less than 40,000 characters, as text and as JSON',
   for (const tool of tools) {
     for (const args of calls[tool.name] ?? []) {
       const given = `${tool.name} ${JSON.stringify(args)}`;
-      const { content = [], structured } = (await tool.handler(
-        args as never,
-        fakeContext(),
-      )) as ToolResult;
-      expect(content.length, given).toBeGreaterThan(0);
-      expect(JSON.stringify(content).length, given).toBeLessThan(maxCharacters);
+      const { text, structured } = await callTool(tool, args, fakeContext());
+      expect(text.length, given).toBeGreaterThan(0);
+      expect(text.length, given).toBeLessThan(maxCharacters);
+      expect(JSON.stringify(text).length, given).toBeLessThan(maxCharacters);
       expect(JSON.stringify(structured ?? {}).length, given).toBeLessThan(maxCharacters);
     }
   }

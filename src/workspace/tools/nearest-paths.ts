@@ -35,7 +35,7 @@ export async function withNearest(
   asking.context.signal.throwIfAborted();
   const hint =
     near.length === 0
-      ? 'find_files lists what is there'
+      ? 'list_directory shows what is there'
       : `did you mean ${near.map((path) => quoted(path)).join(' or ')}?`;
   return new ToolError(`${error.message}; ${hint}`, { code: 'NOT_FOUND', cause: error });
 }

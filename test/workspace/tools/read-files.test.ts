@@ -31,7 +31,7 @@ describe('several files', () => {
     expect(await blocks({ paths })).toEqual([
       'dir/b.txt: 1 line, 6 bytes\n\nthree\n',
       'a.txt: lines 2 to 2 of 2, 8 bytes\n\ntwo\n',
-      'NOT_FOUND: "c.txt" does not exist; find_files lists what is there',
+      'NOT_FOUND: "c.txt" does not exist; list_directory shows what is there',
       'a.txt: 2 lines, 8 bytes\n\none\ntwo\n',
     ]);
     expect((await files({ paths })).isError).toBe(false);
@@ -132,6 +132,6 @@ describe('a path at which there is nothing', () => {
   test('and like nothing that is there, is told where to look', async () => {
     const { files } = await many({ 'a.txt': '' });
     const { message } = await toolError(files({ path: 'zebra.md' }));
-    expect(message).toBe('"zebra.md" does not exist; find_files lists what is there');
+    expect(message).toBe('"zebra.md" does not exist; list_directory shows what is there');
   });
 });
