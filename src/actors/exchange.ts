@@ -147,6 +147,10 @@ export interface Exchange extends Caller {
    * lives as long as the session and has to be answered at its end.
    */
   whenClosing(callback: () => void): void;
+  /** Whether the client reads what it is sent. */
+  readonly isWritable: boolean;
+  /** Calls back once the client reads: at once if it does. */
+  whenWritable(callback: () => void): void;
   /**
    * Frees its place among those that may run at once: from now on its handler only waits for
    * others.

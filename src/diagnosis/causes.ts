@@ -124,9 +124,10 @@ function bounds({ calls, queues: { running, waiting, pending, tasks } }: Session
 }
 
 function work({ calls }: SessionDump): Cause[] {
-  const kindOf = ({ state, openQuestions, awaitsRoots }: CallDump) => {
+  const kindOf = ({ method, state, openQuestions, awaitsRoots }: CallDump) => {
     if (openQuestions > 0) return undefined;
-    if (state === 'parked') return 'task';
+    // A subscription waits for nothing: it lives until somebody ends it.
+    if (state === 'parked') return method === 'subscriptions/listen' ? undefined : 'task';
     if (state !== 'running') return undefined;
     return awaitsRoots ? 'roots' : 'work';
   };

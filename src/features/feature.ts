@@ -4,7 +4,8 @@
  */
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
-import { invalidParams } from '../protocol/errors.ts';
+import { methodNotOffered } from '../actors/router/refusals.ts';
+import { fromWireError, invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { nearest } from '../protocol/nearest.ts';
@@ -67,4 +68,12 @@ export function unknownName(kind: string, name: string, known: readonly string[]
   return invalidParams(
     `unknown ${kind} ${describe(name)}${hint}; this server has ${someOf(known)}`,
   );
+}
+
+/** Refuses the method to clients whose revision does not have it. */
+export function ifOffered(handler: RequestHandler): RequestHandler {
+  return (params, call) => {
+    if (call.client.dialect.offers(call.method)) return handler(params, call);
+    throw fromWireError(methodNotOffered(call.method));
+  };
 }

@@ -16,44 +16,46 @@ export interface Changing {
 /** If a list never stops changing, its clients are notified after this many quiet times. */
 const longestQuietTimes = 20;
 
+/** Who is told of a list's changes. */
+export interface Audience {
+  /** The open sessions. */
+  readonly sessions: Iterable<SessionScope>;
+  /** Calls back once a session can be told; gives what ends that. */
+  whenReady(session: SessionScope, callback: () => void): () => void;
+  tell(session: SessionScope): void;
+}
+
 /**
- * Notifies the clients of all sessions that a list has changed: once it has not changed for a
- * while, and not before the session is in operation.
- *
- * @param sessions the open sessions
- * @param changed the method of the notification
+ * Tells each session's audience that a list has changed: once it has not changed for a while, and
+ * not before the session is ready.
  */
-export function tellChanges(
-  sources: readonly Changing[],
-  sessions: Iterable<SessionScope>,
-  changed: string,
-): void {
+export function tellChanges(sources: readonly Changing[], audience: Audience): void {
   // Most lists never change, so a session's pipeline is built at the first change.
-  const changes = new PerSession((session) => changesFor(session, changed));
+  const changes = new PerSession((session) => changesFor(session, audience));
   for (const source of sources) {
     source.onChange(() => {
-      for (const session of sessions) changes.of(session).next();
+      for (const session of audience.sessions) changes.of(session).next();
     });
   }
 }
 
 /** Takes the changes of a list for one session, until the session ends. */
-function changesFor(session: SessionScope, changed: string): Subject<void> {
+function changesFor(session: SessionScope, { whenReady, tell }: Audience): Subject<void> {
   const { hostClock: clock, limits } = session;
   const quietMs = limits.listChangedQuietMs;
   const changes$ = new Subject<void>();
-  const operating$ = new Observable<void>((subscriber) =>
-    session.whenOperating(() => subscriber.next()),
+  const ready$ = new Observable<void>((subscriber) =>
+    whenReady(session, () => subscriber.next()),
   ).pipe(take(1));
   const quiet$ = changes$.pipe(
     startWith(undefined),
     switchMap(() => after(quietMs, clock)),
   );
-  const settled$ = operating$.pipe(
+  const settled$ = ready$.pipe(
     switchMap(() => race(quiet$, after(quietMs * longestQuietTimes, clock))),
     take(1),
   );
-  const told = changes$.pipe(exhaustMap(() => settled$)).subscribe(() => session.notify(changed));
+  const told = changes$.pipe(exhaustMap(() => settled$)).subscribe(() => tell(session));
   session.atEnd(() => told.unsubscribe());
   return changes$;
 }

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks
  */
-import { methodNotOffered, tooManyWait } from '../actors/router/refusals.ts';
+import { tooManyWait } from '../actors/router/refusals.ts';
 import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { fromWireError } from '../protocol/errors.ts';
@@ -15,6 +15,7 @@ import type { Tool } from '../define/tool.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
+import { ifOffered } from './feature.ts';
 import type { KeptTask } from './kept-task.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
@@ -78,13 +79,5 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),
     kept: (session) => books.known(session)?.list() ?? [],
-  };
-}
-
-/** Refuses the method to clients whose revision does not have it. */
-function ifOffered(handler: RequestHandler): RequestHandler {
-  return (params, call) => {
-    if (call.client.dialect.offers(call.method)) return handler(params, call);
-    throw fromWireError(methodNotOffered(call.method));
   };
 }

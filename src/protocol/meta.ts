@@ -12,6 +12,7 @@ export const MetaKey = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   logLevel: 'io.modelcontextprotocol/logLevel',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
 } as const;
 

@@ -103,7 +103,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   raw: { raw: text },
   end: { end: isTrue },
   timer: { timer: whole },
-  random: { random: text, for: oneOf('request', 'task', 'error') },
+  random: { random: text, for: oneOf('request', 'task', 'error', 'call') },
   output: {
     output: oneOf('blocked', 'flowing', 'flushed', 'stalled', 'broken'),
     error: optional(text),

@@ -175,6 +175,14 @@ class RecordedExchange implements Exchange {
     this.#exchange.whenClosing(callback);
   }
 
+  get isWritable(): boolean {
+    return this.#exchange.isWritable;
+  }
+
+  whenWritable(callback: () => void): void {
+    this.#exchange.whenWritable(callback);
+  }
+
   park(): void {
     this.#exchange.park();
   }

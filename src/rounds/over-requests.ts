@@ -54,6 +54,14 @@ export abstract class OverRequests {
     this.exchange.whenClosing(callback);
   }
 
+  get isWritable(): boolean {
+    return this.exchange.isWritable;
+  }
+
+  whenWritable(callback: () => void): void {
+    this.exchange.whenWritable(callback);
+  }
+
   park(): void {
     this.exchange.park();
   }

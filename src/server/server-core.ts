@@ -16,6 +16,8 @@ import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
 import type { Feature } from '../features/feature.ts';
 import type { KeptTask } from '../features/kept-task.ts';
+import { subscriptionsFeature } from '../features/subscriptions.ts';
+import { Method } from '../protocol/methods.ts';
 import { tellChanges } from '../features/list-changed.observable.ts';
 import { loggingFeature } from '../features/logging.ts';
 import { promptsFeature } from '../features/prompts.ts';
@@ -67,6 +69,7 @@ export class ServerCore {
   readonly #features: readonly Feature[];
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
+  readonly #subscriptions = subscriptionsFeature();
   readonly #tasks: TasksFeature;
   /** Undefined after a change, until the next session begins. */
   #service: Service | undefined;
@@ -98,11 +101,29 @@ export class ServerCore {
     this.#completion = completionFeature(catalog, contextOf);
     this.#tasks = tasksFeature(catalog.tools);
     for (const { list } of this.#features) {
-      if (list) tellChanges(list.sources, this.sessions, list.changed);
+      if (list) this.#tellChanges(list);
     }
     for (const changing of [catalog.tools, catalog.prompts, catalog.resourceTemplates]) {
       changing.onChange(() => this.#change());
     }
+  }
+
+  /** Clients of sessions are notified, and so are those that listen for it. */
+  #tellChanges({ sources, changed }: NonNullable<Feature['list']>): void {
+    const { sessions } = this;
+    tellChanges(sources, {
+      sessions,
+      whenReady: (session, callback) => session.whenOperating(callback),
+      tell: (session) => session.notify(changed),
+    });
+    tellChanges(sources, {
+      sessions,
+      whenReady: (_, callback) => {
+        callback();
+        return () => {};
+      },
+      tell: (session) => this.#subscriptions.notice(session, { method: changed }),
+    });
   }
 
   /** Puts middleware around every handler of the sessions that begin from now on. */
@@ -146,6 +167,7 @@ export class ServerCore {
 
   resourceUpdated(session: SessionScope, uri: string): void {
     this.#resources?.updated(session, uri);
+    this.#subscriptions.notice(session, { method: Method.resourceUpdated, uri });
   }
 
   elicitationCompleted(session: SessionScope, elicitationId: string): boolean {
@@ -163,7 +185,11 @@ export class ServerCore {
   #serve(): Service {
     const { catalog, definition } = this;
     const completes = definition.completions ?? completesSomething(catalog);
-    const features = completes ? [...this.#features, this.#completion] : this.#features;
+    const features = [
+      ...this.#features,
+      this.#subscriptions,
+      ...(completes ? [this.#completion] : []),
+    ];
     const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
     const authored = this.#handlersOf(features);
     return {

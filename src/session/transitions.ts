@@ -9,7 +9,7 @@ import type { ActorFactName, Report } from '../actors/facts.ts';
 import { Listeners } from '../actors/listeners.ts';
 
 /** The machines of a session. */
-export type MachineName = 'session' | 'roots' | 'keepalive' | 'task';
+export type MachineName = 'session' | 'roots' | 'keepalive' | 'task' | 'subscription';
 
 /**
  * An event that a machine has taken. It belongs to the session: do not keep or change any of it.

@@ -17,6 +17,8 @@ function startCall(options = {}) {
   const scope: CallScope = {
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    isWritable: () => true,
+    whenWritable: (callback: () => void) => callback(),
     inRounds: (handler) => handler,
     isClosing: () => false,
     writer: all.writer.ref,

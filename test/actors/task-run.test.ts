@@ -23,6 +23,8 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   const scope = {
     server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
     roots: () => undefined,
+    isWritable: () => true,
+    whenWritable: (callback: () => void) => callback(),
     inRounds: <T>(handler: T) => handler,
     isClosing: () => false,
     writer: all.writer.ref,

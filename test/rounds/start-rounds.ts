@@ -121,6 +121,8 @@ export function startRounds(
       announce: () => {},
       roots: () => Promise.reject(new Error('nothing is asked over the wire')),
       whenEnded: (callback) => void ends.push(callback),
+      isWritable: true,
+      whenWritable: (callback: () => void) => callback(),
       whenClosing: () => {},
       park: () => {},
       detach: () => () => {},

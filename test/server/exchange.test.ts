@@ -61,6 +61,8 @@ function contextOver(capabilities: JsonObject = everything) {
     announce: (method, params) => void said.push([method, params]),
     roots: () => Promise.resolve(report),
     whenEnded: () => {},
+    isWritable: true,
+    whenWritable: (callback: () => void) => callback(),
     whenClosing: () => {},
     park: () => {},
     detach: () => () => {},

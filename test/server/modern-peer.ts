@@ -11,7 +11,7 @@ export const everything = { elicitation: { form: {}, url: {} }, sampling: {}, ro
 /** Starts a session of such a server. */
 export function modern(definition: Partial<ServerDefinition>, options: ConversationOptions = {}) {
   const server = createMcpServer({ name: 'server', version: '1', ...definition });
-  const { peer, session, facts } = converse(server, options);
+  const { peer, session, facts, wire } = converse(server, options);
   onTestFinished(() => session.shutdown('the test is over'));
   let ids = 0;
   const send = (
@@ -33,5 +33,5 @@ export function modern(definition: Partial<ServerDefinition>, options: Conversat
     const answer = await peer.response(send(...request));
     return ('result' in answer ? answer.result : answer.error) as JsonObject;
   };
-  return { ask, send, peer, session, facts };
+  return { ask, send, peer, session, facts, wire, server };
 }

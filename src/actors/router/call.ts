@@ -43,6 +43,10 @@ export interface CallScope {
   readonly roots: () => RootsRef | undefined;
   /** The handler for a request whose call may ask by ending. */
   readonly inRounds: (handler: RequestHandler) => RequestHandler;
+  /** Whether the client reads what it is sent. */
+  readonly isWritable: () => boolean;
+  /** Calls back once it does: at once if it does. */
+  readonly whenWritable: (callback: () => void) => void;
   /** True once the session ends: no new request is served. */
   readonly isClosing: () => boolean;
   /**
@@ -262,6 +266,14 @@ export class Call implements Asker, Exchange {
   /** The session begins to end. */
   closing(): void {
     if (this.#atClosing) for (const callback of this.#atClosing.splice(0)) callback();
+  }
+
+  get isWritable(): boolean {
+    return this.scope.isWritable();
+  }
+
+  whenWritable(callback: () => void): void {
+    this.scope.whenWritable(callback);
   }
 
   park(): void {

@@ -54,6 +54,7 @@ export class CallsInFlight {
   /** Those of them that begin once this turn's answers are with the writer. */
   readonly #starting: Call[] = [];
   #rounds: CallRounds | undefined = undefined;
+  readonly #atFlow: (() => void)[] = [];
   /** The handlers in rounds, by the handlers themselves. */
   readonly #inRounds = new WeakMap<RequestHandler, RequestHandler>();
 
@@ -142,6 +143,18 @@ export class CallsInFlight {
 
   release(reason: HoldReason): void {
     this.#queue.release(reason);
+    if (reason === 'output') for (const callback of this.#atFlow.splice(0)) callback();
+  }
+
+  /** Whether the client reads what it is sent. */
+  get isWritable(): boolean {
+    return !this.#queue.holds.includes('output');
+  }
+
+  /** Calls back once the client reads. */
+  whenWritable(callback: () => void): void {
+    if (this.isWritable) callback();
+    else this.#atFlow.push(callback);
   }
 
   /** Starts what waits, as far as there is room: before the turn's answers are sent. */

@@ -281,6 +281,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
       correlation,
       roots: () => this.#options.roots(),
       inRounds: (handler) => this.#calls.inRounds(handler),
+      isWritable: () => this.#calls.isWritable,
+      whenWritable: (callback) => this.#calls.whenWritable(callback),
       isClosing: () => this.#gate.state === 'closed' || this.#gate.state === 'stopped',
       detach: (call, handler, work) => this.#calls.detach(call, handler, work),
       park: (call) => this.#calls.park(call),

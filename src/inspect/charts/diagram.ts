@@ -4,6 +4,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
+import { subscriptionMachine } from '../../machines/subscription.machine.ts';
 import { taskMachine } from '../../machines/task.machine.ts';
 import { readableEvent } from '../../machines/xstate-events.ts';
 
@@ -13,6 +14,7 @@ export const charts = {
   roots: rootsMachine,
   keepalive: keepaliveMachine,
   task: taskMachine,
+  subscription: subscriptionMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;

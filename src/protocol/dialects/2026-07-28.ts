@@ -26,6 +26,7 @@ const methods: ReadonlySet<string> = new Set([
   'prompts/list',
   'prompts/get',
   'completion/complete',
+  'subscriptions/listen',
 ]);
 
 const questions: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];

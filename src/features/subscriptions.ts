@@ -1,0 +1,83 @@
+/**
+ * subscriptions/listen: a request that stays open, and tells its client of the changes that it asked
+ * for. Each is an actor.
+ *
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { createActor } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+import type { Exchange } from '../actors/exchange.ts';
+import { subscriptionMachine } from '../machines/subscription.machine.ts';
+import { ErrorCode, ProtocolError } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { MetaKey } from '../protocol/meta.ts';
+import { readInterests, served } from '../protocol/subscriptions.ts';
+import type { Interests, Notice } from '../protocol/subscriptions.ts';
+import { PerSession, sessionIn, sessionOf } from '../session/session-scope.ts';
+import type { SessionScope } from '../session/session-scope.ts';
+import { observedMachine } from '../session/transitions.ts';
+import type { Feature } from './feature.ts';
+import { ifOffered } from './feature.ts';
+
+const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
+
+type Subscription = ActorRefFrom<typeof subscriptionMachine>;
+
+export interface SubscriptionsFeature extends Feature {
+  /** Tells the subscriptions of a session that something has changed. */
+  notice(session: SessionScope, notice: Notice): void;
+}
+
+/** The subscriptions of a server's clients. */
+export function subscriptionsFeature(): SubscriptionsFeature {
+  const subscriptions = new PerSession(() => new Map<Subscription, Interests>());
+
+  const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
+    const session = sessionOf(call);
+    const interests = served(readInterests(params), session.server.capabilities);
+    const open = subscriptions.of(session);
+    refuseTooMany(interests, [...open.values()], session.limits.maxSubscriptions);
+    const { clock, inspect } = session;
+    const { id } = call;
+    const actor = createActor(machine, {
+      id: `subscription ${JSON.stringify(id)}`,
+      input: { scope: session, id, interests, port: call },
+      clock,
+      ...(inspect ? { inspect } : {}),
+    });
+    open.set(actor, interests);
+    // It only waits from now on, and takes no place of those that run.
+    call.park();
+    const ended = new Promise<void>((resolve) => {
+      actor.subscribe({ complete: resolve });
+    });
+    actor.start();
+    call.whenClosing(() => actor.send({ type: 'connection.closing' }));
+    call.whenEnded(() => {
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'request.ended' });
+    });
+    await ended;
+    open.delete(actor);
+    return { _meta: { [MetaKey.subscriptionId]: id } };
+  };
+
+  return {
+    capabilities: {},
+    handlers: { 'subscriptions/listen': ifOffered(listen) },
+    notice: (session, notice) => {
+      for (const actor of subscriptions.known(session)?.keys() ?? []) {
+        actor.send({ type: 'change.noticed', notice });
+      }
+    },
+  };
+}
+
+/** Each subscription counts as one, and each of its resources. */
+function refuseTooMany(wanted: Interests, open: readonly Interests[], max: number): void {
+  const sizeOf = ({ uris }: Interests) => 1 + uris.length;
+  const held = open.reduce((sum, each) => sum + sizeOf(each), 0);
+  if (held + sizeOf(wanted) <= max) return;
+  const message = `The client listens for ${held} things, and may for ${max}; this would be ${sizeOf(wanted)} more: end a subscription first`;
+  const data = { reason: 'too-many-subscriptions', retryable: false };
+  throw new ProtocolError(ErrorCode.serverUnavailable, message, data);
+}

@@ -1,0 +1,133 @@
+/**
+ * One subscription of a client's, since 2026-07-28: a request that lives until somebody ends it, and
+ * what its client is told meanwhile.
+ *
+ * While the client does not read, what happens is remembered once each, and told when it reads
+ * again: a subscription holds no more than its own filter.
+ *
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { assign, setup } from 'xstate';
+import { MetaKey } from '../protocol/meta.ts';
+import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import { covers, filterOf } from '../protocol/subscriptions.ts';
+import type { Interests, Notice } from '../protocol/subscriptions.ts';
+import type { SessionInputScope } from './session-ports.ts';
+
+/** The connection of the request, as its subscription sees it. */
+export interface SubscriptionPort {
+  notify(method: string, params: JsonObject): void;
+  /** Whether the client reads what it is sent. */
+  readonly isWritable: boolean;
+  /** Calls back once it does. */
+  whenWritable(callback: () => void): void;
+}
+
+export interface SubscriptionInput extends SessionInputScope {
+  /** The id of the request. */
+  readonly id: RequestId;
+  /** What was agreed on. */
+  readonly interests: Interests;
+  readonly port: SubscriptionPort;
+}
+
+/** What the machine takes. */
+export type SubscriptionEvent =
+  /** Something has changed, be it of interest or not. */
+  | { readonly type: 'change.noticed'; readonly notice: Notice }
+  /** The client reads again. */
+  | { readonly type: 'output.flowing' }
+  /** No new requests are served: the subscription ends with its result. */
+  | { readonly type: 'connection.closing' }
+  /** The client has cancelled the request, or its connection is gone. */
+  | { readonly type: 'request.ended' };
+
+export interface SubscriptionContext extends SubscriptionInput {
+  /** What the client is still to be told, each once, in order. */
+  readonly held: readonly Notice[];
+}
+
+type Noticed = Extract<SubscriptionEvent, { readonly type: 'change.noticed' }>;
+
+const same = (one: Notice, other: Notice) => one.method === other.method && one.uri === other.uri;
+
+function tell({ id, port }: SubscriptionInput, { method, uri }: Notice): void {
+  const _meta = { [MetaKey.subscriptionId]: id };
+  port.notify(method, uri === undefined ? { _meta } : { _meta, uri });
+}
+
+export const subscriptionMachine = setup({
+  types: {
+    input: {} as SubscriptionInput,
+    context: {} as SubscriptionContext,
+    events: {} as SubscriptionEvent,
+  },
+  guards: {
+    isOfNoInterest: ({ context }, { notice }: Noticed) => !covers(context.interests, notice),
+    isCongested: ({ context }) => !context.port.isWritable,
+    isHeld: ({ context }, { notice }: Noticed) => context.held.some((held) => same(held, notice)),
+  },
+  actions: {
+    acknowledge: ({ context: { id, interests, port } }) => {
+      port.notify('notifications/subscriptions/acknowledged', {
+        _meta: { [MetaKey.subscriptionId]: id },
+        notifications: filterOf(interests),
+      });
+    },
+    tell: ({ context }, { notice }: Noticed) => tell(context, notice),
+    hold: assign({
+      held: ({ context }, { notice }: Noticed) => [...context.held, notice],
+    }),
+    awaitFlow: ({ context, self }) =>
+      context.port.whenWritable(() => self.send({ type: 'output.flowing' })),
+    tellHeld: ({ context }) => {
+      for (const notice of context.held) tell(context, notice);
+    },
+    letGo: assign({ held: [] }),
+  },
+}).createMachine({
+  id: 'subscription',
+  context: ({ input }) => ({ ...input, held: [] }),
+  initial: 'listening',
+  entry: 'acknowledge',
+  on: {
+    'connection.closing': '.closed',
+    'request.ended': '.ended',
+  },
+  states: {
+    listening: {
+      description: 'The client reads, and is told at once.',
+      on: {
+        'change.noticed': [
+          { guard: { type: 'isOfNoInterest', params: ({ event }) => event } },
+          {
+            guard: 'isCongested',
+            target: 'congested',
+            actions: { type: 'hold', params: ({ event }) => event },
+          },
+          { actions: { type: 'tell', params: ({ event }) => event } },
+        ],
+      },
+    },
+    congested: {
+      description: 'The client does not read: what happens is remembered, each thing once.',
+      entry: 'awaitFlow',
+      on: {
+        'change.noticed': [
+          { guard: { type: 'isOfNoInterest', params: ({ event }) => event } },
+          { guard: { type: 'isHeld', params: ({ event }) => event } },
+          { actions: { type: 'hold', params: ({ event }) => event } },
+        ],
+        'output.flowing': { target: 'listening', actions: ['tellHeld', 'letGo'] },
+      },
+    },
+    closed: {
+      description: 'The request is answered: nothing more comes.',
+      type: 'final',
+    },
+    ended: {
+      description: 'The client has ended it, and is told nothing more.',
+      type: 'final',
+    },
+  },
+});

@@ -1,0 +1,180 @@
+/** subscriptions/listen: what a client is told, in which order, and how it ends. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineResource, defineTool, explainDump } from '../../src/index.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { TestClock, connect, turn } from '../../src/testing/index.ts';
+import { modern } from './modern-peer.ts';
+
+const tool = (name: string) => defineTool({ name, description: name, handler: () => name });
+const resource = (uri: string) => defineResource({ uri, name: uri, read: () => uri });
+const all = {
+  tools: [tool('a')],
+  resources: [resource('test://a'), resource('test://b')],
+};
+const acknowledged = 'notifications/subscriptions/acknowledged';
+const toolsChanged = 'notifications/tools/list_changed';
+const updated = 'notifications/resources/updated';
+const idKey = 'io.modelcontextprotocol/subscriptionId';
+
+/** A client that listens for what the filter says. */
+function listening(notifications: JsonObject, options: Parameters<typeof modern>[1] = {}) {
+  const clock = new TestClock();
+  const client = modern(all, { clock, ...options });
+  const listen = (filter: JsonObject) =>
+    client.send('subscriptions/listen', { notifications: filter });
+  return { ...client, clock, listen, id: listen(notifications) };
+}
+
+const metaOf = ({ params }: { readonly params?: JsonObject | undefined }) =>
+  params?.['_meta'] as JsonObject | undefined;
+
+describe('a subscription', () => {
+  test('is acknowledged first, with what of its filter is served', async () => {
+    const { peer, id } = listening({
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: false,
+      resourceSubscriptions: ['test://a', 'test://a'],
+    });
+    const first = await peer.notification(acknowledged);
+    expect(first.params).toEqual({
+      _meta: { [idKey]: id },
+      notifications: { toolsListChanged: true, resourceSubscriptions: ['test://a'] },
+    });
+  });
+
+  test('is told of changes of its lists, once for many in a row, and of nothing else', async () => {
+    const { peer, id, clock, server, session } = listening({ toolsListChanged: true });
+    await peer.notification(acknowledged);
+    server.tools?.add(tool('b'));
+    server.tools?.add(tool('c'));
+    session.resourceUpdated('test://a');
+    clock.increment(50);
+    const told = await peer.notification(toolsChanged);
+    expect(told.params).toEqual({ _meta: { [idKey]: id } });
+    await turn();
+    expect([peer.count(toolsChanged), peer.count(updated)]).toEqual([1, 0]);
+  });
+
+  test('is told of its resources only', async () => {
+    const { peer, id, session } = listening({ resourceSubscriptions: ['test://b'] });
+    await peer.notification(acknowledged);
+    for (const uri of ['test://a', 'test://b', 'test://c']) session.resourceUpdated(uri);
+    const told = await peer.notification(updated);
+    expect(told.params).toEqual({ _meta: { [idKey]: id }, uri: 'test://b' });
+    await turn();
+    expect(peer.count(updated)).toBe(1);
+  });
+
+  test('stands beside others: each is told on its own id', async () => {
+    const { peer, id, listen, session } = listening({ resourceSubscriptions: ['test://a'] });
+    const other = listen({ resourceSubscriptions: ['test://a', 'test://b'] });
+    await peer.notification(acknowledged);
+    await peer.notification(acknowledged);
+    session.resourceUpdated('test://a');
+    session.resourceUpdated('test://b');
+    const told = [];
+    for (let n = 0; n < 3; n++) told.push(await peer.notification(updated));
+    expect(told.map((each) => [metaOf(each)?.[idKey], each.params?.['uri']])).toEqual([
+      [id, 'test://a'],
+      [other, 'test://a'],
+      [other, 'test://b'],
+    ]);
+  });
+
+  test('ends when its client cancels it, and is told nothing more', async () => {
+    const { peer, id, session, listen } = listening({ resourceSubscriptions: ['test://a'] });
+    await peer.notification(acknowledged);
+    const cancelled = 'notifications/cancelled';
+    peer.send({ jsonrpc: '2.0', method: cancelled, params: { requestId: id } });
+    session.resourceUpdated('test://a');
+    const next = listen({ resourceSubscriptions: ['test://a'] });
+    await peer.notification(acknowledged);
+    session.resourceUpdated('test://a');
+    expect(metaOf(await peer.notification(updated))?.[idKey]).toBe(next);
+    expect(peer.count(updated)).toBe(1);
+  });
+
+  test('ends gracefully with the session: its result carries its id', async () => {
+    const { peer, id, session } = listening({ toolsListChanged: true });
+    await peer.notification(acknowledged);
+    session.shutdown('the test is over');
+    const response = await peer.response(id);
+    expect(response).toMatchObject({ result: { resultType: 'complete', _meta: { [idKey]: id } } });
+    await session.closed;
+  });
+
+  test('holds back nobody: it takes no place, and nothing waits for it', async () => {
+    const { peer, ask, session } = listening(
+      { toolsListChanged: true },
+      { limits: { maxRunning: 1 } },
+    );
+    await peer.notification(acknowledged);
+    const result = await ask('tools/call', { name: 'a' });
+    expect(result).toMatchObject({ content: [{ text: 'a' }] });
+    expect(explainDump(session.dump()).join(' ')).not.toMatch(/task|stuck/);
+  });
+});
+
+describe('a client that does not read', () => {
+  test('is told each thing once when it reads again', async () => {
+    const { peer, wire, session, id } = listening(
+      { resourceSubscriptions: ['test://a', 'test://b'] },
+      { limits: { maxOutboundBytes: 1 } },
+    );
+    await peer.notification(acknowledged);
+    wire.stopReading();
+    // These go out, and nobody reads them.
+    for (const uri of ['test://a', 'test://a']) {
+      session.resourceUpdated(uri);
+      await turn();
+    }
+    for (let n = 0; n < 1000; n++) session.resourceUpdated(n % 2 ? 'test://a' : 'test://b');
+    await turn();
+    wire.resumeReading();
+    const told = [];
+    for (let n = 0; n < 4; n++) told.push((await peer.notification(updated)).params?.['uri']);
+    expect(told).toEqual(['test://a', 'test://a', 'test://b', 'test://a']);
+    await turn();
+    expect(peer.count(updated)).toBe(4);
+    expect(id).toBe(1);
+  });
+});
+
+describe('a filter', () => {
+  test.each([
+    [undefined, /"notifications" must be an object/],
+    [{ toolsListChanged: 1 }, /"notifications.toolsListChanged" must be a boolean, this is 1/],
+    [{ resourceSubscriptions: 'x' }, /"notifications.resourceSubscriptions" must be an array/],
+    [{ resourceSubscriptions: ['test://a', 7] }, /resourceSubscriptions\[1\]" must be a URI/],
+    [{ resourceSubscriptions: ['no uri'] }, /resourceSubscriptions\[0\]" must be a URI/],
+  ])('of the wrong shape is -32602 that names the member: %j', async (notifications, message) => {
+    const { ask } = modern(all);
+    const error = await ask('subscriptions/listen', { notifications });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) });
+  });
+
+  test('with a __proto__ is one without it', async () => {
+    const { peer, send } = modern(all);
+    send('subscriptions/listen', {
+      notifications: JSON.parse('{"__proto__":{"toolsListChanged":true}}') as JsonObject,
+    });
+    expect((await peer.notification(acknowledged)).params?.['notifications']).toEqual({});
+  });
+
+  test('may not ask for more than the limit, however many subscriptions share it', async () => {
+    const { ask, send, peer } = modern(all, { limits: { maxSubscriptions: 3 } });
+    send('subscriptions/listen', { notifications: { resourceSubscriptions: ['test://a'] } });
+    await peer.notification(acknowledged);
+    const notifications = { resourceSubscriptions: ['test://b'] };
+    const error = await ask('subscriptions/listen', { notifications });
+    expect(error['message']).toMatch(/listens for 2 things, and may for 3; this would be 2 more/);
+  });
+});
+
+test('a client of a session cannot listen in that way', async () => {
+  const client = await connect(createMcpServer({ name: 'server', version: '1', ...all }));
+  onTestFinished(() => client.close());
+  const refused = client.peer.ask('subscriptions/listen', { notifications: {} });
+  await expect(refused).rejects.toThrow('-32601');
+});
