@@ -22,6 +22,17 @@ export function call(name: string, args: object): Asked {
   return { method: 'tools/call', params: { name, arguments: args } };
 }
 
+const envelope = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '0.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** The same request as 2026-07-28 has it: it says itself who its client is. */
+export function enveloped({ method, params }: Asked): Asked {
+  return { method, params: { ...params, _meta: envelope } };
+}
+
 /** The server has introduced itself. */
 export const isIntroduction: Check = (result) =>
   has(result, 'serverInfo') ? undefined : `no serverInfo in ${describe(result)}`;
@@ -46,6 +57,23 @@ export function isText(expected: string): Check {
     if (content.length !== 1 || !has(block, 'text')) return `no text: ${describe(result)}`;
     return block.text === expected ? undefined : `another text: ${describe(block.text)}`;
   };
+}
+
+/** The result is complete, as 2026-07-28 demands that it says, and is this one text. */
+export function isCompleteText(expected: string): Check {
+  const check = isText(expected);
+  return (result) =>
+    has(result, 'resultType') && result.resultType === 'complete'
+      ? check(result)
+      : `no complete result: ${describe(result)}`;
+}
+
+/** The server speaks 2026-07-28, and says which tools it has. */
+export async function discover(client: RawClient): Promise<void> {
+  const isDiscovered: Check = (result) =>
+    has(result, 'supportedVersions') ? undefined : `no supportedVersions in ${describe(result)}`;
+  await client.request(enveloped({ method: 'server/discover' }), isDiscovered);
+  await client.request(enveloped(listTools), areTools);
 }
 
 /** Takes a session to where its tools are known to the client. */

@@ -7,7 +7,7 @@ import type { Bench, Measure, Sample, Sizes } from './measures/measure.ts';
 import { cancelled, memory, pending } from './measures/memory.ts';
 import { early, session } from './measures/short.ts';
 import { start } from './measures/start.ts';
-import { echoThroughput, pingThroughput } from './measures/throughput.ts';
+import { echoThroughput, envelopedThroughput, pingThroughput } from './measures/throughput.ts';
 import { unread } from './measures/unread.ts';
 import { RawClient } from './raw-client.ts';
 import type { Server } from './servers.ts';
@@ -18,6 +18,7 @@ export const measures: readonly Measure[] = [
   latency,
   pingThroughput,
   echoThroughput,
+  envelopedThroughput,
   large,
   asking,
   early,

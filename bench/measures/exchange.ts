@@ -1,6 +1,6 @@
 /** Many requests with a bounded number of them in flight: how long it took, and what it cost the server. */
 import type { Asked, Check, RawClient } from '../raw-client.ts';
-import { call, isEmpty, isText, ping } from '../conversation.ts';
+import { call, enveloped, isCompleteText, isEmpty, isText, ping } from '../conversation.ts';
 
 /** A kind of request, each with a content of its own, and the check of its answer. */
 export interface Kind {
@@ -14,6 +14,12 @@ export const pings: Kind = { request: () => ping, check: () => isEmpty };
 export const echoes: Kind = {
   request: (at) => call('echo', { text: `text number ${at}` }),
   check: (at) => isText(`text number ${at}`),
+};
+
+/** The same calls in 2026-07-28. */
+export const envelopedEchoes: Kind = {
+  request: (at) => enveloped(echoes.request(at)),
+  check: (at) => isCompleteText(`text number ${at}`),
 };
 
 export interface Exchanged {

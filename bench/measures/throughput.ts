@@ -1,14 +1,29 @@
 /** Many requests at once, and the wait for the next answer after a burst. */
-import { greet, isEmpty, ping } from '../conversation.ts';
-import { echoes, exchange, pings } from './exchange.ts';
+import { discover, greet, isEmpty, ping } from '../conversation.ts';
+import { echoes, envelopedEchoes, exchange, pings } from './exchange.ts';
 import type { Kind } from './exchange.ts';
-import type { Measure, Metric } from './measure.ts';
+import type { Measure, Metric, Sizes } from './measure.ts';
+import type { RawClient } from '../raw-client.ts';
 
 /** In flight at most; `all` is everything written at once. */
 const windows = ['1', '16', '256', 'all'] as const;
 
 export const pingThroughput = throughput('ping', 'pings', pings);
 export const echoThroughput = throughput('echo', 'echoes', echoes);
+
+const envelopedWindows = ['1', '256'] as const;
+
+/** Echoes of 2026-07-28: each request is read for its client and its revision. */
+export const envelopedThroughput: Measure = {
+  name: 'enveloped',
+  metrics: envelopedWindows.flatMap((window) => metricsOf('enveloped echo', window)),
+  run: ({ launch, sizes }) =>
+    launch(async (client) => {
+      await discover(client);
+      await exchange(client, envelopedEchoes, sizes.warmUp, 256);
+      return await rates(client, 'enveloped echo', envelopedEchoes, envelopedWindows, sizes);
+    }),
+};
 
 function throughput(name: string, plural: string, kind: Kind): Measure {
   return {
@@ -22,24 +37,39 @@ function throughput(name: string, plural: string, kind: Kind): Measure {
         isRatio: false,
       },
     ],
-    run: ({ launch, sizes: { warmUp, messages, sequential } }) =>
+    run: ({ launch, sizes }) =>
       launch(async (client) => {
         await greet(client);
-        await exchange(client, kind, warmUp, 256);
-        const sample: Record<string, number> = {};
-        for (const window of windows) {
-          const count = window === '1' ? sequential : messages;
-          const inFlight = window === 'all' ? count : Number(window);
-          const { wallMs, cpuMs } = await exchange(client, kind, count, inFlight);
-          sample[`${name}.${window}.cpu`] = (cpuMs * 1000) / count;
-          sample[`${name}.${window}.rate`] = (count * 1000) / wallMs;
-        }
+        await exchange(client, kind, sizes.warmUp, 256);
+        const sample = await rates(client, name, kind, windows, sizes);
         const askedAt = performance.now();
         await client.request(ping, isEmpty);
         sample[`${name}.wait`] = client.receivedAt - askedAt;
         return sample;
       }),
   };
+}
+
+async function rates(
+  client: RawClient,
+  name: string,
+  kind: Kind,
+  inFlight: readonly string[],
+  { messages, sequential }: Sizes,
+): Promise<Record<string, number>> {
+  const sample: Record<string, number> = {};
+  for (const window of inFlight) {
+    const count = window === '1' ? sequential : messages;
+    const { wallMs, cpuMs } = await exchange(
+      client,
+      kind,
+      count,
+      window === 'all' ? count : Number(window),
+    );
+    sample[`${name}.${window}.cpu`] = (cpuMs * 1000) / count;
+    sample[`${name}.${window}.rate`] = (count * 1000) / wallMs;
+  }
+  return sample;
 }
 
 function metricsOf(name: string, window: string): readonly Metric[] {

@@ -1,6 +1,6 @@
 /**
  * The floor: what a server costs that does nothing but split chunks, parse, switch, stringify and write once per chunk.
- * It keeps none of the protocol's promises: no checks, no lifecycle, no deadlines, no cancellation, no bound on anything.
+ * A request that says itself who its client is it reads for that, and answers it in the form of 2026-07-28. It keeps none of the protocol's promises: no checks, no lifecycle, no deadlines, no cancellation, no bound on anything.
  */
 import { askAll, filling, numberOfRoots, numberOfSample, sampling, textResult } from './asking.mjs';
 
@@ -33,8 +33,22 @@ function ask(method, params) {
   });
 }
 
-function call(id, { name, arguments: args }) {
-  const answer = (text) => send({ jsonrpc: '2.0', id, result: textResult(text) });
+const key = 'io.modelcontextprotocol/';
+const identity = { [`${key}serverInfo`]: { name: 'floor', version: '0.0.0' } };
+
+/** What a request says of its client; undefined if it says nothing. */
+function clientOf(meta) {
+  const version = meta?.[`${key}protocolVersion`];
+  if (version !== '2026-07-28') return undefined;
+  return { info: meta[`${key}clientInfo`], capabilities: meta[`${key}clientCapabilities`] };
+}
+
+const complete = (result) => ({ resultType: 'complete', ...result, _meta: identity });
+
+function call(id, { name, arguments: args, _meta }) {
+  const client = clientOf(_meta);
+  const answer = (text) =>
+    send({ jsonrpc: '2.0', id, result: client ? complete(textResult(text)) : textResult(text) });
   switch (name) {
     case 'echo':
       return answer(args.text);
@@ -73,6 +87,12 @@ function receive(line) {
       return send({ jsonrpc: '2.0', id, result: {} });
     case 'tools/list':
       return send({ jsonrpc: '2.0', id, result: { tools } });
+    case 'server/discover':
+      return send({
+        jsonrpc: '2.0',
+        id,
+        result: complete({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+      });
     case 'tools/call':
       return call(id, params);
   }

@@ -278,7 +278,8 @@ export class Run extends OverRequests implements Exchange {
     this.#last = round;
     // Ended while it is open: it was cancelled, or its connection is gone.
     exchange.whenEnded(() => {
-      if (this.#round === round) this.cancel(exchange.signal.reason as Error);
+      if (this.#round !== round || this.#state === 'ended') return;
+      this.cancel(exchange.signal.reason as Error);
     });
     return round;
   }
@@ -387,8 +388,8 @@ export class Run extends OverRequests implements Exchange {
     this.#state = 'ended';
     this.#cancelledBy = reason;
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
-    const error = new RuntimeError('CANCELLED', reason?.message ?? 'The call has ended');
-    for (const question of this.#open.splice(0)) question.fail(error);
+    const why = reason?.message ?? 'The call has ended';
+    for (const each of this.#open.splice(0)) each.fail(new RuntimeError('CANCELLED', why));
     if (reason) this.#controller?.abort(reason);
   }
 }

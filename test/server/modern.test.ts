@@ -9,7 +9,7 @@ import {
   request,
   rootsChanged,
 } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { asking } from '../contract/asking.ts';
 import { askModern as ask, callModern as call, enveloped } from '../contract/enveloped.ts';
 import type { EnvelopeOptions } from '../contract/enveloped.ts';
@@ -186,6 +186,26 @@ describe('a request', () => {
       { progressToken: 0, progress: 1, total: 2, message: 'half' },
       { progressToken: 0, progress: 2, total: 2 },
     ]);
+  });
+});
+
+describe('a call that asks nothing', () => {
+  test('makes no signal unless its handler reads it: that would cost more than the rest of it', async () => {
+    const made = vi.fn();
+    class Counted extends AbortController {
+      constructor() {
+        super();
+        made();
+      }
+    }
+    vi.stubGlobal('AbortController', Counted);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const heeding = tool('heeding', (_, { signal }) => String(signal.aborted));
+    const serving = await settled({ tools: [heeding] });
+    await call(serving, 'echo');
+    expect(made).not.toHaveBeenCalled();
+    expect(textOf(await call(serving, 'heeding'))).toBe('false');
+    expect(made).toHaveBeenCalledOnce();
   });
 });
 
