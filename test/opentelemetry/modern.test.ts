@@ -40,7 +40,7 @@ test('a request is a child of the client’s span that its metadata names, and s
 });
 
 test.each([
-  ['ask', { method: 'roots/list' }, '-32021'],
+  ['ask', { method: 'sampling/createMessage' }, '-32021'],
   ['missing', {}, '-32602'],
 ])('the code is the one that the client gets: %s', async (name, args, code) => {
   const span = await spanOf(name, args);

@@ -286,7 +286,8 @@ describe('a client of this era', () => {
       await call(serving, 'ask', { method }, { capabilities });
     }
     expect(errors.map(({ code }) => code)).toEqual(Array(2).fill('CAPABILITY_MISSING'));
-    const asked = await call(serving, 'ask', { method: 'roots/list' }, { capabilities });
+    const roots = { method: 'roots/list', options: { probe: true } };
+    const asked = await call(serving, 'ask', roots, { capabilities });
     expect(asked['resultType']).toBe('input_required');
     await expect(session.ping()).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
     server.tools.add(tool('new', () => 'new'));
@@ -320,7 +321,8 @@ describe('a client of this era', () => {
     const capability = Object.keys(required)[0] as string;
     const declared = method === 'sampling/createMessage' ? { sampling: {} } : {};
     const options = { capabilities: Object.hasOwn(params, 'tools') ? declared : {} };
-    await expect(call(serving, 'ask', { method, params }, options)).rejects.toMatchObject({
+    const args = { method, params, options: { probe: true } };
+    await expect(call(serving, 'ask', args, options)).rejects.toMatchObject({
       code: -32021,
       message: expect.stringContaining(capability) as string,
       data: { requiredCapabilities: required },
