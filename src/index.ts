@@ -97,7 +97,13 @@ export type { SdkSendOptions, SdkTransport } from './transports/sdk-transport.ts
 export { stdio } from './transports/stdio.ts';
 export type { StdioStreams } from './transports/stdio.ts';
 export type { Transport, TransportActors } from './transports/transport.ts';
-export type { Root, RootsReport, RootsResolver, RootsStatus } from './machines/roots-report.ts';
+export type {
+  Root,
+  RootsFailure,
+  RootsReport,
+  RootsResolver,
+  RootsStatus,
+} from './machines/roots-report.ts';
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';

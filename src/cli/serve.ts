@@ -101,7 +101,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
 
 function projectFact({ path, why }: ChosenProject): CommandFact {
   if (path === undefined) return { level: 'warning', name: 'project.missing', message: why };
-  const message = `The project is ${quoted(path)}. ${why}`;
+  const message = `The project is ${quoted(path)}, from ${why}`;
   return { level: 'info', name: 'project.chosen', message, details: { path } };
 }
 

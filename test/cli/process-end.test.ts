@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { endWithProcess, exitProcess } from '../../src/serve/process-end.ts';
+import { endWithProcess, exitProcess, served } from '../../src/serve/process-end.ts';
 import type { Fact } from '../../src/actors/facts.ts';
 
 beforeEach(() => {
@@ -46,7 +46,7 @@ function start() {
     },
   };
   const end = endWithProcess(session, log, 2000, host as unknown as NodeJS.Process);
-  return { host, shutdowns, drains, logged, end };
+  return { host, shutdowns, drains, log, logged, end };
 }
 
 test('the first signal ends the session, and not the process', async () => {
@@ -117,6 +117,17 @@ test.each([
   [{ kind: 'failure', error: new Error('bug') }, 1],
 ] as const)('a session that ended by %j gives exit code %d', async (cause, code) => {
   expect(await start().end.exitCode(cause)).toBe(code);
+});
+
+test('a session that failed is logged with its error', async () => {
+  vi.spyOn(process, 'on').mockReturnValue(process);
+  const { log, logged } = start();
+  const error = new Error('bug');
+  const closed = Promise.resolve({ kind: 'failure', error } as const);
+  const code = served({ closed, shutdown: () => {} }, log, 1000);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await code).toBe(1);
+  expect(logged[0]).toMatchObject({ name: 'session.failed', level: 'error', details: { error } });
 });
 
 test('a file request that hangs does not keep the process: its exit would wait, so a signal ends it', async () => {

@@ -44,13 +44,15 @@ describe('the time to live of a task', () => {
       peer.send(request(id + 10, method, { taskId }));
       expect((await peer.error(id + 10)).code).toBe(-32602);
     }
+    expect(facts.of('task.created')).toMatchObject([{ details: { taskId } }]);
     expect(facts.of('task.expired')).toHaveLength(1);
   });
 
   test('counts from the creation, also where the task has ended [TASKS-10]', async () => {
-    const { peer, clock } = await operate({ tools: [instant] });
+    const { peer, clock, facts } = await operate({ tools: [instant] });
     const task = await begin(peer, 'instant', { ttl: 3000 });
     await change(peer);
+    expect(facts.of('task.ended')).toMatchObject([{ details: { taskId: task.taskId } }]);
     clock.increment(2999);
     expect((await look(peer, task)).status).toBe('completed');
     clock.increment(1);

@@ -221,6 +221,17 @@ describe('stdout and stderr', () => {
     expect(server.stderr).toBe('noise\nmore noise\n');
   });
 
+  test('what a dependency prints is in the log at debug, by its length', async () => {
+    const noise = onSignal('process.stdout.write("noise\\n")');
+    const server = launch([...noise, ...command, '--log-level=debug'], project);
+    await server.initialize();
+    server.child.kill(accident);
+    await expect.poll(() => server.stderr).toContain('output.diverted');
+    server.end();
+    expect(await server.exit).toEqual(clean);
+    expect(server.stderr).toContain('Something wrote 6 characters to stdout');
+  });
+
   test('a stderr that nobody holds any more hurts nobody', async () => {
     const server = launch([...command, '--log-level=debug'], project);
     await server.initialize();

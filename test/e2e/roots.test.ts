@@ -123,11 +123,15 @@ describe('the log', () => {
       ['warning', 'root.unusable', '"https://example.com/" is not a file: URI'],
       ['warning', 'root.unusable', missing('missing')],
       ['warning', 'root.unusable', missing('gone')],
-      ['info', 'project.chosen', expect.stringContaining(`"${join(base, 'one')}". Chosen by MCP_`)],
       [
         'info',
         'project.chosen',
-        expect.stringContaining(`"${join(base, 'two')}". Chosen by the cl`),
+        expect.stringContaining(`"${join(base, 'one')}", from MCP_PROJECT_PATH: none`),
+      ],
+      [
+        'info',
+        'project.chosen',
+        expect.stringContaining(`"${join(base, 'two')}", from the client's roots`),
       ],
     ]);
   });

@@ -173,3 +173,10 @@ test('of many unusable roots ten are told one by one, and none twice', async () 
   await facts.next('roots.updated');
   expect(told().slice(11)).toMatchObject([{ message: '"http://12.example/" is not a file: URI' }]);
 });
+
+test('what an actor logs by XState is a fact, and does not go to stdout', async () => {
+  const { session, facts } = await operate({});
+  const { logger } = session.actor as unknown as { readonly logger: (...words: unknown[]) => void };
+  logger('words of', 1);
+  expect(facts.of('machine.log')).toMatchObject([{ level: 'debug', message: 'words of 1' }]);
+});

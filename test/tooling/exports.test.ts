@@ -123,6 +123,7 @@ describe('the public names', () => {
         type Root
         type RootProblem
         type RootProblemCode
+        type RootsFailure
         type RootsReport
         type RootsResolver
         type RootsStatus

@@ -1,0 +1,63 @@
+/** Every event that a machine may be sent is handled in one of its states at least: an event that nobody handles is lost without a word. */
+import { expect, test } from 'vitest';
+import type { AnyStateMachine } from 'xstate';
+import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
+import type { RootsEvent } from '../../src/machines/roots.machine.ts';
+import { rootsMachine } from '../../src/machines/roots.machine.ts';
+import type { SessionEvent } from '../../src/machines/session.machine.ts';
+import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { TaskEvent } from '../../src/machines/task.machine.ts';
+import { taskMachine } from '../../src/machines/task.machine.ts';
+import { everyMachine } from './every-machine.ts';
+
+/** The types of a union of events, but for XState's own. The compiler wants all of them. */
+type Table<TEvent extends { readonly type: string }> = {
+  readonly [T in Exclude<TEvent['type'], `xstate.${string}`>]: true;
+};
+
+const session: Table<SessionEvent> = {
+  'session.shutdown': true,
+  'initialize.received': true,
+  'envelope.received': true,
+  'initialized.received': true,
+  'roots.changed': true,
+  'roots.updated': true,
+  'calls.drained': true,
+  'input.ended': true,
+  'client.unresponsive': true,
+  'output.blocked': true,
+  'output.flowing': true,
+  'output.flushed': true,
+  'output.stalled': true,
+  'output.broken': true,
+};
+const roots: Table<RootsEvent> = { 'roots.start': true, 'roots.invalidate': true };
+const task: Table<TaskEvent> = {
+  'input.requested': true,
+  'input.received': true,
+  'task.describe': true,
+  'run.answered': true,
+  'task.cancel': true,
+};
+
+const tables: readonly (readonly [AnyStateMachine, object])[] = [
+  [sessionMachine, session],
+  [rootsMachine, roots],
+  [taskMachine, task],
+  [keepaliveMachine, {}],
+];
+
+const handledBy = (machine: AnyStateMachine): ReadonlySet<string> =>
+  new Set(machine.events.filter((type) => !type.startsWith('xstate.')));
+
+test.each(tables.map(([machine, table]) => [machine.id, machine, table] as const))(
+  'the %s machine handles every event that it may be sent, and no other',
+  (_, machine, table) => {
+    expect(handledBy(machine)).toEqual(new Set(Object.keys(table)));
+  },
+);
+
+test('no machine is forgotten', async () => {
+  const machines = [...(await everyMachine()).values()];
+  expect(new Set(tables.map(([machine]) => machine))).toEqual(new Set(machines));
+});

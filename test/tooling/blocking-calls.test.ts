@@ -1,0 +1,53 @@
+/** No handler, and nothing else that serves a session, holds up the event loop with a call that waits for the system. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const source = join(import.meta.dirname, '../../src');
+
+/** What may wait, and why. The command may, before it serves. */
+const allowed: { readonly [file: string]: string } = {
+  'cli/': 'it checks its arguments before there is a session',
+  'recording/recording-file.ts':
+    'a recording is complete whatever ends the process; it is opened before the session',
+  'workspace/disk/volumes.ts': 'the kernel answers this from its memory',
+};
+
+/** `readFileSync(`, `spawnSync(`, `Atomics.wait(`. */
+const blocking = /\b(?:[a-z]\w*Sync|Atomics\.wait)\(/;
+
+const blockingLines = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => blocking.test(line) && !/^(?:\*|\/\/|\/\*\*)/.test(line));
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll('\\', '/'))
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => ({ name, lines: blockingLines(readFileSync(join(source, name), 'utf8')) }))
+  .filter(({ lines }) => lines.length > 0);
+
+const isAllowed = (name: string) => Object.keys(allowed).some((path) => name.startsWith(path));
+
+test('a call that waits for the system stands only where it may', () => {
+  expect(files.filter(({ name }) => !isAllowed(name))).toEqual([]);
+});
+
+test('every exception is in use', () => {
+  const unused = Object.keys(allowed).filter(
+    (path) => !files.some(({ name }) => name.startsWith(path)),
+  );
+  expect(unused).toEqual([]);
+});
+
+test.each([
+  ['const text = readFileSync(path);', 1],
+  ['  fs.writeFileSync(path, text);', 1],
+  ['Atomics.wait(view, 0, 0);', 1],
+  ['await readFile(path);', 0],
+  ['/** Not `readFileSync(path)`. */', 0],
+  ['isInSync(a, b);', 1],
+])('is told from what does not wait: %s', (line, count) => {
+  expect(blockingLines(line)).toHaveLength(count);
+});

@@ -1,0 +1,31 @@
+/** Every fact that may be reported is named by a test. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const repository = join(import.meta.dirname, '../..');
+
+const textsBelow = (folder: string): readonly string[] =>
+  readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.startsWith('.'))
+    .map((name) => readFileSync(join(repository, folder, name), 'utf8'));
+
+/** The names in the unions `…FactName`. */
+const declared = textsBelow('src').flatMap((text) =>
+  [...text.replaceAll(/\/\*\*[^]*?\*\//g, '').matchAll(/type \w*FactName\s*=([^;]*);/g)].flatMap(
+    ([, names = '']) => [...names.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name),
+  ),
+);
+
+const tests = textsBelow('test').join('\n');
+
+test('each fact is declared once', () => {
+  expect(declared.length).toBeGreaterThan(40);
+  expect(new Set(declared).size).toBe(declared.length);
+});
+
+test.each(declared)('%s is named by a test', (name) => {
+  const named = new RegExp(`(?<![\\w.])${name.replace('.', String.raw`\\?\.`)}(?!\\w)`);
+  // Not `toMatch`: it would print all tests.
+  expect(named.test(tests)).toBe(true);
+});
