@@ -75,6 +75,7 @@ test('every host has a block, none of which runs npm: it writes to stdout', () =
 
 test('on Windows, where npx is a batch file, cmd starts it', () => {
   expect(npxLaunch(['C:\\work'], 'win32')).toEqual({
+    name: 'project-files',
     command: 'cmd',
     args: ['/c', 'npx', '-y', 'mcp-actors', 'C:\\work'],
   });
