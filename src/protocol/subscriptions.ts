@@ -6,7 +6,7 @@
 import { describe, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
-import { Method } from './methods.ts';
+import type { Method } from './methods.ts';
 
 /** What a subscription is told: its filter, read. */
 export interface Interests {
