@@ -1,11 +1,9 @@
 /** What a search takes at most, whatever files and patterns it is given. */
 import { randomBytes } from 'node:crypto';
-import { rename, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { SearchInput } from '../../src/workspace/search/search-input.ts';
 import { searchTextTool } from '../../src/workspace/tools/search-text.ts';
-import { findLines } from '../../src/workspace/search/text-search.ts';
+import type { Boundary } from '../../src/workspace/roots/boundary.ts';
+import { findCounts, findLines } from '../../src/workspace/search/text-search.ts';
 import type { TextSearchRun } from '../../src/workspace/search/text-search.ts';
 import { createWorkspace } from '../../src/workspace/project/workspace.ts';
 import type { WorkspaceSources } from '../../src/workspace/project/workspace.ts';
@@ -221,6 +219,23 @@ describe('what is left out for it', () => {
   });
 });
 
+function searchOf(boundary: Boundary, paths: readonly string[]): TextSearchRun {
+  const never = new AbortController().signal;
+  return {
+    boundary,
+    paths,
+    patternArgs: ['--regexp=needle'],
+    large: new Set(),
+    afterLine: 0,
+    contextLines: 0,
+    limit: 1_000_000,
+    signal: never,
+    deadline: never,
+    onProblem: () => {},
+    onMatch: () => {},
+  };
+}
+
 describe('the time of a search', () => {
   afterEach(() => void vi.useRealTimers());
 
@@ -228,22 +243,42 @@ describe('the time of a search', () => {
     const cwd = await temporaryDirectory({ 'a.txt': 'needle\n'.repeat(200_000) });
     const deadline = new AbortController();
     const run: TextSearchRun = {
-      boundary: boundaryAt(cwd),
-      patternArgs: ['--regexp=needle'],
-      paths: ['a.txt'],
-      large: new Set(),
-      afterLine: 0,
-      contextLines: 0,
-      limit: 1_000_000,
-      signal: new AbortController().signal,
+      ...searchOf(boundaryAt(cwd), ['a.txt']),
       deadline: deadline.signal,
-      onProblem: () => {},
       onMatch: () => deadline.abort(new Error('The time is over')),
     };
     const { endedBy, matchingLines, next } = await findLines(run);
     expect(endedBy).toBe('time');
     expect(matchingLines).toBeGreaterThan(0);
     expect(next).toEqual({ path: 'a.txt', line: matchingLines });
+  });
+
+  test('ends it where it was, so that a cursor can go on there', async () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `${10_000 + index}${'x'.repeat(90)}`);
+    const cwd = await temporaryDirectory(
+      Object.fromEntries(names.map((name, index) => [name, index === 1999 ? 'needle' : 'other'])),
+    );
+    const deadline = new AbortController();
+    const paths = {
+      *[Symbol.iterator]() {
+        for (const [index, name] of names.entries()) {
+          if (index === 1000) deadline.abort(new Error('The time is over'));
+          yield name;
+        }
+      },
+    };
+    const run = {
+      ...searchOf(boundaryAt(cwd), names),
+      deadline: deadline.signal,
+      paths: Object.assign([...names], { [Symbol.iterator]: paths[Symbol.iterator] }),
+    };
+    const found = await findCounts(run, false);
+    expect(found).toMatchObject({ files: [], endedBy: 'time' });
+    const reached = names.indexOf(found.next?.path ?? '');
+    expect(reached).toBeGreaterThan(50);
+    expect(reached).toBeLessThan(1000);
+    const rest = await findCounts(searchOf(boundaryAt(cwd), names.slice(reached + 1)), false);
+    expect(rest.files).toEqual([{ path: names[1999], matchingLines: 1 }]);
   });
 
   test('is 20 s by default, and an option', async () => {
@@ -332,52 +367,4 @@ describe('searches at once', () => {
     for (const end of ends) end();
     await Promise.all(searches);
   });
-});
-
-test('a directory that became a link out after a match was found in it is not read', async () => {
-  const cwd = await temporaryDirectory({ 'sub/a.txt': 'needle inside\n', 'b.txt': 'needle\n' });
-  const outside = await temporaryDirectory({ 'a.txt': 'needle outside\n' });
-  const problems: string[] = [];
-  const input = new SearchInput(
-    boundaryAt(cwd),
-    0,
-    (problem) => problems.push(problem),
-    () => {},
-  );
-  const found = async function* () {
-    await rename(join(cwd, 'sub'), join(cwd, 'moved'));
-    await symlink(outside, join(cwd, 'sub'));
-    yield 'sub/a.txt';
-    yield 'b.txt';
-  };
-  const read: string[] = [];
-  for await (const chunk of input.read(found())) read.push(chunk.toString());
-  expect(read).toEqual(['needle\n']);
-  expect(problems).toEqual([expect.stringContaining('"sub/a.txt" is outside the roots boundary')]);
-});
-
-test('a root that another directory replaces while it is searched is not read', async () => {
-  const parent = await temporaryDirectory({
-    'root/a.txt': 'needle 1\n',
-    'root/b.txt': 'needle 2\n',
-    'other/b.txt': 'needle elsewhere\n',
-  });
-  const input = new SearchInput(
-    boundaryAt(join(parent, 'root')),
-    0,
-    () => {},
-    () => {},
-  );
-  const found = async function* () {
-    yield 'a.txt';
-    await rename(join(parent, 'root'), join(parent, 'moved'));
-    await rename(join(parent, 'other'), join(parent, 'root'));
-    yield 'b.txt';
-  };
-  const read: string[] = [];
-  const reading = (async () => {
-    for await (const chunk of input.read(found())) read.push(chunk.toString());
-  })();
-  expect((await toolError(reading)).code).toBe('ROOT_UNAVAILABLE');
-  expect(read).toEqual(['needle 1\n']);
 });

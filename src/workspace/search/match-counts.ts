@@ -77,7 +77,7 @@ function* partsOf(paths: Iterable<string>): Generator<readonly string[], void, v
     const size = path.length + './ '.length;
     if (characters + size > most && part.length > 0) {
       yield part;
-      [part, characters, most] = [[], 0, Math.min(2 * most, maxPartCharacters)];
+      [part, characters, most] = [[], 0, Math.min(4 * most, maxPartCharacters)];
     }
     part.push(path);
     characters += size;

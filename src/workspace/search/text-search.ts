@@ -101,7 +101,11 @@ export async function findLines(run: TextSearchRun): Promise<FoundLines> {
   }
   const result = {
     // A limit may fall between a match and the context before it.
-    files: found.filter(({ lines }) => lines.some(({ match }) => match)),
+    files: found.flatMap(({ path, lines }) => {
+      const end = lines.findLast(({ match }) => match)?.line;
+      if (end === undefined) return [];
+      return [{ path, lines: lines.filter(({ line }) => line <= end + run.contextLines) }];
+    }),
     matchingLines,
     binary,
   };
@@ -124,13 +128,23 @@ async function* linesOf(
   const paths = Readable.from(found, { highWaterMark: limit + 1 });
   const input = new SearchInput(boundary, contextLines, onProblem, (path) => binary.push(path));
   const stream = input.read(paths);
+  /** Context at the beginning of a page: of the match before it, or of its first one. */
+  let held: PlacedLine[] = [];
+  let isContinued = run.afterLine > 0;
   try {
     for await (const record of searchStream(run, stream)) {
       const line = readSearchRecord(record);
       const place = line === undefined ? undefined : input.place(line.line);
       if (line === undefined || place === undefined) continue;
-      const isBefore = place.path === run.paths[0] && place.line <= run.afterLine;
-      if (!isBefore) yield { ...place, text: line.text, match: line.column !== undefined };
+      isContinued &&= place.path === run.paths[0];
+      if (isContinued && place.line <= run.afterLine) continue;
+      const placed = { ...place, text: line.text, match: line.column !== undefined };
+      if (isContinued && !placed.match) held.push(placed);
+      else {
+        if (isContinued) yield* held.filter((other) => other.line >= place.line - contextLines);
+        [held, isContinued] = [[], false];
+        yield placed;
+      }
     }
   } finally {
     paths.destroy();

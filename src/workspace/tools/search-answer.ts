@@ -23,21 +23,24 @@ export function searchHeading(
 ): string {
   const isPart = found.endedBy !== undefined || walk.isCut;
   const amount = isFirst ? (isPart ? 'The first ' : '') : 'More: ';
-  const searched = isFirst ? ` of ${counted(walk.total, 'file')} in ${base}` : '';
+  const all = counted(walk.total, 'file');
   const binary = 'binary' in found ? binarySentence(found.binary) : '';
   if (found.files.length === 0) {
-    const place = isPart ? ' so far' : searched.replace(' of ', ' in ');
+    const place = isPart ? ' so far' : isFirst ? ` in ${all} of ${base}` : '';
     return `No ${isFirst ? '' : 'more '}matches${place}.${binary}`;
   }
-  const files = counted(found.files.length, 'file');
+  const inFiles = (files: number): string =>
+    isFirst ? `${files} of ${all} in ${base}` : counted(files, 'file');
   if (!('total' in found)) {
-    return `${amount}${counted(found.matchingLines, 'matching line')} in ${files}${searched}.${binary}`;
+    return `${amount}${counted(found.matchingLines, 'matching line')}${isPart ? ',' : ''} in ${inFiles(found.files.length)}.${binary}`;
   }
-  if (mode === 'files') return `${amount}${files} with matches${searched}.`;
+  const files = counted(found.files.length, 'file');
+  if (mode === 'files')
+    return `${amount}${files} with matches${isFirst ? `, of ${all} in ${base}` : ''}.`;
   if (!isFirst) return `More: ${files}.`;
   const { total, endedBy } = found;
   const least = endedBy === 'time' || walk.isCut ? 'At least ' : '';
-  return `${least}${counted(total.matchingLines, 'matching line')} in ${counted(total.files, 'file')}${searched}.`;
+  return `${least}${counted(total.matchingLines, 'matching line')} in ${inFiles(total.files)}.`;
 }
 
 function binarySentence(binary: readonly string[]): string {

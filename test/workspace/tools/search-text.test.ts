@@ -1,41 +1,16 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { searchTextTool } from '../../../src/workspace/tools/search-text.ts';
 import { createWorkspace } from '../../../src/workspace/project/workspace.ts';
-import { callTool, fakeContext, reportOf, toolError } from '../fake-context.ts';
-import { readAnswer } from '../read-answer.ts';
-import { rootAt } from '../root-at.ts';
+import { callTool, fakeContext, toolError } from '../fake-context.ts';
+import type { readAnswer } from '../read-answer.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';
-import type { Files } from '../temporary-directory.ts';
-
-async function project(files: Files) {
-  const cwd = await temporaryDirectory(files);
-  const tool = searchTextTool(createWorkspace({ cwd: '/', home: '/nobody' }));
-  const context = fakeContext(reportOf([rootAt(cwd)]));
-  const search = async (args: object) => readAnswer((await callTool(tool, args, context)).text);
-  return { cwd, tool, context, search };
-}
-
-/** The places of an answer's lines, `path:line`, or its lines in the other modes. */
-async function found(call: Promise<ReturnType<typeof readAnswer>>): Promise<string[]> {
-  return placesOf((await call).lines);
-}
-
-function placesOf(lines: readonly string[]): string[] {
-  const places: string[] = [];
-  let path = '';
-  for (const line of lines) {
-    const [, number] = /^(\d+)[:-] /.exec(line) ?? [];
-    if (number !== undefined) places.push(`${path}:${number}`);
-    else if (line !== '' && line !== '--') path = line;
-  }
-  return places;
-}
+import { found, placesOf, searchProject } from './search-project.ts';
 
 describe('patterns', () => {
   test('a literal is literal, a regular expression is one', async () => {
-    const { search } = await project({ 'a.txt': 'a.c\nabc\n' });
+    const { search } = await searchProject({ 'a.txt': 'a.c\nabc\n' });
     expect(await found(search({ pattern: 'a.c' }))).toEqual(['a.txt:1']);
     expect(await found(search({ pattern: 'a.c', regex: true }))).toEqual(['a.txt:1', 'a.txt:2']);
   });
@@ -43,13 +18,13 @@ describe('patterns', () => {
   test.each(['--files', '-e', '--pre=sh', '-', '--', '$(id)', '; id', '"', "'", '\\', '項'])(
     '%j is searched for, never an option or a command',
     async (pattern) => {
-      const { search } = await project({ 'a.txt': `x ${pattern} y\nother\n` });
+      const { search } = await searchProject({ 'a.txt': `x ${pattern} y\nother\n` });
       expect(await found(search({ pattern }))).toEqual(['a.txt:1']);
     },
   );
 
   test('case is sensitive, insensitive, or as the pattern has it', async () => {
-    const { search } = await project({ 'a.txt': 'Word\nword\n' });
+    const { search } = await searchProject({ 'a.txt': 'Word\nword\n' });
     expect(await found(search({ pattern: 'word' }))).toHaveLength(2);
     expect(await found(search({ pattern: 'Word' }))).toEqual(['a.txt:1']);
     expect(await found(search({ pattern: 'Word', case: 'insensitive' }))).toHaveLength(2);
@@ -64,7 +39,7 @@ describe('patterns', () => {
     ['a\0b', false, 'INVALID_PATTERN', /NUL/],
     ['a{1000}{1000}{1000}', true, 'SEARCH_FAILED', /size/],
   ])('%j is refused with a reason', async (pattern, regex, code, message) => {
-    const { search } = await project({ 'a.txt': 'a' });
+    const { search } = await searchProject({ 'a.txt': 'a' });
     const error = await toolError(search({ pattern, regex }));
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
@@ -73,19 +48,19 @@ describe('patterns', () => {
 
 describe('results', () => {
   test('files come in order of path, lines with their numbers and context', async () => {
-    const { search, cwd } = await project({
+    const { search, cwd } = await searchProject({
       'b.txt': 'needle\n',
       'a.txt': 'one\ntwo é needle\nthree\nfour\n',
     });
     expect(await search({ pattern: 'needle', contextLines: 1 })).toEqual({
-      heading: [`2 matching lines in 2 files of 2 files in ${cwd}.`],
+      heading: [`2 matching lines in 2 of 2 files in ${cwd}.`],
       lines: ['a.txt', '1- one', '2: two é needle', '3- three', '', 'b.txt', '1: needle'],
       cursor: undefined,
     });
   });
 
   test('groups of context stand apart', async () => {
-    const { search } = await project({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\nneedle\n' });
+    const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\nneedle\n' });
     const { lines } = await search({ pattern: 'needle', contextLines: 1 });
     expect(lines).toEqual([
       ...['a.txt', '1: needle', '2- 1', '--'],
@@ -96,7 +71,9 @@ describe('results', () => {
 
   test('equal calls with a limit give equal answers', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `${index % 7}/${index}.txt`);
-    const { search } = await project(Object.fromEntries(names.map((name) => [name, 'needle'])));
+    const { search } = await searchProject(
+      Object.fromEntries(names.map((name) => [name, 'needle'])),
+    );
     const answers = await Promise.all(
       [1, 2, 3, 4].map(async () => await search({ pattern: 'needle', limit: 10 })),
     );
@@ -105,16 +82,18 @@ describe('results', () => {
   });
 
   test('no match is a result, and says in how many files', async () => {
-    const { search, cwd } = await project({ 'a.txt': 'one' });
+    const { search, cwd } = await searchProject({ 'a.txt': 'one' });
     expect(await search({ pattern: 'needle' })).toEqual({
-      heading: [`No matches in 1 file in ${cwd}.`],
+      heading: [`No matches in 1 file of ${cwd}.`],
       lines: [],
       cursor: undefined,
     });
   });
 
   test('a long line is cut around the match', async () => {
-    const { search } = await project({ 'a.js': `${'😀'.repeat(2000)}needle${'x'.repeat(3000)}\n` });
+    const { search } = await searchProject({
+      'a.js': `${'😀'.repeat(2000)}needle${'x'.repeat(3000)}\n`,
+    });
     const [, line = ''] = (await search({ pattern: 'needle' })).lines;
     expect(line).toMatch(/^1: ….*needle.*…$/u);
     expect(line.length).toBeLessThanOrEqual(505);
@@ -122,7 +101,7 @@ describe('results', () => {
   });
 
   test('a line too long to read is named, and the search goes on', async () => {
-    const { search } = await project({
+    const { search } = await searchProject({
       'huge.js': `needle${'x'.repeat(3 * 1024 * 1024)}`,
       'small.js': 'needle',
     });
@@ -132,7 +111,9 @@ describe('results', () => {
   });
 
   test('bytes that are no UTF-8 are shown as far as they can be', async () => {
-    const { search } = await project({ 'a.txt': Buffer.from('caf\xe9 needle\r\n', 'latin1') });
+    const { search } = await searchProject({
+      'a.txt': Buffer.from('caf\xe9 needle\r\n', 'latin1'),
+    });
     expect((await search({ pattern: 'needle' })).lines).toEqual(['a.txt', '1: caf\ufffd needle']);
   });
 });
@@ -156,8 +137,8 @@ describe('pages', () => {
     ]),
   );
 
-  test.each([1, 7, 64])('of %i lines join to all of them', async (limit) => {
-    const { search } = await project(files);
+  test.each([4, 7, 64])('of %i lines join to all of them', async (limit) => {
+    const { search } = await searchProject(files);
     const whole = await found(search({ pattern: 'needle', limit: 1000 }));
     expect(whole).toHaveLength(120);
     const pages = await allOf(search, { pattern: 'needle', limit });
@@ -166,22 +147,30 @@ describe('pages', () => {
   });
 
   test('are bounded in size', async () => {
-    const { search } = await project({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(300) });
+    const { search } = await searchProject({ 'a.txt': `needle${'x'.repeat(490)}\n`.repeat(300) });
     const pages = await allOf(search, { pattern: 'needle', limit: 1000 });
     for (const { lines } of pages) expect(lines.join('\n').length).toBeLessThan(40_000);
     expect(pages.flatMap(({ lines }) => placesOf(lines))).toHaveLength(300);
   });
 
   test.each(['files', 'count'])('of %s join to all of them', async (mode) => {
-    const { search } = await project(files);
+    const { search } = await searchProject(files);
     const whole = (await search({ pattern: 'needle', mode, limit: 1000 })).lines;
     expect(whole).toHaveLength(40);
     const pages = await allOf(search, { pattern: 'needle', mode, limit: 7 });
     expect(pages.flatMap(({ lines }) => lines)).toEqual(whole);
   });
 
+  test('begin with the context of their first match, not of the one before', async () => {
+    const { search } = await searchProject({ 'a.txt': 'needle\n1\n2\n3\n4\nneedle\n5\n' });
+    const { cursor, lines } = await search({ pattern: 'needle', limit: 1, contextLines: 1 });
+    expect(lines).toEqual(['a.txt', '1: needle', '2- 1']);
+    const next = await search({ pattern: 'needle', limit: 1, contextLines: 1, cursor });
+    expect(next.lines).toEqual(['a.txt', '5- 4', '6: needle', '7- 5']);
+  });
+
   test('go on without a second walk, and see what is in a file now', async () => {
-    const { search, cwd } = await project({ 'a.txt': 'needle\n', 'b.txt': 'needle\n' });
+    const { search, cwd } = await searchProject({ 'a.txt': 'needle\n', 'b.txt': 'needle\n' });
     const { cursor } = await search({ pattern: 'needle', limit: 1 });
     await writeFile(join(cwd, 'b.txt'), 'other\nneedle\n');
     await writeFile(join(cwd, 'c.txt'), 'needle\n');
@@ -189,7 +178,7 @@ describe('pages', () => {
   });
 
   test('of another query are refused', async () => {
-    const { search } = await project(files);
+    const { search } = await searchProject(files);
     const { cursor } = await search({ pattern: 'needle', limit: 1 });
     expect((await toolError(search({ pattern: 'other', cursor }))).code).toBe('INVALID_CURSOR');
   });
@@ -204,150 +193,26 @@ describe('modes', () => {
   };
 
   test('files: which files have a match', async () => {
-    const { search, cwd } = await project(files);
+    const { search, cwd } = await searchProject(files);
     expect(await search({ pattern: 'needle', mode: 'files' })).toEqual({
-      heading: [`3 files with matches of 4 files in ${cwd}.`],
+      heading: [`3 files with matches, of 4 files in ${cwd}.`],
       lines: ['a/x.txt', 'b.txt', 'large.txt'],
       cursor: undefined,
     });
   });
 
   test('count: how many lines match in each file, and in all beyond the limit', async () => {
-    const { search, cwd } = await project(files);
+    const { search, cwd } = await searchProject(files);
     const { heading, lines, cursor } = await search({ pattern: 'needle', mode: 'count', limit: 2 });
-    expect(heading[0]).toBe(`6 matching lines in 3 files of 4 files in ${cwd}.`);
+    expect(heading[0]).toBe(`6 matching lines in 3 of 4 files in ${cwd}.`);
     expect(lines).toEqual(['a/x.txt: 1', 'b.txt: 2']);
     const next = await search({ pattern: 'needle', mode: 'count', limit: 2, cursor });
     expect(next.lines).toEqual(['large.txt: 3']);
   });
 });
 
-describe('files', () => {
-  const files = {
-    '.gitignore': '*.log\nout/\n',
-    'a.log': 'needle',
-    '.b.txt': 'needle',
-    '.github/ci.yml': 'needle',
-    'd.txt': 'needle',
-    'out/f.ts': 'needle',
-    'src/e.ts': 'needle',
-  };
-
-  test('ignored and hidden ones are left out, and the answer says so', async () => {
-    const { search } = await project(files);
-    expect(await found(search({ pattern: 'needle' }))).toEqual(['d.txt:1', 'src/e.ts:1']);
-    expect(await found(search({ pattern: 'needle', globs: ['*.txt'] }))).toEqual(['d.txt:1']);
-    expect(await found(search({ pattern: 'needle', globs: ['!src'] }))).toEqual(['d.txt:1']);
-    const { lines, heading } = await search({ pattern: 'needle', globs: '*.log' });
-    expect(lines).toEqual([]);
-    expect(heading[1]).toMatch(/^Left out: 2 ignored \(a\.log, out\), 1 hidden \(\.github\); /);
-  });
-
-  test('ignored and hidden ones are searched when asked', async () => {
-    const { search } = await project(files);
-    expect(await found(search({ pattern: 'needle', hidden: true }))).toEqual([
-      '.b.txt:1',
-      '.github/ci.yml:1',
-      'd.txt:1',
-      'src/e.ts:1',
-    ]);
-    expect(await found(search({ pattern: 'needle', ignored: true }))).toEqual([
-      'a.log:1',
-      'd.txt:1',
-      'out/f.ts:1',
-      'src/e.ts:1',
-    ]);
-  });
-
-  test('what a glob begins with is searched, whatever the rules say', async () => {
-    const { search } = await project(files);
-    const globs = ['.b.txt', '.github/**', 'out/**', 'src/', 'a.log'];
-    expect(await found(search({ pattern: 'needle', globs }))).toEqual([
-      '.b.txt:1',
-      '.github/ci.yml:1',
-      'a.log:1',
-      'out/f.ts:1',
-      'src/e.ts:1',
-    ]);
-  });
-
-  test('are chosen by type', async () => {
-    const { search } = await project({ 'a.ts': 'needle', 'b.tsx': 'needle', 'c.js': 'needle' });
-    expect(await found(search({ pattern: 'needle', type: 'ts' }))).toEqual(['a.ts:1', 'b.tsx:1']);
-  });
-
-  test('that are not text and match are named, and no others', async () => {
-    const { search } = await project({
-      'c.bin': 'needle\0',
-      'd.bin': 'other\0',
-      'e.txt': 'needle',
-    });
-    const { heading, lines } = await search({ pattern: 'needle' });
-    expect(lines).toEqual(['e.txt', '1: needle']);
-    expect(heading[0]).toContain('1 binary file matches, which cannot be shown: c.bin.');
-    expect((await search({ pattern: 'needle', globs: '*.bin' })).heading[0]).toMatch(
-      /^No matches in 2 files .* 1 binary file matches/,
-    );
-  });
-
-  test('that are not text hide none behind them', async () => {
-    const binary = Object.fromEntries(
-      Array.from({ length: 30 }, (_, index) => [`${index}.bin`, `\0${'needle\n'.repeat(9)}`]),
-    );
-    const { search } = await project({ ...binary, 'x.txt': 'needle' });
-    expect(await found(search({ pattern: 'needle', limit: 2 }))).toEqual(['x.txt:1']);
-  });
-
-  test('with a NUL far behind their beginning are searched to their end', async () => {
-    const filler = `${'x'.repeat(99)}\n`.repeat(700);
-    const { search } = await project({ 'late.txt': `needle\n${filler}\0\nneedle\n` });
-    expect(await found(search({ pattern: 'needle' }))).toEqual(['late.txt:1', 'late.txt:703']);
-  });
-
-  test.runIf(process.getuid?.() !== 0)('that may not be read are named', async () => {
-    const { search, cwd } = await project({ 'b.txt': 'needle' });
-    await writeFile(join(cwd, 'a.txt'), 'needle', { mode: 0 });
-    const { heading, lines } = await search({ pattern: 'needle' });
-    expect(lines).toEqual(['b.txt', '1: needle']);
-    expect(heading.join()).toMatch(/a\.txt.*Permission denied/);
-  });
-});
-
-describe('symbolic links', () => {
-  test('each file is searched once: by its own path, or by a link if no other path leads to it', async () => {
-    const { search, cwd } = await project({
-      '.gitignore': 'out/\n',
-      'src/a.ts': 'needle',
-      'out/b.ts': 'needle',
-    });
-    await symlink('src', join(cwd, 'linked'));
-    await symlink('src/a.ts', join(cwd, 'a.ts'));
-    await symlink('out', join(cwd, 'to-out'));
-    expect(await found(search({ pattern: 'needle' }))).toEqual(['src/a.ts:1', 'to-out/b.ts:1']);
-    expect(await found(search({ pattern: 'needle', globs: 'a.ts' }))).toEqual(['src/a.ts:1']);
-    expect(await found(search({ pattern: 'needle', globs: '/a.ts' }))).toEqual(['a.ts:1']);
-    expect(await found(search({ pattern: 'needle', globs: 'linked/**' }))).toEqual([
-      'linked/a.ts:1',
-    ]);
-  });
-
-  test('are followed into another root and no farther', async () => {
-    const { cwd, tool } = await project({ 'a.ts': 'needle' });
-    const other = await temporaryDirectory({ 'b.ts': 'needle' });
-    const outside = await temporaryDirectory({ 'c.ts': 'needle' });
-    await symlink(other, join(cwd, 'other'));
-    await symlink(outside, join(cwd, 'outside'));
-    await symlink(join(outside, 'c.ts'), join(cwd, 'c.ts'));
-    const context = fakeContext(reportOf([rootAt(cwd), rootAt(other)]));
-    const { text } = await callTool(tool, { pattern: 'needle' }, context);
-    const { lines, heading } = readAnswer(text);
-    expect(placesOf(lines)).toEqual(['a.ts:1', 'other/b.ts:1']);
-    expect(heading[1]).toContain('2 linked to outside of the roots (c.ts, outside)');
-  });
-});
-
 test('progress is reported as matches are found', async () => {
-  const { search, context } = await project({ 'a.txt': 'needle\n'.repeat(3) });
+  const { search, context } = await searchProject({ 'a.txt': 'needle\n'.repeat(3) });
   await search({ pattern: 'needle' });
   expect(context.reported.map(({ progress }) => progress)).toEqual([1, 2, 3]);
 });
