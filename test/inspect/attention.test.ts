@@ -5,6 +5,7 @@ import { followedChart, mostUrgent, waitOf } from '../../src/inspect/page/attent
 import type { CallDump, SessionDump } from '../../src/diagnosis/session-dump.ts';
 import { asking } from '../contract/asking.ts';
 import { operate, operateWarm, serve, tool } from '../contract/serving.ts';
+import { modern } from '../server/modern-peer.ts';
 import { begin, held } from '../contract/task-serving.ts';
 
 const callOf = (dump: SessionDump, id: unknown): CallDump => {
@@ -65,6 +66,20 @@ describe('a call shows that it waits', () => {
     });
     door.release();
     await peer.response(3);
+  });
+
+  test('for the retry, of a client that asks again with the answers', async () => {
+    const greet = tool('greet', async (_, context) => {
+      const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
+      return (await context.elicit({ message: 'Who are you?', schema })).action;
+    });
+    const { ask, session } = modern({ tools: [greet] });
+    const asking = await ask('tools/call', { name: 'greet', arguments: {} });
+    expect(asking).toMatchObject({ resultType: 'input_required' });
+    const dump = session.dump();
+    expect(dump.calls.map((call) => waitOf(call, dump, 0))).toEqual([
+      { on: 'client', words: 'suspended: waits for the retry with 1 answer' },
+    ]);
   });
 
   test('for its task, and for what a handler needs', async () => {

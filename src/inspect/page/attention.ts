@@ -3,6 +3,7 @@ import { causesOf } from '../../diagnosis/causes.ts';
 import type { Cause } from '../../diagnosis/causes.ts';
 import { headlineOf } from '../../diagnosis/headline.ts';
 import type { Headline } from '../../diagnosis/headline.ts';
+import { countInWords } from '../../diagnosis/in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from '../../diagnosis/session-dump.ts';
 import { Method } from '../../protocol/methods.ts';
 import { duration } from './durations.ts';
@@ -71,6 +72,10 @@ export interface Wait {
 
 /** @param elapsedMs since the dump was made */
 export function waitOf(call: CallDump, dump: SessionDump, elapsedMs: number): Wait {
+  if (call.state === 'suspended') {
+    const asked = countInWords(call.openQuestions, 'answer');
+    return { on: 'client', words: `suspended: waits for the retry with ${asked}` };
+  }
   if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
   const asked = causesOf(dump).flatMap((cause) =>
     cause.kind === 'question' && cause.askedBy === call ? [cause.subject] : [],
