@@ -175,6 +175,11 @@ describe('the page', () => {
     await page.locator('#tab-roots:focus').waitFor();
     await page.keyboard.press('4');
     await page.locator('#chart-task').waitFor();
+    const tabs = () => page.locator('[role=tab]').evaluateAll((all) => all.map(({ id }) => id));
+    expect(await tabs()).toEqual(['tab-session', 'tab-roots', 'tab-task']);
+    // The chart of a machine that is not there takes no room, unless it was asked for.
+    await page.keyboard.press('f');
+    await expect.poll(tabs).toEqual(['tab-session', 'tab-roots']);
     await page.keyboard.press('Escape');
     await page.locator('#rows').focus();
     await page.keyboard.press('Home');

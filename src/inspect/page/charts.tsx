@@ -10,6 +10,8 @@ type Task = PageDump['tasks'][number];
 /** One chart of a session. A session may have any number, and several with the same drawing. */
 interface ShownChart {
   readonly name: string;
+  /** The key that shows it. */
+  readonly number: number;
   /** The name of the machine as it is drawn in the document. */
   readonly drawing: string;
   /** Undefined if there is no such actor now. */
@@ -35,12 +37,14 @@ export function Charts(view: SessionView) {
   const shownName = isPinned ? page.context.chart : (chosen?.machine ?? followed);
   const shown = charts.find(({ name }) => name === shownName) ?? charts[0];
   if (!shown) return null;
+  // A chart whose actor is not there takes no room, unless it was asked for.
+  const tabs = charts.filter((chart) => chart.state !== undefined || chart === shown);
   const isLarge = page.hasTag('chartIsLarge');
   const choose = (name: string) => send({ type: 'chart.choose', name });
   const move = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (by === undefined) return;
-    const next = charts.at((charts.indexOf(shown) + by) % charts.length);
+    const next = tabs.at((tabs.indexOf(shown) + by) % tabs.length);
     if (!next) return;
     choose(next.name);
     document.getElementById(`tab-${next.name}`)?.focus();
@@ -50,7 +54,7 @@ export function Charts(view: SessionView) {
     <section id="charts" class="panel" aria-label="Statecharts">
       <header>
         <div role="tablist" aria-label="Charts" onKeyDown={move}>
-          {charts.map(({ name, state }, at) => (
+          {tabs.map(({ name, number, state }) => (
             <button
               key={name}
               type="button"
@@ -58,7 +62,7 @@ export function Charts(view: SessionView) {
               id={`tab-${name}`}
               aria-controls={`chart-${name}`}
               aria-selected={name === shown.name}
-              aria-keyshortcuts={`${at + 1}`}
+              aria-keyshortcuts={`${number}`}
               tabIndex={name === shown.name ? 0 : -1}
               onClick={() => choose(name)}
             >
@@ -134,11 +138,11 @@ function Chart(props: {
 function chartsOf(view: SessionView, chosen: TransitionEvent | undefined): ShownChart[] {
   const { session } = view;
   const task = taskOf(view, chosen);
-  return [...drawings.keys()].map((name) => {
+  return [...drawings.keys()].map((name, at) => {
     const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
     const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
     const last = isHere ? chosen : session.lastTransitions.get(owner);
-    return { name, drawing: name, state: stateOf(session.dump, name, task), last };
+    return { name, number: at + 1, drawing: name, state: stateOf(session.dump, name, task), last };
   });
 }
 
