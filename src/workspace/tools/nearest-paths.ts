@@ -72,7 +72,9 @@ async function nearestPaths(given: string, asking: Asking): Promise<readonly str
     // No ripgrep, no turn, a root that has gone: the error is the same without a suggestion.
     if (!(error instanceof ToolError)) throw error;
   }
-  return best.map(({ path }) => path);
+  // If one is as good as the same, the merely similar ones are none of what was meant.
+  const least = (best[0]?.score ?? 0) >= 1 ? 1 : 0;
+  return best.filter(({ score }) => score >= least).map(({ path }) => path);
 }
 
 /** The best come first; of two that are as good, the order of their paths decides. */

@@ -112,12 +112,14 @@ describe('a path at which there is nothing', () => {
     ['deep/test/read-file.ts', ['test/read-file.ts', 'src/read-file.ts']],
     ['src/read-fiel.ts', ['src/read-file.ts']],
     ['src/read-file', ['src/read-file.ts']],
+    ['src/read', ['src/read-file.ts']],
     ['.envv', ['.env']],
   ])('%s is answered with the nearest', async (path, near) => {
     const { files } = await many({
       'src/read-file.ts': 'x\n',
       'test/read-file.ts': '',
       'src/other.ts': '',
+      'src/bread.ts': '',
       '.env': '',
       '.git/read-file.ts': '',
     });
