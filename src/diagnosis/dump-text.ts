@@ -148,7 +148,8 @@ export function describeDump(dump: SessionDump): string {
   ].join('\n');
 }
 
-function clientInWords({ client }: SessionDump): string {
+function clientInWords({ client, tags }: SessionDump): string {
+  if (tags.includes('stateless')) return 'each request says who its client is';
   if (!client) return 'not introduced yet';
   const { name, version, revision, capabilities } = client;
   const able =
@@ -158,7 +159,9 @@ function clientInWords({ client }: SessionDump): string {
   return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
 }
 
-function rootsInWords({ roots: { state, status, settled, list } }: SessionDump): string {
+function rootsInWords({ roots, tags }: SessionDump): string {
+  if (tags.includes('stateless')) return 'asked for by each call that needs them';
+  const { state, status, settled, list } = roots;
   if (status === undefined) return state;
   return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list`;
 }

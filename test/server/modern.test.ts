@@ -1,5 +1,5 @@
 /** What requests of 2026-07-28 are answered with; every answer is checked against the official schemas. */
-import { definePrompt, logLevels } from 'mcp-actors';
+import { definePrompt, describeDump, logLevels } from 'mcp-actors';
 import type { JsonObject, LogLevel, ServerDefinition } from 'mcp-actors';
 import {
   cancelled,
@@ -353,6 +353,17 @@ describe('a client of this era', () => {
       code: -32021,
       data: { requiredCapabilities: { elicitation: { form: {} } } },
     });
+  });
+});
+
+describe('a dump', () => {
+  test('says that the session has no client of its own, and no roots', async () => {
+    const { session } = await settled({});
+    const text = describeDump(session.dump());
+    expect(text).toContain(': modern, started');
+    expect(text).toContain('Client: each request says who its client is');
+    expect(text).toContain('Roots: asked for by each call that needs them');
+    expect(session.dump()).not.toHaveProperty('client');
   });
 });
 
