@@ -65,6 +65,17 @@ export interface DetachedWork {
   inputRequested(method: string): void;
   /** One of its questions has an outcome. */
   inputReceived(): void;
+  /**
+   * How the work asks, if its client looks at it and is sent nothing: neither questions nor progress.
+   */
+  readonly polled?:
+    | {
+        ask(question: RequestSpec): Promise<JsonObject>;
+        /** What was asked is not waited for any more. */
+        end(reason: string): void;
+        roots(exchange: Exchange): Promise<RootsReport>;
+      }
+    | undefined;
 }
 
 /** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */

@@ -5,7 +5,7 @@
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
 import { methodNotOffered } from '../actors/router/refusals.ts';
-import { fromWireError, invalidParams } from '../protocol/errors.ts';
+import { RuntimeError, fromWireError, invalidParams } from '../protocol/errors.ts';
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { nearest } from '../protocol/nearest.ts';
@@ -76,4 +76,17 @@ export function ifOffered(handler: RequestHandler): RequestHandler {
     if (call.client.dialect.offers(call.method)) return handler(params, call);
     throw fromWireError(methodNotOffered(call.method));
   };
+}
+
+/**
+ * Refuses what is about tasks to a client that takes none.
+ *
+ * @throws {RuntimeError} CAPABILITY_MISSING
+ */
+export function refuseWithoutTasks({ client, method }: Exchange): void {
+  const lacking = client.dialect.lackingForTasks(client.capabilities);
+  if (!lacking) return;
+  const { why, required: requiredCapabilities } = lacking;
+  const message = `The client ${client.info.name} ${why}, which ${method} is about`;
+  throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
 }

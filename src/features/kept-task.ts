@@ -9,7 +9,8 @@ import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protoc
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { relatedTask } from '../protocol/tasks.ts';
-import type { Task } from '../protocol/tasks.ts';
+import type { DetailedTask, Task } from '../protocol/tasks.ts';
+import type { TaskQuestions } from './task-questions.ts';
 
 /** The answer to a request for a task's result. */
 type TaskAnswer = JsonObject | ProtocolError;
@@ -32,14 +33,17 @@ export class KeptTask {
   /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
+  /** What its work asks a client that looks at its tasks; undefined for one that is sent questions. */
+  readonly questions: TaskQuestions | undefined;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
   #cancelRun: (reason: Error) => void = () => {};
 
-  constructor(taskId: string, place: number, actor: TaskRef) {
+  constructor(taskId: string, place: number, actor: TaskRef, questions?: TaskQuestions) {
     this.taskId = taskId;
     this.place = place;
     this.#actor = actor;
+    this.questions = questions;
   }
 
   /** The task as its client sees it. @throws {ProtocolError} -32602 if its time to live is over */
@@ -47,6 +51,19 @@ export class KeptTask {
     const task = taskIn(this.#actor.getSnapshot());
     if (task) return task;
     throw expired(this.taskId);
+  }
+
+  /** The task with all that belongs to its status. @throws {ProtocolError} as `item` does */
+  get detailed(): DetailedTask {
+    return this.latest(this.item);
+  }
+
+  /** The task as it is now; as it was, if its time to live is over. */
+  latest(before: Task): DetailedTask {
+    const snapshot = this.#actor.getSnapshot();
+    const { response } = snapshot.context;
+    const inputRequests = this.questions?.inputRequests ?? {};
+    return { ...(taskIn(snapshot) ?? before), inputRequests, response };
   }
 
   get hasEnded(): boolean {

@@ -11,13 +11,13 @@ import { subscriptionMachine } from '../machines/subscription.machine.ts';
 import { ErrorCode, ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { MetaKey } from '../protocol/meta.ts';
-import { readInterests, served } from '../protocol/subscriptions.ts';
+import { readInterests, served, sizeOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
 import { PerSession, sessionIn, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../session/transitions.ts';
 import type { Feature } from './feature.ts';
-import { ifOffered } from './feature.ts';
+import { ifOffered, refuseWithoutTasks } from './feature.ts';
 
 const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
 
@@ -28,13 +28,22 @@ export interface SubscriptionsFeature extends Feature {
   notice(session: SessionScope, notice: Notice): void;
 }
 
-/** The subscriptions of a server's clients. */
-export function subscriptionsFeature(): SubscriptionsFeature {
+/**
+ * The subscriptions of a server's clients.
+ *
+ * @param hasTask true for a task that is kept of a session
+ */
+export function subscriptionsFeature(
+  hasTask: (session: SessionScope, taskId: string) => boolean,
+): SubscriptionsFeature {
   const subscriptions = new PerSession(() => new Map<Subscription, Interests>());
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
     const session = sessionOf(call);
-    const interests = served(readInterests(params), session.server.capabilities);
+    const wanted = readInterests(params);
+    if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
+    const { capabilities } = session.server;
+    const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId));
     const open = subscriptions.of(session);
     refuseTooMany(interests, [...open.values()], session.limits.maxSubscriptions);
     const { clock, inspect } = session;
@@ -72,9 +81,7 @@ export function subscriptionsFeature(): SubscriptionsFeature {
   };
 }
 
-/** Each subscription counts as one, and each of its resources. */
 function refuseTooMany(wanted: Interests, open: readonly Interests[], max: number): void {
-  const sizeOf = ({ uris }: Interests) => 1 + uris.length;
   const held = open.reduce((sum, each) => sum + sizeOf(each), 0);
   if (held + sizeOf(wanted) <= max) return;
   const message = `The client listens for ${held} things, and may for ${max}; this would be ${sizeOf(wanted)} more: end a subscription first`;

@@ -17,12 +17,17 @@ import {
   textOfError,
 } from '../protocol/errors.ts';
 import type { JsonObject, OutboundResponse } from '../protocol/frames.ts';
+import type { Dialect } from '../protocol/dialects/dialect.ts';
+import { taskChanged } from '../protocol/subscriptions.ts';
+import type { Notice } from '../protocol/subscriptions.ts';
 import type { Task } from '../protocol/tasks.ts';
+import { askForRoots } from '../rounds/ask-for-roots.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { observedMachine } from '../session/transitions.ts';
 import { stringParam } from './feature.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
+import { TaskQuestions } from './task-questions.ts';
 
 /** The names of the facts that tasks report. */
 export type TaskFactName =
@@ -36,12 +41,15 @@ const machine = observedMachine('task', taskMachine, sessionIn);
 
 export class TaskBook {
   readonly #session: SessionScope;
+  readonly #notice: (notice: Notice) => void;
   /** By id, the oldest first. */
   readonly #tasks = new Map<string, KeptTask>();
   #nextPlace = 1;
 
-  constructor(session: SessionScope) {
+  /** @param notice tells the session's subscriptions */
+  constructor(session: SessionScope, notice: (notice: Notice) => void) {
     this.#session = session;
+    this.#notice = notice;
   }
 
   /**
@@ -74,11 +82,13 @@ export class TaskBook {
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
-    const task = new KeptTask(taskId, this.#nextPlace++, actor);
+    const { dialect } = call.client;
+    const questions = dialect.asksThroughTasks ? new TaskQuestions(clock) : undefined;
+    const task = new KeptTask(taskId, this.#nextPlace++, actor, questions);
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
     // From here on. That the task begins is the answer to the request, not a change.
-    actor.on('task.changed', ({ task: now }) => this.#changed(task, now));
+    actor.on('task.changed', ({ task: now }) => this.#changed(task, now, dialect));
     actor.on('task.expired', () => this.#expired(task));
     const created = task.item;
     const cancel = call.detach(handler, {
@@ -88,6 +98,15 @@ export class TaskBook {
       described: (message) => actor.send({ type: 'task.describe', message }),
       inputRequested: (method) => actor.send({ type: 'input.requested', method }),
       inputReceived: () => actor.send({ type: 'input.received' }),
+      polled: questions && {
+        ask: (question) => questions.ask(question),
+        end: (reason) => questions.end(reason),
+        roots: (run) => {
+          const { environment, resolveRoots } = session;
+          const resolve = environment.resolveRoots(resolveRoots);
+          return askForRoots(run, (question) => run.ask(question), resolve);
+        },
+      },
     });
     task.startedRun(cancel);
     this.#tasks.set(taskId, task);
@@ -162,7 +181,12 @@ export class TaskBook {
     }
   }
 
-  #changed(task: KeptTask, now: Task): void {
+  #changed(task: KeptTask, now: Task, dialect: Dialect): void {
+    this.#notice({
+      method: taskChanged,
+      subject: task.taskId,
+      params: () => dialect.task(task.latest(now)),
+    });
     this.#session.send('notifications/tasks/status', { ...now });
     if (!hasEnded(now)) return;
     this.#tell('task.ended', task, now.status);

@@ -8,14 +8,15 @@ import { tooManyWait } from '../actors/router/refusals.ts';
 import { inPlaceOf } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
 import { fromWireError } from '../protocol/errors.ts';
-import { withMeta } from '../protocol/meta.ts';
-import { relatedTask } from '../protocol/tasks.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { readInputResponses } from '../protocol/input-required.ts';
+import type { Notice } from '../protocol/subscriptions.ts';
 import type { Registry } from './registry.ts';
 import type { Tool } from '../define/tool.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import type { Feature } from './feature.ts';
-import { ifOffered } from './feature.ts';
+import { ifOffered, refuseWithoutTasks } from './feature.ts';
 import type { KeptTask } from './kept-task.ts';
 import { pageOf } from './pagination.ts';
 import { TaskBook } from './task-book.ts';
@@ -38,30 +39,43 @@ export function offersTasks(tools: Registry<Tool>): boolean {
     .some(({ item: { taskSupport = 'forbidden' } }) => taskSupport !== 'forbidden');
 }
 
-/** Tasks. */
-export function tasksFeature(tools: Registry<Tool>): TasksFeature {
+/**
+ * Tasks.
+ *
+ * @param notice tells the subscriptions of a session
+ */
+export function tasksFeature(
+  tools: Registry<Tool>,
+  notice: (session: SessionScope, notice: Notice) => void,
+): TasksFeature {
   const books = new PerSession((session) => {
-    const book = new TaskBook(session);
+    const book = new TaskBook(session, (task) => notice(session, task));
     session.atEnd(() => book.stop());
     return book;
   });
   const bookOf = (call: Exchange) => books.of(sessionOf(call));
+  const taskOf = (params: JsonObject | undefined, call: Exchange) => {
+    refuseWithoutTasks(call);
+    return bookOf(call).find(params);
+  };
 
   const callTool = (handler: RequestHandler): RequestHandler => {
     return (params, call) => {
       const name = params?.['name'];
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
-      const wanted = tool && call.client.dialect.taskRequest(tool, params);
+      const { dialect, capabilities } = call.client;
+      const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);
-      const task = bookOf(call).create(call, handler, wanted.requestedTtlMs);
-      return withMeta({ task }, relatedTask(task.taskId));
+      return dialect.createdTask(bookOf(call).create(call, handler, wanted.requestedTtlMs));
     };
   };
 
   return {
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
-      'tasks/get': ifOffered((params, call) => ({ ...bookOf(call).find(params).item })),
+      'tasks/get': ifOffered((params, call) =>
+        call.client.dialect.task(taskOf(params, call).detailed),
+      ),
       'tasks/list': ifOffered((params, call) => {
         const { pageSize } = sessionOf(call).limits;
         const { items, ...next } = pageOf('tasks/list', bookOf(call).list(), params, pageSize);
@@ -75,7 +89,18 @@ export function tasksFeature(tools: Registry<Tool>): TasksFeature {
         if (!task.hasEnded && waiting >= maxWaiting) throw fromWireError(tooManyWait(maxWaiting));
         return task.result(call);
       }),
-      'tasks/cancel': ifOffered((params, call) => ({ ...bookOf(call).find(params).cancel() })),
+      'tasks/update': ifOffered(async (params, call) => {
+        const task = taskOf(params, call);
+        await task.questions?.answer(readInputResponses(params) ?? {});
+        return {};
+      }),
+      'tasks/cancel': ifOffered((params, call) => {
+        const task = taskOf(params, call);
+        if (!call.client.dialect.asksThroughTasks) return { ...task.cancel() };
+        // Acknowledged, whether there was anything left to cancel or not.
+        if (!task.hasEnded) task.cancel();
+        return {};
+      }),
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),
     kept: (session) => books.known(session)?.list() ?? [],

@@ -49,11 +49,11 @@ export interface SubscriptionContext extends SubscriptionInput {
 
 type Noticed = Extract<SubscriptionEvent, { readonly type: 'change.noticed' }>;
 
-const same = (one: Notice, other: Notice) => one.method === other.method && one.uri === other.uri;
+const same = (one: Notice, other: Notice) =>
+  one.method === other.method && one.subject === other.subject;
 
-function tell({ id, port }: SubscriptionInput, { method, uri }: Notice): void {
-  const _meta = { [MetaKey.subscriptionId]: id };
-  port.notify(method, uri === undefined ? { _meta } : { _meta, uri });
+function tell({ id, port }: SubscriptionInput, { method, params }: Notice): void {
+  port.notify(method, { ...params?.(), _meta: { [MetaKey.subscriptionId]: id } });
 }
 
 export const subscriptionMachine = setup({

@@ -26,10 +26,15 @@ export const mayRequireInput: ReadonlySet<string> = new Set([
 
 /** The result that ends a round. */
 export function inputRequired(requests: readonly InputRequest[], requestState: string): JsonObject {
-  const inputRequests = Object.fromEntries(
+  const inputRequests = inputRequestsOf(requests);
+  return { resultType: 'input_required', inputRequests, requestState };
+}
+
+/** Questions as `inputRequests`. */
+export function inputRequestsOf(requests: readonly InputRequest[]): JsonObject {
+  return Object.fromEntries(
     requests.map(({ key, method, params }) => [key, params ? { method, params } : { method }]),
   );
-  return { resultType: 'input_required', inputRequests, requestState };
 }
 
 /** What a request brings along from an earlier round. */
@@ -39,15 +44,24 @@ export interface Retry {
 }
 
 /**
+ * The client's answers, by the keys of what it was asked; undefined if it brings none.
+ *
+ * @throws {ProtocolError} -32602 they are no object
+ */
+export function readInputResponses(params: JsonObject | undefined): JsonObject | undefined {
+  const answers = params?.['inputResponses'];
+  if (answers === undefined || isJsonObject(answers)) return answers;
+  throw invalidParams(`"inputResponses" must be an object, this is ${describe(answers)}`);
+}
+
+/**
  * Reads what makes a request a retry; undefined if it is none.
  *
  * @throws {ProtocolError} -32602
  */
 export function readRetry(params: JsonObject | undefined): Retry | undefined {
-  const { requestState, inputResponses = {} } = params ?? {};
-  if (!isJsonObject(inputResponses)) {
-    throw invalidParams(`"inputResponses" must be an object, this is ${describe(inputResponses)}`);
-  }
+  const inputResponses = readInputResponses(params) ?? {};
+  const requestState = params?.['requestState'];
   if (requestState === undefined) return undefined;
   if (typeof requestState === 'string') return { requestState, inputResponses };
   throw invalidParams(`"requestState" must be a string, this is ${describe(requestState)}`);

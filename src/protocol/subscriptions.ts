@@ -6,7 +6,6 @@
 import { describe, isJsonObject } from './classify.ts';
 import { invalidParams } from './errors.ts';
 import type { JsonObject } from './frames.ts';
-import type { Method } from './methods.ts';
 
 /** What a subscription is told: its filter, read. */
 export interface Interests {
@@ -14,6 +13,8 @@ export interface Interests {
   readonly lists: readonly string[];
   /** The URIs of resources, each once. */
   readonly uris: readonly string[];
+  /** The ids of tasks, each once. */
+  readonly taskIds: readonly string[];
 }
 
 /** The members of a filter that are flags, with the notification that each asks for. */
@@ -38,22 +39,38 @@ export function readInterests(params: JsonObject | undefined): Interests {
     if (flag === undefined || typeof flag === 'boolean') return flag;
     throw invalidParams(`"notifications.${member}" must be a boolean, this is ${describe(flag)}`);
   });
-  const { resourceSubscriptions: uris = [] } = filter;
-  if (!Array.isArray(uris)) {
-    const what = describe(uris);
-    throw invalidParams(`"notifications.resourceSubscriptions" must be an array, this is ${what}`);
-  }
-  const wrong = uris.findIndex((uri) => typeof uri !== 'string' || !URL.canParse(uri));
-  if (wrong >= 0) {
-    throw invalidParams(
-      `"notifications.resourceSubscriptions[${wrong}]" must be a URI, this is ${describe(uris[wrong])}`,
-    );
-  }
-  return { lists: wanted.map(([, method]) => method), uris: [...new Set(uris as string[])] };
+  const uris = textsOf(filter, 'resourceSubscriptions', 'a URI', URL.canParse);
+  const taskIds = textsOf(filter, 'taskIds', 'the id of a task', () => true);
+  return { lists: wanted.map(([, method]) => method), uris, taskIds };
 }
 
-/** The part of the interests that a server with these capabilities serves. */
-export function served({ lists: wanted, uris }: Interests, capabilities: JsonObject): Interests {
+/** A list of strings in a filter, each once. */
+function textsOf(
+  filter: JsonObject,
+  member: string,
+  what: string,
+  isOne: (text: string) => boolean,
+): readonly string[] {
+  const path = `notifications.${member}`;
+  const given = filter[member] ?? [];
+  if (!Array.isArray(given)) {
+    throw invalidParams(`"${path}" must be an array, this is ${describe(given)}`);
+  }
+  const wrong = given.findIndex((text) => typeof text !== 'string' || !isOne(text));
+  if (wrong < 0) return [...new Set(given as string[])];
+  throw invalidParams(`"${path}[${wrong}]" must be ${what}, this is ${describe(given[wrong])}`);
+}
+
+/**
+ * The part of the interests that a server with these capabilities serves.
+ *
+ * @param hasTask true for a task that is kept for the client
+ */
+export function served(
+  { lists: wanted, uris, taskIds }: Interests,
+  capabilities: JsonObject,
+  hasTask: (taskId: string) => boolean,
+): Interests {
   const offers = (feature: string, member: string) => {
     const declared = capabilities[feature];
     return isJsonObject(declared) && declared[member] === true;
@@ -61,24 +78,40 @@ export function served({ lists: wanted, uris }: Interests, capabilities: JsonObj
   return {
     lists: wanted.filter((method) => offers(method.split('/')[1] as string, 'listChanged')),
     uris: offers('resources', 'subscribe') ? uris : [],
+    taskIds: taskIds.filter(hasTask),
   };
 }
 
 /** The filter that says the same. */
-export function filterOf({ lists: methods, uris }: Interests): JsonObject {
+export function filterOf({ lists: methods, uris, taskIds }: Interests): JsonObject {
   const flags = Object.entries(lists).filter(([, method]) => methods.includes(method));
   return {
     ...Object.fromEntries(flags.map(([member]) => [member, true])),
     ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+    ...(taskIds.length > 0 ? { taskIds } : {}),
   };
 }
 
+/** How many things a subscription holds: itself, and each resource and task. */
+export function sizeOf({ uris, taskIds }: Interests): number {
+  return 1 + uris.length + taskIds.length;
+}
+
 /** Something that subscriptions are told of. */
-export type Notice =
-  | { readonly method: string; readonly uri?: undefined }
-  | { readonly method: typeof Method.resourceUpdated; readonly uri: string };
+export interface Notice {
+  readonly method: string;
+  /** The resource or the task that it is about; undefined if it is about a list. */
+  readonly subject?: string;
+  /** The params of the notification, as they are when it is sent. */
+  readonly params?: () => JsonObject;
+}
+
+/** The notification of a task's new status. */
+export const taskChanged = 'notifications/tasks';
 
 /** True for a notice that these interests cover. */
-export function covers({ lists: methods, uris }: Interests, { method, uri }: Notice): boolean {
-  return uri === undefined ? methods.includes(method) : uris.includes(uri);
+export function covers({ lists: methods, uris, taskIds }: Interests, notice: Notice): boolean {
+  const { method, subject } = notice;
+  if (subject === undefined) return methods.includes(method);
+  return (method === taskChanged ? taskIds : uris).includes(subject);
 }

@@ -5,7 +5,7 @@
  */
 import { describe, isJsonObject } from './classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from './errors.ts';
-import type { JsonObject } from './frames.ts';
+import type { JsonObject, OutboundResponse } from './frames.ts';
 
 export const taskSupports = ['forbidden', 'optional', 'required'] as const;
 
@@ -28,6 +28,22 @@ export interface Task {
   readonly ttl: number;
   /** How long a client should wait between two polls, milliseconds. */
   readonly pollInterval: number;
+}
+
+/** A task with what belongs to its status. */
+export interface DetailedTask extends Task {
+  /** What it asks its client, by key, if it waits for that. */
+  readonly inputRequests: JsonObject;
+  /** What its request was answered with, once it has ended; nothing if it was cancelled. */
+  readonly response: OutboundResponse | undefined;
+}
+
+/** The name of tasks among the extensions, since 2026-07-28. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks';
+
+/** Whether a client with these capabilities takes tasks, since 2026-07-28. */
+export function declaresTasks({ extensions }: JsonObject): boolean {
+  return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]);
 }
 
 const relatedTaskKey = 'io.modelcontextprotocol/related-task';

@@ -10,11 +10,9 @@ import type { Clock } from '../actors/clock.ts';
 import { isThenable, refused } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler, RequestSpec } from '../actors/exchange.ts';
 import type { RootsReport, RootsResolver } from '../machines/roots-report.ts';
-import { undeclaredRoots } from '../machines/roots.machine.ts';
 import { RuntimeError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { Method } from '../protocol/methods.ts';
-import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
+import { askForRoots } from './ask-for-roots.ts';
 import { OverRequests } from './over-requests.ts';
 import { Ledger } from './ledger.ts';
 import type { Earlier } from './ledger.ts';
@@ -157,19 +155,12 @@ export class Run extends OverRequests implements Exchange {
   }
 
   roots(): Promise<RootsReport> {
-    return (this.#roots ??= this.#askForRoots());
-  }
-
-  async #askForRoots(): Promise<RootsReport> {
-    if (!declaresRoots(this.client.capabilities)) return undeclaredRoots;
     // A person may have to answer what is asked along with it, so it waits as long as the run.
-    const spec = { method: Method.rootsList, timeoutMs: Infinity, maxTotalMs: Infinity };
-    const result = await this.ask(spec);
-    const reading = readRootsResult(result);
-    const listed = reading.ok ? reading.roots : [];
-    const resolve = this.keeper.resolveRoots(this.exchange);
-    const roots = resolve ? await resolve(listed, this.signal) : listed;
-    return { status: 'known', generation: 1, settled: true, roots };
+    return (this.#roots ??= askForRoots(
+      this,
+      (question) => this.ask(question),
+      this.keeper.resolveRoots(this.exchange),
+    ));
   }
 
   once<T>(key: string, make: () => T | Promise<T>): Promise<T> {

@@ -69,7 +69,9 @@ export class ServerCore {
   readonly #features: readonly Feature[];
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
-  readonly #subscriptions = subscriptionsFeature();
+  readonly #subscriptions = subscriptionsFeature((session, taskId) =>
+    this.tasksOf(session).some((task) => task.taskId === taskId),
+  );
   readonly #tasks: TasksFeature;
   /** Undefined after a change, until the next session begins. */
   #service: Service | undefined;
@@ -99,7 +101,9 @@ export class ServerCore {
       ...(definition.prompts ? [promptsFeature(catalog.prompts, contextOf, caching)] : []),
     ];
     this.#completion = completionFeature(catalog, contextOf);
-    this.#tasks = tasksFeature(catalog.tools);
+    this.#tasks = tasksFeature(catalog.tools, (session, notice) =>
+      this.#subscriptions.notice(session, notice),
+    );
     for (const { list } of this.#features) {
       if (list) this.#tellChanges(list);
     }
@@ -167,7 +171,11 @@ export class ServerCore {
 
   resourceUpdated(session: SessionScope, uri: string): void {
     this.#resources?.updated(session, uri);
-    this.#subscriptions.notice(session, { method: Method.resourceUpdated, uri });
+    this.#subscriptions.notice(session, {
+      method: Method.resourceUpdated,
+      subject: uri,
+      params: () => ({ uri }),
+    });
   }
 
   elicitationCompleted(session: SessionScope, elicitationId: string): boolean {

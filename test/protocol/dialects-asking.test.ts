@@ -20,7 +20,7 @@ describe('a task', () => {
   ] as const)('is read as the tool allows: %s, %j', (taskSupport, params, expected) => {
     const tool = { name: 'n', ...(taskSupport ? { taskSupport } : {}) };
     for (const [, dialect, wanted] of inEach(since('2025-11-25', expected, unasked))) {
-      expect(outcome(() => dialect.taskRequest(tool, params))).toEqual(wanted);
+      expect(outcome(() => dialect.taskRequest(tool, params, {}))).toEqual(wanted);
     }
   });
 });

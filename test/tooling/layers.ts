@@ -71,7 +71,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   features: {
     holds: 'tools, resources, prompts, completion, tasks',
-    imports: [...core, 'schema', 'context', 'define', 'session'],
+    imports: [...core, 'rounds', 'schema', 'context', 'define', 'session'],
     packages: ['xstate'],
   },
   server: {

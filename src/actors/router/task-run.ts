@@ -7,6 +7,7 @@
  */
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
+import type { RootsReport } from '../../machines/roots-report.ts';
 import { Call } from './call.ts';
 import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';
 
@@ -33,6 +34,16 @@ export class TaskRun extends Call {
     };
   }
 
+  override end(): void {
+    super.end();
+    this.#work.polled?.end('The work has ended');
+  }
+
+  override abort(reason: Error): void {
+    super.abort(reason);
+    this.#work.polled?.end(reason.message);
+  }
+
   override get task(): TaskHandle {
     return this.#handle;
   }
@@ -46,11 +57,21 @@ export class TaskRun extends Call {
     return relatedTask(this.#work.taskId);
   }
 
+  override notify(...notification: Parameters<Call['notify']>): void {
+    if (!this.#work.polled) super.notify(...notification);
+  }
+
+  override roots(wait: Parameters<Call['roots']>[0]): Promise<RootsReport> {
+    return this.#work.polled?.roots(this) ?? super.roots(wait);
+  }
+
   override ask(question: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
+    const { polled } = this.#work;
+    const waiting = polled?.ask(question);
     // First the status, then the question: who looks at the task sees why it does not go on.
     this.#work.inputRequested(question.method);
-    const asked = super.ask(question);
+    const asked = waiting ?? super.ask(question);
     const received = () => {
       if (this.state !== 'ended') this.#work.inputReceived();
     };

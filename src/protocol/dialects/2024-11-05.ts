@@ -6,9 +6,11 @@ import { ErrorCode, ProtocolError, RuntimeError, invalidParams, toWireError } fr
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
+import { withMeta } from '../meta.ts';
 import { Method } from '../methods.ts';
 import { declaresRoots } from '../roots.ts';
-import type { TaskRequest, TaskSupport } from '../tasks.ts';
+import { relatedTask } from '../tasks.ts';
+import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 import type {
   CacheHints,
   ConversationItem,
@@ -218,8 +220,25 @@ export class Dialect20241105 implements Dialect {
   taskRequest(
     _tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     _params: JsonObject | undefined,
+    _capabilities: JsonObject,
   ): TaskRequest | undefined {
     return undefined;
+  }
+
+  lackingForTasks(_capabilities: JsonObject): Lacking | undefined {
+    return undefined;
+  }
+
+  createdTask(task: Task): JsonObject {
+    return withMeta({ task }, relatedTask(task.taskId));
+  }
+
+  task({ inputRequests: _inputRequests, response: _response, ...task }: DetailedTask): JsonObject {
+    return task;
+  }
+
+  get asksThroughTasks(): boolean {
+    return false;
   }
 
   completionContext(_params: JsonObject | undefined): unknown {

@@ -64,6 +64,7 @@ export class Dialect20251125 extends Dialect20250618 {
   override taskRequest(
     tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     params: JsonObject | undefined,
+    _capabilities: JsonObject,
   ): TaskRequest | undefined {
     return readTaskRequest(tool, params);
   }

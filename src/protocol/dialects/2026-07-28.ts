@@ -1,4 +1,4 @@
-import { isJsonObject } from '../classify.ts';
+import { describe, isJsonObject } from '../classify.ts';
 import { ErrorCode, ProtocolError, RuntimeError } from '../errors.ts';
 import type { JsonObject, WireError } from '../frames.ts';
 import type { Implementation, ServerDescription } from '../implementation.ts';
@@ -13,8 +13,10 @@ import type {
   ToolItem,
   UrlElicitation,
 } from './dialect.ts';
-import { only, without } from './members.ts';
+import { without } from './members.ts';
 import type { WireObject } from './members.ts';
+import { declaresTasks, tasksExtension } from '../tasks.ts';
+import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 
 const methods: ReadonlySet<string> = new Set([
   Method.discover,
@@ -27,6 +29,9 @@ const methods: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
   'subscriptions/listen',
+  'tasks/get',
+  'tasks/update',
+  'tasks/cancel',
 ]);
 
 const questions: readonly string[] = [Method.rootsList, Method.createMessage, Method.elicit];
@@ -40,8 +45,8 @@ const definedCodes: readonly number[] = [
 
 /**
  * No handshake and no requests from the server: each request describes its client, each result its
- * server. Removes ping, logging/setLevel, resource subscriptions and tasks from the core; adds
- * discovery, the types of results and caching hints.
+ * server. Removes ping, logging/setLevel and resource subscriptions; tasks are an extension, and
+ * the server decides which calls become one. Adds discovery, the types of results and caching hints.
  */
 export class Dialect20260728 extends Dialect20251125 implements StatelessDialect {
   override readonly version: string = '2026-07-28';
@@ -62,7 +67,10 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
 
   protected override capabilities(capabilities: JsonObject): JsonObject {
     const kept = without(super.capabilities(capabilities), 'tasks');
-    return { ...kept, ...only(capabilities, 'extensions') };
+    const { extensions, tasks } = capabilities;
+    if (!extensions && !tasks) return kept;
+    const given = isJsonObject(extensions) ? extensions : {};
+    return { ...kept, extensions: tasks ? { ...given, [tasksExtension]: {} } : given };
   }
 
   override offers(method: string): boolean {
@@ -118,9 +126,48 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return { ...error, code: isMissing ? ErrorCode.invalidParams : ErrorCode.internalError };
   }
 
-  /** A client runs its own tool calls as it likes: a task is the server's to make. */
-  override taskRequest(): undefined {
-    return undefined;
+  /** A client says that it takes tasks, and the server decides which calls become one. */
+  override taskRequest(
+    {
+      name,
+      taskSupport = 'forbidden',
+    }: { readonly name: string; readonly taskSupport?: TaskSupport },
+    _params: JsonObject | undefined,
+    capabilities: JsonObject,
+  ): TaskRequest | undefined {
+    if (taskSupport === 'forbidden') return undefined;
+    const lacking = this.lackingForTasks(capabilities);
+    if (!lacking) return { requestedTtlMs: undefined };
+    if (taskSupport === 'optional') return undefined;
+    const message = `The tool ${describe(name)} runs as a task only, and the client ${lacking.why}`;
+    const { required: requiredCapabilities } = lacking;
+    throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
+  }
+
+  override lackingForTasks(capabilities: JsonObject): Lacking | undefined {
+    if (declaresTasks(capabilities)) return undefined;
+    return {
+      why: `did not declare the extension "${tasksExtension}"`,
+      required: { extensions: { [tasksExtension]: {} } },
+    };
+  }
+
+  override createdTask(task: Task): JsonObject {
+    return { resultType: 'task', ...statedTask(task) };
+  }
+
+  override task({ inputRequests, response, ...task }: DetailedTask): JsonObject {
+    const stated = statedTask(task);
+    if (task.status === 'input_required') return { ...stated, inputRequests };
+    if (!response) return stated;
+    // A tool that says of its own result that it is an error has completed.
+    return 'error' in response
+      ? { ...stated, status: 'failed', error: this.refusal(response.error) }
+      : { ...stated, status: 'completed', result: response.result };
+  }
+
+  override get asksThroughTasks(): boolean {
+    return true;
   }
 
   override lacking(
@@ -148,4 +195,8 @@ function identified(result: JsonObject, serverInfo: Implementation): JsonObject 
       ? { ...meta, [MetaKey.serverInfo]: serverInfo }
       : { [MetaKey.serverInfo]: serverInfo },
   };
+}
+
+function statedTask({ ttl: ttlMs, pollInterval: pollIntervalMs, ...task }: Task): JsonObject {
+  return { ...task, ttlMs, pollIntervalMs };
 }

@@ -13,7 +13,7 @@ import type { ProtocolError } from '../errors.ts';
 import type { FormDescription } from '../form.ts';
 import type { JsonObject, RequestId, WireError } from '../frames.ts';
 import type { ServerDescription } from '../implementation.ts';
-import type { TaskRequest, TaskSupport } from '../tasks.ts';
+import type { DetailedTask, Task, TaskRequest, TaskSupport } from '../tasks.ts';
 
 /** A tool in a list, with its schemas as JSON Schema. */
 export interface ToolItem extends Described {
@@ -168,14 +168,29 @@ export interface Dialect {
   // What a client asks for beside its request.
 
   /**
-   * The task that a tool call asks for; undefined for an ordinary call.
+   * The task that a tool call becomes; undefined for an ordinary call.
+   * @param capabilities the client's
    * @throws {ProtocolError} -32601 if the tool may not be called in this way; -32602 if a member is
    *   wrong
+   * @throws {RuntimeError} CAPABILITY_MISSING if the tool runs as a task only, and the client takes
+   *   none
    */
   taskRequest(
     tool: { readonly name: string; readonly taskSupport?: TaskSupport },
     params: JsonObject | undefined,
+    capabilities: JsonObject,
   ): TaskRequest | undefined;
+  /** What a client lacks to ask about tasks; undefined if it lacks nothing. */
+  lackingForTasks(capabilities: JsonObject): Lacking | undefined;
+  /** The result of a call that has become a task. */
+  createdTask(task: Task): JsonObject;
+  /** A task as its client sees it when it asks. */
+  task(task: DetailedTask): JsonObject;
+  /**
+   * True if a task's questions wait with the task until its client answers them; otherwise they are
+   * sent as those of any call.
+   */
+  readonly asksThroughTasks: boolean;
   /** The arguments already filled in, from a completion request; not checked. */
   completionContext(params: JsonObject | undefined): unknown;
 
