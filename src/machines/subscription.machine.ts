@@ -79,7 +79,10 @@ export const subscriptionMachine = setup({
       held: ({ context }, { notice }: Noticed) => [...context.held, notice],
     }),
     awaitFlow: ({ context, self }) =>
-      context.port.whenWritable(() => self.send({ type: 'output.flowing' })),
+      context.port.whenWritable(() => {
+        // It may have ended meanwhile.
+        if (self.getSnapshot().status === 'active') self.send({ type: 'output.flowing' });
+      }),
     tellHeld: ({ context }) => {
       for (const notice of context.held) tell(context, notice);
     },

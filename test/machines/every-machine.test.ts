@@ -17,6 +17,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
+  subscriptionMachine: [{}],
 };
 
 const inputs: { readonly [machine: string]: object } = {
@@ -44,6 +45,11 @@ const inputs: { readonly [machine: string]: object } = {
     maxOvertaken: 1,
   },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
+  subscriptionMachine: {
+    id: 1,
+    interests: { lists: [], uris: [], taskIds: [] },
+    port: { notify: () => {}, isWritable: true, whenWritable: () => {} },
+  },
 };
 
 /** Nodes that nothing leads to, on purpose. */

@@ -1,0 +1,81 @@
+/** Every event in every state of a subscription: where it leads, and what its client is told. */
+import { initialTransition, transition } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
+import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
+import type { Notice } from '../../src/protocol/subscriptions.ts';
+
+const updated: Notice = {
+  method: 'notifications/resources/updated',
+  subject: 'test://a',
+  params: () => ({ uri: 'test://a' }),
+};
+const other: Notice = { ...updated, subject: 'test://b' };
+const noticed = (notice: Notice): SubscriptionEvent => ({ type: 'change.noticed', notice });
+
+const flowing: SubscriptionEvent = { type: 'output.flowing' };
+const closing: SubscriptionEvent = { type: 'connection.closing' };
+const ended: SubscriptionEvent = { type: 'request.ended' };
+
+/** The state and the actions after these events, for a client that reads or does not. */
+function after(events: readonly SubscriptionEvent[], isWritable: boolean) {
+  const port = { notify: () => {}, isWritable, whenWritable: () => {} };
+  const interests = {
+    lists: ['notifications/tools/list_changed'],
+    uris: ['test://a'],
+    taskIds: [],
+  };
+  let [snapshot, actions] = initialTransition(subscriptionMachine, { id: 1, interests, port });
+  for (const event of events)
+    [snapshot, actions] = transition(subscriptionMachine, snapshot, event);
+  const held = snapshot.context.held.map(({ subject }) => subject);
+  return { state: snapshot.value, held, actions: actions.map(({ type }) => type) };
+}
+
+describe('a subscription', () => {
+  test('is acknowledged when it begins', () => {
+    expect(after([], true)).toEqual({ state: 'listening', held: [], actions: ['acknowledge'] });
+  });
+
+  test.each<[string, SubscriptionEvent[], boolean, ReturnType<typeof after>]>([
+    ['tells', [noticed(updated)], true, { state: 'listening', held: [], actions: ['tell'] }],
+    ['tells not', [noticed(other)], true, { state: 'listening', held: [], actions: [] }],
+    [
+      'holds',
+      [noticed(updated)],
+      false,
+      { state: 'congested', held: ['test://a'], actions: ['awaitFlow'] },
+    ],
+    [
+      'holds once',
+      [noticed(updated), noticed(updated), noticed(other)],
+      false,
+      { state: 'congested', held: ['test://a'], actions: [] },
+    ],
+    [
+      'tells what it held',
+      [noticed(updated), flowing],
+      false,
+      { state: 'listening', held: [], actions: ['tellHeld'] },
+    ],
+    ['closes', [closing], true, { state: 'closed', held: [], actions: [] }],
+    [
+      'closes, congested',
+      [noticed(updated), closing],
+      false,
+      { state: 'closed', held: ['test://a'], actions: [] },
+    ],
+    ['ends', [ended], true, { state: 'ended', held: [], actions: [] }],
+    [
+      'ends, congested',
+      [noticed(updated), ended],
+      false,
+      { state: 'ended', held: ['test://a'], actions: [] },
+    ],
+    ['ignores room that it has', [flowing], true, { state: 'listening', held: [], actions: [] }],
+  ])('%s', (_, events, isWritable, expected) => {
+    const { actions, ...rest } = after(events, isWritable);
+    const own = actions.filter((type) => !type.startsWith('xstate.'));
+    expect({ ...rest, actions: own }).toEqual(expected);
+  });
+});
