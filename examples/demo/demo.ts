@@ -75,7 +75,7 @@ story.part('The roots change in mid-session: from now on, examples/ alone');
 roots = [fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '')];
 story.tell('client', 'says that its roots have changed (notifications/roots/list_changed)');
 await client.sendRootsListChanged();
-await call('find_files', {});
+await call('find_files', { globs: ['demo/**'] });
 await call('read_file', { path: `${repository}/package.json` });
 
 story.part('The end: the client closes stdin');
