@@ -46,7 +46,7 @@ export type {
   PromptSpecification,
 } from './define/prompt.ts';
 export type { Described, Icon } from './protocol/described.ts';
-export type { ServerDefinition } from './define/definition.ts';
+export type { ClosedSession, ServerDefinition } from './define/definition.ts';
 export type { IncomingCall, Middleware } from './features/middleware.ts';
 export type { Registry, RegistryEntry } from './features/registry.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';

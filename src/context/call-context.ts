@@ -29,7 +29,7 @@ import { readSample } from './sampling.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
-import { sessionView } from './session-view.ts';
+import { sendAuthored, sessionView } from './session-view.ts';
 import type { SessionHandle, SessionView } from './session-view.ts';
 import { Form, defineForm } from '../schema/forms/form.ts';
 import type { ContentOf, FormSource } from '../schema/forms/form.ts';
@@ -108,6 +108,10 @@ export class CallContext implements HandlerContext {
     return (progress, details) => this.#progress(progress, details);
   }
 
+  get notify(): HandlerContext['notify'] {
+    return (method, params) => this.#notify(method, params);
+  }
+
   get sample(): HandlerContext['sample'] {
     return (request, options) => this.#sample(request, options);
   }
@@ -138,6 +142,14 @@ export class CallContext implements HandlerContext {
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     refuseWait('timeoutMs', timeoutMs);
     return this.#exchange.roots({ timeoutMs, clock: this.#scope.clock });
+  }
+
+  #notify(method: string, params: JsonObject = {}): boolean {
+    return sendAuthored(method, (rejected) => {
+      if (this.#exchange.hasEnded) return false;
+      this.#exchange.notify(method, params, rejected);
+      return true;
+    });
   }
 
   #progress(progress: number, details?: ProgressDetails) {

@@ -92,6 +92,16 @@ export interface HandlerContext {
     details?: { readonly total?: number; readonly message?: string },
   ): void;
   /**
+   * Sends the client a notification that belongs to this request, such as one of an extension. What
+   * has a method of its own (`progress`, `log`) is sent with that. For one that belongs to no request
+   * there is `session.notify`.
+   *
+   * @returns whether the output has taken it; nothing is sent after the call has ended
+   * @throws {RuntimeError} UNSERIALIZABLE
+   * @throws {TypeError} the method is no name, or `notifications/cancelled`
+   */
+  notify(method: string, params?: JsonObject): boolean;
+  /**
    * Asks the client's language model to continue a conversation. A person may review it, change it
    * or refuse it (REQUEST_FAILED, with code -1 in `remote`), so by default it may take
    * `humanTimeoutMs`.

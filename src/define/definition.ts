@@ -1,12 +1,20 @@
 /** A server's definition, as its author writes it. */
 import type { Icon } from '../protocol/described.ts';
 import type { Implementation } from '../protocol/implementation.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { LoggingOptions } from '../context/session-log.ts';
 import type { ServerCaching } from './caching.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { ErrorExposure, Tool } from './tool.ts';
+
+/** A session that has ended. */
+export interface ClosedSession {
+  /** As handlers have seen it: `context.session.id`. */
+  readonly id: string;
+  readonly cause: CloseCause;
+}
 
 export interface ServerDefinition<
   TTools extends readonly Tool[] = readonly Tool[],
@@ -53,6 +61,13 @@ export interface ServerDefinition<
    * @see MCP 2026-07-28, basic/patterns/mrtr
    */
   readonly stateKeys?: readonly string[];
+  /**
+   * Called once for each session after it has ended, with why: closes what the session, or a server
+   * with one session, has opened. What it gives is awaited before `closed` resolves, and before
+   * `serve` ends the process, for what the drain has left of its time (`drainTimeoutMs`). If it
+   * throws, the log has it.
+   */
+  readonly onClose?: (session: ClosedSession) => unknown;
   /**
    * What a model sees of an error that a tool threw and did not mean for it; by default `show`, its
    * message. A tool may say otherwise.

@@ -19,6 +19,10 @@ export type FactName =
   | TransportFactName
   | 'session.state'
   | 'session.closed'
+  /** The server's `onClose` threw: a bug of its author's. */
+  | 'close.failed'
+  /** The server's `onClose` has not ended within the drain time; the session ends without it. */
+  | 'close.abandoned'
   | 'roots.updated'
   /** A root of the client's that cannot be used. Told once, unless another reason comes up. */
   | 'root.unusable'

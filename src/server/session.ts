@@ -10,6 +10,7 @@ import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import { factsOf } from './facts.ts';
+import { closeBy } from './on-close.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
 import type { Limits } from '../actors/limits.ts';
@@ -102,6 +103,10 @@ export class ServedSession extends SessionScope implements McpSession {
   readonly #options: SessionOptions;
   /** Why it has ended, once it has. */
   #cause: CloseCause | undefined = undefined;
+  /** `closing`: it has ended, and the server closes what it had opened. */
+  #phase: 'running' | 'closing' | 'closed' = 'running';
+  /** When the drain began, by the host's clock. */
+  #drainingSince: number | undefined = undefined;
   #closed: Promise<CloseCause> | undefined = undefined;
   /** Lets go of the process, if it is kept alive. */
   #releaseProcess: (() => void) | undefined = undefined;
@@ -138,14 +143,14 @@ export class ServedSession extends SessionScope implements McpSession {
   }
 
   get closed(): Promise<CloseCause> {
-    if (!this.#cause) this.#releaseProcess ??= heldProcess();
+    if (this.#phase !== 'closed') this.#releaseProcess ??= heldProcess();
     return this.#ended;
   }
 
   /** {@link closed}, without keeping the process alive. */
   get #ended(): Promise<CloseCause> {
     return (this.#closed ??= new Promise((resolve) => {
-      if (this.#cause) resolve(this.#cause);
+      if (this.#cause && this.#phase === 'closed') resolve(this.#cause);
       else this.#resolveClosed = resolve;
     }));
   }
@@ -261,6 +266,7 @@ export class ServedSession extends SessionScope implements McpSession {
       next: (snapshot) => {
         if (isTraced) facts.moved(snapshot);
         if (snapshot.output) this.#close(snapshot.output.cause);
+        else if (snapshot.context.cause) this.#drainingSince ??= this.hostClock.now();
       },
       error: (error) => this.#finish({ kind: 'failure', error }),
       complete: () => this.#finish({ kind: 'shutdown', reason: 'The actor was stopped' }),
@@ -290,11 +296,30 @@ export class ServedSession extends SessionScope implements McpSession {
 
   /** Only the first cause counts. */
   #close(cause: CloseCause): void {
-    if (this.#cause) return;
+    if (this.#phase !== 'running') return;
+    this.#phase = 'closing';
     this.#cause = cause;
     this.environment.closed(cause);
+    const { onClose } = this.#core.definition;
+    if (!onClose) return this.#settle(cause);
+    const { id, hostClock: clock, report } = this;
+    const timeoutMs = this.#leftOfDrainMs();
+    void closeBy(onClose, { id, cause }, { timeoutMs, clock, report }).then(() =>
+      this.#settle(cause),
+    );
+  }
+
+  /** Nothing is left to be done: `closed` resolves. */
+  #settle(cause: CloseCause): void {
+    this.#phase = 'closed';
     this.#resolveClosed?.(cause);
     this.#releaseProcess?.();
+  }
+
+  #leftOfDrainMs(): number {
+    const { drainTimeoutMs } = this.actor.getSnapshot().context;
+    const now = this.hostClock.now();
+    return Math.max(0, drainTimeoutMs - (now - (this.#drainingSince ?? now)));
   }
 
   #finish(cause: CloseCause): void {

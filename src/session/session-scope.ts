@@ -25,6 +25,7 @@ import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
+import { sendAuthored } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
 import { safeReport } from './guarded-listeners.ts';
@@ -186,16 +187,30 @@ export abstract class SessionScope implements SessionHandle {
     });
   }
 
-  /** Sends a notification to the client. Does nothing unless the session is in operation. */
-  send(method: string, params?: JsonObject): void {
-    if (!this.isOperating) return;
+  /**
+   * Sends a notification to the client. Does nothing unless the session is in operation.
+   *
+   * @param rejected hears of one that is not sent though it is
+   * @returns whether the session is in operation
+   */
+  send(method: string, params?: JsonObject, rejected?: (error: unknown) => void): boolean {
+    if (!this.isOperating) return false;
     const frame = { jsonrpc: '2.0', method, ...(params ? { params } : {}) } as const;
-    this.actor.getSnapshot().context.writer.send({ type: 'frames.send', frames: [frame] });
+    const { writer } = this.actor.getSnapshot().context;
+    writer.send({ type: 'frames.send', frames: [frame], ...(rejected ? { rejected } : {}) });
+    return true;
   }
 
   /** Sends a notification of the author's code or of the host. */
-  notify(method: string, params?: JsonObject): void {
-    this.environment.notify((...notification) => this.send(...notification), method, params);
+  notify(method: string, params?: JsonObject): boolean {
+    return sendAuthored(method, (rejected) => {
+      let isSent = false;
+      const send = (name: string, body?: JsonObject) => {
+        isSent = this.send(name, body, rejected);
+      };
+      this.environment.notify(send, method, params);
+      return isSent;
+    });
   }
 
   /**

@@ -70,6 +70,7 @@ function contextOver(capabilities: JsonObject = everything) {
   const session = {
     id: 's',
     state: 'modern' as const,
+    notify: () => false,
     resourceUpdated: () => {},
     elicitationCompleted: () => false,
   };

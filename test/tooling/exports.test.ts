@@ -56,6 +56,7 @@ describe('the public names', () => {
         type ClientStreams
         type Clock
         type CloseCause
+        type ClosedSession
         type Complete
         type ContentBlock
         type ContentOf
