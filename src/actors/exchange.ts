@@ -66,16 +66,15 @@ export interface DetachedWork {
   /** One of its questions has an outcome. */
   inputReceived(): void;
   /**
-   * How the work asks, if its client looks at it and is sent nothing: neither questions nor progress.
+   * How the work asks a client that is sent nothing on its behalf, neither questions nor progress:
+   * it looks at the work.
    */
-  readonly polled?:
-    | {
-        ask(question: RequestSpec): Promise<JsonObject>;
-        /** What was asked is not waited for any more. */
-        end(reason: string): void;
-        roots(exchange: Exchange): Promise<RootsReport>;
-      }
-    | undefined;
+  readonly polled: {
+    ask(question: RequestSpec): Promise<JsonObject>;
+    /** What was asked is not waited for any more. */
+    end(reason: string): void;
+    roots(exchange: Exchange): Promise<RootsReport>;
+  };
 }
 
 /** Calls that ask their client by ending, and go on with a retry. See `src/rounds`. */

@@ -33,13 +33,13 @@ export class KeptTask {
   /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
-  /** What its work asks a client that looks at its tasks; undefined for one that is sent questions. */
-  readonly questions: TaskQuestions | undefined;
+  /** What its work asks a client that is sent no questions. */
+  readonly questions: TaskQuestions;
   readonly #waiters = new Set<ResultWaiter>();
   /** Ends the handler's run, once it has started. */
   #cancelRun: (reason: Error) => void = () => {};
 
-  constructor(taskId: string, place: number, actor: TaskRef, questions?: TaskQuestions) {
+  constructor(taskId: string, place: number, actor: TaskRef, questions: TaskQuestions) {
     this.taskId = taskId;
     this.place = place;
     this.#actor = actor;
@@ -62,7 +62,7 @@ export class KeptTask {
   latest(before: Task): DetailedTask {
     const snapshot = this.#actor.getSnapshot();
     const { response } = snapshot.context;
-    const inputRequests = this.questions?.inputRequests ?? {};
+    const inputRequests = this.questions.inputRequests;
     return { ...(taskIn(snapshot) ?? before), inputRequests, response };
   }
 
@@ -82,16 +82,8 @@ export class KeptTask {
     this.#cancelRun = cancel;
   }
 
-  /**
-   * Stops the work, and gives the cancelled task.
-   * @throws {ProtocolError} -32602 if the task has already ended
-   */
+  /** Stops the work, and gives the cancelled task. Only while it has not ended. */
   cancel(): Task {
-    const { status } = this.item;
-    if (this.hasEnded) {
-      const message = `Cannot cancel task ${this.taskId}: already in terminal status '${status}'`;
-      throw new ProtocolError(ErrorCode.invalidParams, message);
-    }
     this.#actor.send({ type: 'task.cancel', reason: 'The client cancelled the task' });
     this.#cancelRun(new RuntimeError('CANCELLED', 'The client cancelled the task'));
     return this.item;

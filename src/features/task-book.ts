@@ -83,7 +83,7 @@ export class TaskBook {
       ...(inspect ? { inspect } : {}),
     });
     const { dialect } = call.client;
-    const questions = dialect.asksThroughTasks ? new TaskQuestions(clock) : undefined;
+    const questions = new TaskQuestions(clock);
     const task = new KeptTask(taskId, this.#nextPlace++, actor, questions);
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
@@ -98,7 +98,7 @@ export class TaskBook {
       described: (message) => actor.send({ type: 'task.describe', message }),
       inputRequested: (method) => actor.send({ type: 'input.requested', method }),
       inputReceived: () => actor.send({ type: 'input.received' }),
-      polled: questions && {
+      polled: {
         ask: (question) => questions.ask(question),
         end: (reason) => questions.end(reason),
         roots: (run) => {

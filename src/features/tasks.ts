@@ -91,15 +91,14 @@ export function tasksFeature(
       }),
       'tasks/update': ifOffered(async (params, call) => {
         const task = taskOf(params, call);
-        await task.questions?.answer(readInputResponses(params) ?? {});
+        await task.questions.answer(readInputResponses(params) ?? {});
         return {};
       }),
       'tasks/cancel': ifOffered((params, call) => {
         const task = taskOf(params, call);
-        if (!call.client.dialect.asksThroughTasks) return { ...task.cancel() };
-        // Acknowledged, whether there was anything left to cancel or not.
-        if (!task.hasEnded) task.cancel();
-        return {};
+        const { dialect } = call.client;
+        if (task.hasEnded) return dialect.cancelledTooLate(task.item);
+        return dialect.cancelledTask(task.cancel());
       }),
     },
     augment: (handler) => inPlaceOf(handler, callTool(handler)),

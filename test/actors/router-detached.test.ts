@@ -13,6 +13,12 @@ const silent: DetachedWork = {
   described: () => {},
   inputRequested: () => {},
   inputReceived: () => {},
+
+  polled: {
+    ask: () => Promise.reject(new Error('it is sent its questions')),
+    end: () => {},
+    roots: () => Promise.reject(new Error('it is sent its questions')),
+  },
 };
 
 describe('a call that outlives its request', () => {

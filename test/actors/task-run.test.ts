@@ -51,6 +51,12 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
     described: (message) => actor.send({ type: 'task.describe', message }),
     inputRequested: (method) => actor.send({ type: 'input.requested', method }),
     inputReceived: () => actor.send({ type: 'input.received' }),
+
+    polled: {
+      ask: () => Promise.reject(new Error('it is sent its questions')),
+      end: () => {},
+      roots: () => Promise.reject(new Error('it is sent its questions')),
+    },
   });
   run.state = 'running';
   const status = () => taskIn(actor.getSnapshot())?.status;

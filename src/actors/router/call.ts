@@ -167,6 +167,11 @@ export class Call implements Asker, Exchange {
     return this.scope.session;
   }
 
+  /** Whether its client may be sent requests. */
+  get sendsRequests(): boolean {
+    return true;
+  }
+
   get hasEnded(): boolean {
     return this.state === 'ended';
   }

@@ -27,6 +27,10 @@ export class StatelessCall extends Call {
     return refused(new RuntimeError('CAPABILITY_MISSING', message));
   }
 
+  override get sendsRequests(): boolean {
+    return false;
+  }
+
   override roots(): Promise<RootsReport> {
     return Promise.resolve(
       declaresRoots(this.client.capabilities) ? unaskedRoots : undeclaredRoots,

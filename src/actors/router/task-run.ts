@@ -14,6 +14,8 @@ import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../e
 export class TaskRun extends Call {
   readonly #work: DetachedWork;
   readonly #handle: TaskHandle;
+  /** Set if its client is sent no requests. */
+  readonly #polled: DetachedWork['polled'] | undefined;
 
   /**
    * @param call the request that began it
@@ -25,6 +27,7 @@ export class TaskRun extends Call {
       drop: () => {},
     });
     this.#work = work;
+    this.#polled = call.sendsRequests ? undefined : work.polled;
     this.receivedAt = call.receivedAt;
     this.#handle = {
       taskId: work.taskId,
@@ -36,12 +39,12 @@ export class TaskRun extends Call {
 
   override end(): void {
     super.end();
-    this.#work.polled?.end('The work has ended');
+    this.#polled?.end('The work has ended');
   }
 
   override abort(reason: Error): void {
     super.abort(reason);
-    this.#work.polled?.end(reason.message);
+    this.#polled?.end(reason.message);
   }
 
   override get task(): TaskHandle {
@@ -58,17 +61,16 @@ export class TaskRun extends Call {
   }
 
   override notify(...notification: Parameters<Call['notify']>): void {
-    if (!this.#work.polled) super.notify(...notification);
+    if (!this.#polled) super.notify(...notification);
   }
 
   override roots(wait: Parameters<Call['roots']>[0]): Promise<RootsReport> {
-    return this.#work.polled?.roots(this) ?? super.roots(wait);
+    return this.#polled?.roots(this) ?? super.roots(wait);
   }
 
   override ask(question: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
-    const { polled } = this.#work;
-    const waiting = polled?.ask(question);
+    const waiting = this.#polled?.ask(question);
     // First the status, then the question: who looks at the task sees why it does not go on.
     this.#work.inputRequested(question.method);
     const asked = waiting ?? super.ask(question);

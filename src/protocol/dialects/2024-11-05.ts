@@ -237,8 +237,13 @@ export class Dialect20241105 implements Dialect {
     return task;
   }
 
-  get asksThroughTasks(): boolean {
-    return false;
+  cancelledTask(task: Task): JsonObject {
+    return { ...task };
+  }
+
+  cancelledTooLate({ taskId, status }: Task): JsonObject {
+    const message = `Cannot cancel task ${taskId}: already in terminal status '${status}'`;
+    throw new ProtocolError(ErrorCode.invalidParams, message);
   }
 
   completionContext(_params: JsonObject | undefined): unknown {

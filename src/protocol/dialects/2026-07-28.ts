@@ -166,8 +166,13 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
       : { ...stated, status: 'completed', result: response.result };
   }
 
-  override get asksThroughTasks(): boolean {
-    return true;
+  /** Acknowledged; who wants to know what came of it looks at the task. */
+  override cancelledTask(): JsonObject {
+    return {};
+  }
+
+  override cancelledTooLate(): JsonObject {
+    return {};
   }
 
   override lacking(

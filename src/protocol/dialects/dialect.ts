@@ -186,11 +186,13 @@ export interface Dialect {
   createdTask(task: Task): JsonObject;
   /** A task as its client sees it when it asks. */
   task(task: DetailedTask): JsonObject;
+  /** What the cancellation of a task is answered with. */
+  cancelledTask(task: Task): JsonObject;
   /**
-   * True if a task's questions wait with the task until its client answers them; otherwise they are
-   * sent as those of any call.
+   * The same for a task that had ended before.
+   * @throws {ProtocolError} -32602 if the revision makes that an error
    */
-  readonly asksThroughTasks: boolean;
+  cancelledTooLate(task: Task): JsonObject;
   /** The arguments already filled in, from a completion request; not checked. */
   completionContext(params: JsonObject | undefined): unknown;
 
