@@ -1,41 +1,38 @@
 /** The lab's tool that asks the client. */
 import { RuntimeError, defineTool } from 'mcp-actors';
-import type { HandlerContext, JsonObject } from 'mcp-actors';
+import type { HandlerContext } from 'mcp-actors';
 
-/** One valid request of each kind. */
-const requests = {
-  roots: { method: 'roots/list', params: undefined },
-  sampling: {
-    method: 'sampling/createMessage',
-    params: {
-      messages: [{ role: 'user', content: { type: 'text', text: 'Say hello to the laboratory.' } }],
+/** One valid question of each kind. */
+const questions = {
+  roots: ({ request }) => request('roots/list', undefined, { probe: true }),
+  sampling: ({ sample }) =>
+    sample({
+      messages: [{ role: 'user', content: 'Say hello to the laboratory.' }],
       maxTokens: 16,
-    },
-  },
-  elicitation: {
-    method: 'elicitation/create',
-    params: {
+    }),
+  elicitation: ({ elicit }) =>
+    elicit({
       message: 'The laboratory would like to know your name.',
-      requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
-    },
-  },
-} satisfies {
-  readonly [kind: string]: { readonly method: string; readonly params: JsonObject | undefined };
-};
+      schema: { type: 'object', properties: { name: { type: 'string' } } },
+    }),
+} satisfies { readonly [kind: string]: (context: HandlerContext) => Promise<unknown> };
 
-/** Why a request failed: our code, and the client's own if it answered with an error. */
+/** Why a question failed: our code, and the client's own if it answered with an error. */
 interface Failure {
   readonly code: string;
   readonly remoteCode?: number;
   readonly count: number;
 }
 
-/** Asks the client, and says how many succeeded and how the others failed. */
+/**
+ * Asks the client, and says how many succeeded and how the others failed. It knows of no era: since
+ * 2026-07-28 each question, or all of them at once, is a round of the call.
+ */
 export const ask = defineTool({
   name: 'ask',
   title: 'Ask the client',
   description:
-    'Sends the client so many requests of a kind, one after the other or all at once, and says how many succeeded.',
+    'Asks the client so many questions of a kind, one after the other or all at once, and says how many succeeded.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -77,15 +74,15 @@ export const ask = defineTool({
 
 type Outcome = Omit<Failure, 'count'> | undefined;
 
-async function attempt(context: HandlerContext, kind: keyof typeof requests): Promise<Outcome> {
-  const { method, params } = requests[kind];
+async function attempt(context: HandlerContext, kind: keyof typeof questions): Promise<Outcome> {
   try {
-    await context.request(method, params, { probe: true });
+    await questions[kind](context);
     return undefined;
   } catch (error) {
-    // The call itself was cancelled: nobody waits for the count any more.
+    // If the call itself was cancelled, nobody waits for the count any more.
     if (!(error instanceof RuntimeError) || context.signal.aborted) throw error;
     const { code, remote } = error;
+    if (code === 'CAPABILITY_MISSING') throw error;
     return remote === undefined ? { code } : { code, remoteCode: remote.code };
   }
 }

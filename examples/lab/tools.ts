@@ -1,6 +1,6 @@
-/** The lab's tools that ask the client for nothing but its roots. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { defineTool } from 'mcp-actors';
+/** The lab's tools that answer at once. */
+import { ToolError, defineTool } from 'mcp-actors';
+import type { McpServer, Tool } from 'mcp-actors';
 
 /** The client's roots once they are settled, and their state. */
 export const listRoots = defineTool({
@@ -35,29 +35,6 @@ export const listRoots = defineTool({
   handler: async (_args, context) => ({ structured: await context.roots() }),
 });
 
-/** Takes its time, and ends early when it is cancelled. */
-export const slow = defineTool({
-  name: 'slow',
-  title: 'Take some time',
-  description: 'Answers after so many milliseconds. Ends at once when the request is cancelled.',
-  annotations: { readOnlyHint: true },
-  inputSchema: {
-    type: 'object',
-    properties: { ms: { type: 'integer', minimum: 0, maximum: 3_600_000 } },
-    required: ['ms'],
-    additionalProperties: false,
-  },
-  outputSchema: {
-    type: 'object',
-    properties: { sleptMs: { type: 'integer' } },
-    required: ['sleptMs'],
-  },
-  handler: async ({ ms }, { signal }) => {
-    await delay(ms, undefined, { signal });
-    return { structured: { sleptMs: ms } };
-  },
-});
-
 /** Repeats its input. */
 export const echo = defineTool({
   name: 'echo',
@@ -80,3 +57,78 @@ export const echo = defineTool({
     structured: { message },
   }),
 });
+
+/** Logs to the client. */
+export const log = defineTool({
+  name: 'log',
+  title: 'Log a message',
+  description: 'Sends the client one log message, if it wants messages of that level.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      level: {
+        enum: ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'],
+      },
+      message: { type: 'string' },
+    },
+    required: ['level', 'message'],
+    additionalProperties: false,
+  },
+  handler: ({ level, message }, context) => {
+    context.log[level](message, 'lab');
+    return `Logged at ${level}`;
+  },
+});
+
+/** Parameters that clients over HTTP repeat in headers: `Mcp-Param-Text`, and so on. */
+export const headers = defineTool({
+  name: 'headers',
+  title: 'Take parameters from headers',
+  description: 'Says which parameters it got. Over HTTP, each is also in a header.',
+  annotations: { readOnlyHint: true },
+  inputSchema: {
+    type: 'object',
+    properties: {
+      text: { type: 'string', 'x-mcp-header': 'Text' },
+      count: { type: 'integer', 'x-mcp-header': 'Count' },
+      flag: { type: 'boolean', 'x-mcp-header': 'Flag' },
+      nested: {
+        type: 'object',
+        properties: { text: { type: 'string', 'x-mcp-header': 'Nested-Text' } },
+        additionalProperties: false,
+      },
+    },
+    additionalProperties: false,
+  },
+  outputSchema: { type: 'object', properties: { got: { type: 'object' } }, required: ['got'] },
+  handler: (got) => ({ structured: { got } }),
+});
+
+/** Announces changes of that server. */
+export function changeOf(server: McpServer): Tool {
+  return defineTool({
+    name: 'change',
+    title: 'Announce a change',
+    description:
+      'Tells every client that wants to know it that a list has changed, or that a resource was updated.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        what: { enum: ['tools', 'prompts', 'resources', 'resource'] },
+        uri: { type: 'string', description: 'Of the resource, if it is one that was updated.' },
+      },
+      required: ['what'],
+      additionalProperties: false,
+    },
+    handler: ({ what, uri }) => {
+      if (what !== 'resource') {
+        server[what].announce();
+        return `Announced that the ${what} have changed`;
+      }
+      if (uri === undefined)
+        throw new ToolError('Say which resource was updated: "uri" is missing');
+      server.resourceUpdated(uri);
+      return `Announced that ${uri} was updated`;
+    },
+  });
+}

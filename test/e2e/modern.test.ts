@@ -1,38 +1,14 @@
 /** Both eras of one command: the official client of both, and lines as real hosts write them, over a real subprocess. */
-import { Client } from '@modelcontextprotocol/client';
-import type { ClientOptions } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from '../contract/enveloped.ts';
-import { command, gone, lab, launch, reapServers, repository } from './server-process.ts';
+import { connect, textOf } from './both-eras-client.ts';
+import type { Negotiation } from './both-eras-client.ts';
+import { command, lab, launch, reapServers } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
 
 const probe = enveloped('probe', 'server/discover');
-
-type Negotiation = NonNullable<ClientOptions['versionNegotiation']>['mode'];
-
-/** Starts Node with these arguments, and lets the official client find out what the server speaks. */
-async function connect(args: readonly string[], mode: Negotiation = 'auto') {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [...args],
-    cwd: repository,
-    stderr: 'ignore',
-  });
-  const client = new Client({ name: 'e2e', version: '1' }, { versionNegotiation: { mode } });
-  const complaints: unknown[] = [];
-  client.onerror = (error) => complaints.push(error);
-  await client.connect(transport);
-  const pid = transport.pid as number;
-  onTestFinished(async () => {
-    await client.close();
-    await gone(pid);
-    expect(complaints).toEqual([]);
-  });
-  return client;
-}
 
 describe('the official client of both eras', () => {
   test.each([
@@ -57,7 +33,7 @@ describe('the official client of both eras', () => {
     [{ pin: '2026-07-28' }, '2026-07-28'],
     ['legacy', '2025-11-25'],
   ])('that negotiates %j calls a tool in %s', async (mode, version) => {
-    const client = await connect(lab, mode);
+    const client = await connect(lab, { mode });
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } });
     expect(result).toMatchObject({
@@ -73,7 +49,7 @@ describe('the official client of both eras', () => {
       arguments: { globs: ['package.json'] },
     });
     expect(found.isError ?? false).toBe(false);
-    expect(JSON.stringify(found.structuredContent)).toContain('package.json');
+    expect(textOf(found)).toContain('package.json');
   });
 
   test('gets an error with its code, and a result that the model can read', async () => {

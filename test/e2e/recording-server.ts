@@ -2,7 +2,8 @@
 import { createMcpServer, stdio } from 'mcp-actors';
 import { recordToFile } from 'mcp-actors/inspect';
 import { ask } from '../../examples/lab/ask.ts';
-import { echo, listRoots, slow } from '../../examples/lab/tools.ts';
+import { echo, listRoots } from '../../examples/lab/tools.ts';
+import { slow } from '../../examples/lab/work.ts';
 
 const session = createMcpServer({
   name: 'recorded-lab',

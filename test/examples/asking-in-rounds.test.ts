@@ -1,37 +1,13 @@
 /** The examples that ask, with the official client of 2026-07-28 over a real process: the same handlers, the same results. */
-import { Client } from '@modelcontextprotocol/client';
-import type {
-  CallToolResult,
-  ClientCapabilities,
-  ElicitResult,
-} from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { gone } from '../e2e/server-process.ts';
+import type { Client, ClientCapabilities, ElicitResult } from '@modelcontextprotocol/client';
+import { describe, expect, test } from 'vitest';
+import { connect as connectTo, modern, textOf } from '../e2e/both-eras-client.ts';
 import { program } from '../tooling/programs.ts';
 import type { Program } from '../tooling/programs.ts';
 
 /** A client of that revision alone, connected to a process of its own. */
-async function connect(source: Program, capabilities: ClientCapabilities): Promise<Client> {
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [...program(source)],
-    stderr: 'inherit',
-  });
-  const client = new Client(
-    { name: 'examples', version: '1' },
-    { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } },
-  );
-  await client.connect(transport);
-  const { pid } = transport;
-  onTestFinished(async () => {
-    await client.close();
-    await gone(pid as number);
-  });
-  return client;
-}
-
-const textOf = ({ content }: CallToolResult) => (content[0] as { readonly text: string }).text;
+const connect = (source: Program, capabilities: ClientCapabilities): Promise<Client> =>
+  connectTo(program(source), { mode: modern, capabilities });
 
 /** Calls a tool of a client whose person answers with these, in order. */
 async function answering(client: Client, answers: readonly ElicitResult[], name: string) {
@@ -42,7 +18,7 @@ async function answering(client: Client, answers: readonly ElicitResult[], name:
     return queue.shift() as ElicitResult;
   });
   const result = await client.callTool({ name, arguments: { day: 'Friday' } });
-  return { asked, text: textOf(result as CallToolResult) };
+  return { asked, text: textOf(result) };
 }
 
 describe('the elicitation example', () => {
@@ -75,7 +51,7 @@ test('the sampling example gives what the client’s model has written', async (
     return { role: 'assistant', model: 'a-model', content: { type: 'text', text: 'Short.' } };
   });
   const call = { name: 'summarize', arguments: { text: 'A long text', words: 3 } };
-  expect(textOf((await client.callTool(call)) as CallToolResult)).toBe('Short.');
+  expect(textOf(await client.callTool(call))).toBe('Short.');
 });
 
 describe('the booking example', () => {

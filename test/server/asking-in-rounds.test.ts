@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
+import { cancelled } from '../../src/testing/index.ts';
 import { everything, modern } from './modern-peer.ts';
 
 const name = {
@@ -170,6 +171,28 @@ describe('a tool that asks', () => {
     peer.end();
     await session.closed;
     expect(ended).toEqual(['finally']);
+  });
+
+  test('hears by its signal that the open request was cancelled, and why', async () => {
+    const reasons: unknown[] = [];
+    const tool = defineTool({
+      name: 'waits',
+      description: 'Waits.',
+      handler: async (_, { signal, progress }) => {
+        progress(1);
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve);
+        });
+        reasons.push(signal.reason);
+        return 'nobody hears it';
+      },
+    });
+    const { send, peer } = modern({ tools: [tool] });
+    const id = send(...call('waits'), everything, { progressToken: 't' });
+    await peer.notification('notifications/progress');
+    peer.send(cancelled(id, 'enough'));
+    await peer.quiet();
+    expect(reasons.map(String)).toEqual([expect.stringContaining('enough')]);
   });
 
   test('is not run again if it forbids that; the model is told what to do', async () => {

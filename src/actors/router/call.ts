@@ -309,9 +309,10 @@ export class Call implements Asker, Exchange {
   /** Ends the call from outside: its signal fires, what it asked is cancelled. */
   abort(reason: Error): void {
     this.state = 'ended';
-    this.#callBack();
     this.#endedBy = reason;
     this.#controller?.abort(reason);
+    // They look at the signal for the reason.
+    this.#callBack();
     this.#cancelAsked(reason);
   }
 

@@ -1,0 +1,53 @@
+/** The official client of both eras, over a real subprocess. */
+import { Client } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  ClientOptions,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, onTestFinished } from 'vitest';
+import { gone, repository } from './server-process.ts';
+
+export type Negotiation = NonNullable<ClientOptions['versionNegotiation']>['mode'];
+
+/** A client of this revision and no other. */
+export const modern: Negotiation = { pin: '2026-07-28' };
+
+export interface BothErasOptions {
+  /** By default it finds out what the server speaks. */
+  readonly mode?: Negotiation;
+  readonly capabilities?: ClientCapabilities;
+}
+
+/** Starts Node with these arguments, and connects. The end of the test ends it, and asks whether the client had anything to complain of. */
+export async function connect(
+  args: readonly string[],
+  { mode = 'auto', capabilities = {} }: BothErasOptions = {},
+): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...args],
+    cwd: repository,
+    stderr: 'ignore',
+  });
+  const client = new Client(
+    { name: 'both-eras', version: '1' },
+    { capabilities, versionNegotiation: { mode } },
+  );
+  const complaints: unknown[] = [];
+  client.onerror = (error) => complaints.push(error);
+  await client.connect(transport);
+  const pid = transport.pid as number;
+  onTestFinished(async () => {
+    await client.close();
+    await gone(pid);
+    expect(complaints).toEqual([]);
+  });
+  return client;
+}
+
+/** The text of a tool's result. */
+export function textOf({ content }: CallToolResult): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+}

@@ -1,0 +1,249 @@
+/** What the laboratory offers to clients of both eras: the official client, over a real subprocess. */
+import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { enveloped } from '../contract/enveloped.ts';
+import type { EnvelopeOptions } from '../contract/enveloped.ts';
+import { program } from '../tooling/programs.ts';
+import { connect as connectTo, modern, textOf } from './both-eras-client.ts';
+import type { Negotiation } from './both-eras-client.ts';
+import { lab, launch, reapServers } from './server-process.ts';
+import { LineStream } from './line-stream.ts';
+
+afterEach(reapServers);
+
+const everything: ClientCapabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+
+/** Connects to such a program as a client that answers all questions, and counts them. */
+async function answering(args: readonly string[], mode: Negotiation) {
+  const client = await connectTo(args, { mode, capabilities: everything });
+  const asked: string[] = [];
+  client.setRequestHandler('elicitation/create', () => {
+    asked.push('elicitation');
+    // To decline is an answer.
+    return asked.filter((kind) => kind === 'elicitation').length === 2
+      ? { action: 'decline' }
+      : { action: 'accept', content: {} };
+  });
+  client.setRequestHandler('sampling/createMessage', () => {
+    asked.push('sampling');
+    return { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello.' } };
+  });
+  client.setRequestHandler('roots/list', () => {
+    asked.push('roots');
+    return { roots: [{ uri: 'file:///work', name: 'work' }] };
+  });
+  return { client, asked };
+}
+
+/** The first number of what a tool says. */
+async function numberOf(client: Client, name: string, args = {}): Promise<number> {
+  const result = await client.callTool({ name, arguments: args });
+  expect(result.isError ?? false, textOf(result)).toBe(false);
+  return Number(/\d+/.exec(textOf(result))?.[0]);
+}
+
+const eras: readonly [string, Negotiation][] = [
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', modern],
+];
+
+describe.each(eras)('the laboratory server, in %s', (revision, mode) => {
+  test('offers its tools and resources', async () => {
+    const client = await connectTo(lab, { mode });
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...['list_roots', 'slow', 'running', 'echo', 'ask', 'log', 'headers', 'job', 'change'],
+    ]);
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri)).toEqual(['lab://a', 'lab://b']);
+    expect(await client.readResource({ uri: 'lab://b' })).toMatchObject({
+      contents: [{ uri: 'lab://b', text: 'This is the resource b.' }],
+    });
+  });
+
+  test.each(['roots', 'sampling', 'elicitation'])(
+    'asks for %s one after the other, and all at once',
+    async (kind) => {
+      const { client, asked } = await answering(lab, mode);
+      // A session of the legacy era asks for its roots by itself.
+      await client.callTool({ name: 'list_roots' });
+      asked.length = 0;
+      expect(await numberOf(client, 'ask', { kind, count: 2 })).toBe(2);
+      expect(await numberOf(client, 'ask', { kind, count: 3, concurrent: true })).toBe(3);
+      expect(asked).toEqual(Array.from({ length: 5 }, () => kind));
+    },
+  );
+
+  test('lists the roots that the client has, and says if it has none', async () => {
+    const { client } = await answering(lab, mode);
+    const result = await client.callTool({ name: 'list_roots' });
+    expect(result.structuredContent).toMatchObject({
+      status: 'known',
+      roots: [{ uri: 'file:///work', name: 'work' }],
+    });
+    const rootless = await connectTo(lab, { mode });
+    expect((await rootless.callTool({ name: 'list_roots' })).structuredContent).toMatchObject({
+      status: 'undeclared',
+      roots: [],
+    });
+  });
+
+  test('counts the slow calls, each of which says how far it is and ends when it is cancelled', async () => {
+    const client = await connectTo(lab, { mode });
+    const steps: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => void steps.push(progress);
+    await client.callTool({ name: 'slow', arguments: { ms: 300 } }, { onprogress });
+    expect(steps.length).toBeGreaterThan(1);
+    const controller = new AbortController();
+    const slow = client.callTool(
+      { name: 'slow', arguments: { ms: 3_600_000 } },
+      { signal: controller.signal },
+    );
+    expect(await numberOf(client, 'running')).toBe(1);
+    controller.abort('enough');
+    await expect(slow).rejects.toThrow('enough');
+    expect(await numberOf(client, 'running')).toBe(0);
+  });
+
+  test('does a job within the call, and fails as it is told to', async () => {
+    const { client } = await answering(lab, mode);
+    expect(await numberOf(client, 'job', { ms: 1, ask: true })).toBe(1);
+    const failing = { name: 'job', arguments: { ms: 1, fail: 'tool' } };
+    expect(await client.callTool(failing)).toMatchObject({ isError: true });
+    const broken = { name: 'job', arguments: { ms: 1, fail: 'protocol' } };
+    await expect(client.callTool(broken)).rejects.toMatchObject({ code: -32603 });
+  });
+
+  test('says what parameters it got', async () => {
+    const client = await connectTo(lab, { mode });
+    const args = { text: 'ä', count: 3, flag: false, nested: { text: 'x' } };
+    for (const got of [args, {}]) {
+      const result = await client.callTool({ name: 'headers', arguments: got });
+      expect(result.structuredContent).toEqual({ got });
+    }
+  });
+
+  test.each([false, true])('a tool may ask for everything (at once: %s)', async (atOnce) => {
+    const { client, asked } = await answering(program('test/e2e/asking-server.ts'), mode);
+    const result = await client.callTool({ name: 'ask_everything', arguments: { atOnce } });
+    expect(textOf(result)).toContain('Hello. file:///work');
+    expect(new Set(asked)).toEqual(new Set(['elicitation', 'sampling', 'roots']));
+  });
+});
+
+describe('the laboratory server, to a client that cannot be asked', () => {
+  test.each(['roots', 'sampling', 'elicitation'])('for %s', async (kind) => {
+    const call = { name: 'ask', arguments: { kind, count: 1 } };
+    const old = await connectTo(lab, { mode: 'legacy' });
+    const refused = await old.callTool(call);
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toContain(kind);
+    const client = await connectTo(lab, { mode: modern });
+    await expect(client.callTool(call)).rejects.toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { [kind]: {} } },
+    });
+  });
+});
+
+describe('what has changed', () => {
+  const kinds = ['tools', 'prompts', 'resources'] as const;
+
+  /** Collects what a client is notified of. */
+  function hearing(client: Client) {
+    const heard = new LineStream<{ readonly what: string }>('notification');
+    for (const what of kinds) {
+      client.setNotificationHandler(`notifications/${what}/list_changed`, () => {
+        heard.push({ what });
+      });
+    }
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      heard.push({ what: params.uri });
+    });
+    return heard;
+  }
+
+  const changeAll = async (client: Client) => {
+    for (const uri of ['lab://b', 'lab://a']) {
+      await client.callTool({ name: 'change', arguments: { what: 'resource', uri } });
+    }
+    for (const what of kinds) await client.callTool({ name: 'change', arguments: { what } });
+  };
+
+  test.each(eras)('is told to a client of %s that wants to know it', async (_, mode) => {
+    const client = await connectTo(lab, { mode });
+    const heard = hearing(client);
+    if (mode === 'legacy') await client.subscribeResource({ uri: 'lab://a' });
+    else {
+      const subscription = await client.listen({
+        ...{ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
+        resourceSubscriptions: ['lab://a'],
+      });
+      expect(subscription.honoredFilter).toMatchObject({ resourceSubscriptions: ['lab://a'] });
+    }
+    await changeAll(client);
+    for (const what of [...kinds, 'lab://a']) await heard.find((line) => line.what === what);
+    expect(heard.all.map(({ what }) => what)).not.toContain('lab://b');
+  });
+
+  test('is not told any more once the client has ended its subscription', async () => {
+    const client = await connectTo(lab, { mode: modern });
+    const heard = hearing(client);
+    const subscription = await client.listen({ resourceSubscriptions: ['lab://a', 'lab://b'] });
+    await client.callTool({ name: 'change', arguments: { what: 'resource', uri: 'lab://a' } });
+    await heard.find(({ what }) => what === 'lab://a');
+    await subscription.close();
+    await expect(subscription.closed).resolves.toBe('local');
+    await client.callTool({ name: 'change', arguments: { what: 'resource', uri: 'lab://b' } });
+    await client.callTool({ name: 'echo', arguments: { message: 'the last' } });
+    expect(heard.all.map(({ what }) => what)).toEqual(['lab://a']);
+  });
+});
+
+describe('the laboratory server, line by line in 2026-07-28', () => {
+  const options: EnvelopeOptions = { capabilities: everything };
+
+  function start() {
+    const server = launch(lab);
+    const call = (id: number, name: string, args: object, more: object = {}) => {
+      server.send(enveloped(id, 'tools/call', { name, arguments: args, ...more }, options));
+      return server.answer(id);
+    };
+    return { server, call };
+  }
+
+  test('asks one question a round, or all in one, and refuses an answer of the wrong shape', async () => {
+    const { call } = start();
+    const inTurn = { kind: 'elicitation', count: 2 };
+    const { result } = (await call(1, 'ask', inTurn)) as { result: Asking };
+    const [key, ...others] = Object.keys(result.inputRequests) as [string];
+    expect(others).toEqual([]);
+    const { requestState } = result;
+    for (const [place, answer] of [7, {}, { action: 'maybe' }, accepted(7)].entries()) {
+      const retry = { requestState, inputResponses: { [key]: answer } };
+      const refusal = await call(10 + place, 'ask', inTurn, retry);
+      expect(refusal).toMatchObject({ error: { code: -32602 } });
+    }
+    const atOnce = { kind: 'sampling', count: 3, concurrent: true };
+    const asking = (await call(2, 'ask', atOnce)) as { result: Asking };
+    expect(Object.keys(asking.result.inputRequests)).toHaveLength(3);
+  });
+
+  test('sends a log message only at a level that the call asks for', async () => {
+    const { server, call } = start();
+    const meta = { _meta: { 'io.modelcontextprotocol/logLevel': 'warning' } };
+    await call(1, 'log', { level: 'error', message: 'unheard' });
+    await call(2, 'log', { level: 'info', message: 'too low' }, meta);
+    await call(3, 'log', { level: 'error', message: 'heard' }, meta);
+    const logged = server.messages.all.filter(({ method }) => method === 'notifications/message');
+    expect(logged).toMatchObject([{ params: { level: 'error', data: 'heard' } }]);
+  });
+});
+
+interface Asking {
+  readonly inputRequests: object;
+  readonly requestState: string;
+}
+
+const accepted = (name: unknown) => ({ action: 'accept', content: { name } });
