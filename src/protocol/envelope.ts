@@ -72,10 +72,14 @@ export function readEnvelope(params: JsonObject | undefined): EnvelopeReading {
   };
 }
 
+/** A client may send a version of any length; dates have 10 characters. */
+const maxRequestedLength = 100;
+
 /** The error for a revision that no request may name here. */
 export function unsupportedVersion(requested: string): WireError {
   const message = `Unsupported protocol version ${describe(requested)}: a request may name ${statelessVersions.join(', ')}`;
-  const data = { supported: statelessVersions, requested };
+  const echoed = requested.slice(0, maxRequestedLength);
+  const data = { supported: statelessVersions, requested: echoed };
   return { code: ErrorCode.unsupportedProtocolVersion, message, data };
 }
 

@@ -99,6 +99,11 @@ describe('an envelope', () => {
     },
   );
 
+  test('of a version of a million characters is refused in few words', () => {
+    const error = errorOf({ ...good, [MetaKey.protocolVersion]: 'v'.repeat(1_000_000) });
+    expect(JSON.stringify(error).length).toBeLessThan(400);
+  });
+
   test('has ordinary keys alone: "__proto__" is one of them', () => {
     const text = `{"_meta":{"__proto__":${JSON.stringify(good)}}}`;
     expect(isEnveloped(JSON.parse(text) as JsonObject)).toBe(false);
