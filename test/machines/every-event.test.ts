@@ -6,6 +6,8 @@ import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
+import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { TaskEvent } from '../../src/machines/task.machine.ts';
 import { taskMachine } from '../../src/machines/task.machine.ts';
 import { everyMachine } from './every-machine.ts';
@@ -40,10 +42,18 @@ const task: Table<TaskEvent> = {
   'task.cancel': true,
 };
 
+const subscription: Table<SubscriptionEvent> = {
+  'change.noticed': true,
+  'output.flowing': true,
+  'connection.closing': true,
+  'request.ended': true,
+};
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
   [taskMachine, task],
+  [subscriptionMachine, subscription],
   [keepaliveMachine, {}],
 ];
 

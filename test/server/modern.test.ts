@@ -61,9 +61,9 @@ describe('a result', () => {
     });
   });
 
-  test('of a tool that runs as a task elsewhere is the tool’s own: the request cannot ask for a task', async () => {
+  test('of a tool that may run as a task elsewhere is the tool’s own: the request cannot ask for a task', async () => {
     const serving = serve({
-      tools: [{ ...tool('long', () => 'done'), taskSupport: 'required' }],
+      tools: [{ ...tool('long', () => 'done'), taskSupport: 'optional' }],
     });
     const { tools } = await ask(serving, 'tools/list');
     expect(tools).toEqual([
