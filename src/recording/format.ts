@@ -9,6 +9,7 @@
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { Limits } from '../actors/limits.ts';
+import type { StateSealer } from '../rounds/request-state.ts';
 import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
@@ -16,6 +17,9 @@ export const recordingVersion = 1;
 
 /** By default a recording stops at this size, bytes. */
 export const defaultRecordingBytes = 64 * 1024 ** 2;
+
+/** What was computed: by the sealer of request states, or by the handler that judges an answer. */
+export type ComputedUse = keyof StateSealer | 'answer';
 
 /** The first line. */
 export interface RecordingHeader extends Omit<SessionSetup, 'limits'> {
@@ -62,8 +66,23 @@ export type RawLine = Input & { readonly raw: string };
 export type EndLine = Input & { readonly end: true };
 /** A timer fired; timers are numbered in the order in which the session set them. */
 export type TimerLine = Input & { readonly timer: number };
+/**
+ * The platform has done what it does off the event loop, or a handler has judged an answer; numbered
+ * in the order in which it began.
+ */
+export type ComputedLine = Input & {
+  readonly computed: number;
+  readonly for: ComputedUse;
+  readonly value?: unknown;
+  readonly thrown?: string;
+};
 /** A random id that the session took. */
 export type RandomLine = Input & { readonly random: string; readonly for: RandomIdUse };
+/** What the author says of a tool whose call goes on: see `replay` and `singleUse` of tools. */
+export type ResumptionLine = Input & {
+  readonly resumption: { readonly replay?: boolean; readonly singleUse?: boolean };
+  readonly for: string;
+};
 /** What the writer told the session of its output. */
 export type OutputLine = Input & {
   readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';
@@ -81,7 +100,9 @@ export type NotifyLine = Input & {
   readonly params?: unknown;
   readonly unwritable?: string;
 };
-/** Frames that the author's code sent to the writer directly. */
+/** Something that subscriptions listen for has changed. */
+export type NoticeLine = Input & { readonly notice: string; readonly uri?: string };
+/** Frames that the author's code sent to the writer directly; only older versions write this. */
 export type WriteLine = Input & { readonly write: readonly unknown[] };
 /** The host asked whether the client is there; `withdrawn` is why it gave up. */
 export type PingLine = Input & {
@@ -112,6 +133,8 @@ export type AskLine = CallInput & {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly progress?: true;
+  /** The handler judges the answers, where the client brings them in a request. */
+  readonly judged?: true;
 };
 /** A handler gave up what it had asked. */
 export type WithdrawLine = CallInput & { readonly ask: number; readonly withdrawn: string };
@@ -124,7 +147,16 @@ export type CallLine =
       readonly params?: unknown;
       readonly unwritable?: string;
     })
+  | (CallInput & {
+      readonly announce: string;
+      readonly params?: unknown;
+      readonly unwritable?: string;
+    })
   | (CallInput & { readonly describe: string })
+  /** It asks for the client's roots. */
+  | (CallInput & { readonly roots: true })
+  /** It has set what it wants to find if it is run again. */
+  | (CallInput & { readonly checkpoint: true })
   | (CallInput & { readonly result: unknown })
   /** It returned what JSON cannot hold; this is why. */
   | (CallInput & { readonly unwritable: string })
@@ -137,10 +169,13 @@ export type InputLine =
   | RawLine
   | EndLine
   | TimerLine
+  | ComputedLine
   | RandomLine
+  | ResumptionLine
   | OutputLine
   | ShutdownLine
   | NotifyLine
+  | NoticeLine
   | WriteLine
   | PingLine
   | LoadedLine
@@ -149,10 +184,11 @@ export type InputLine =
 
 /** A frame to the client. */
 export type ServerLine = Timed & { readonly server: unknown };
-/** A machine took an event. Tasks are numbered by their first event. */
+/** A machine took an event. Tasks and subscriptions are numbered by their first event. */
 export type TransitionLine = Timed & {
   readonly machine: string;
   readonly task?: number;
+  readonly subscription?: number;
   readonly on: string;
   readonly from: string;
   readonly to: string;
@@ -195,7 +231,10 @@ const callKinds = [
   'withdrawn',
   'ask',
   'notify',
+  'announce',
   'describe',
+  'roots',
+  'checkpoint',
   'result',
   'error',
   'thrown',
@@ -210,10 +249,13 @@ const otherKinds = [
   'raw',
   'end',
   'timer',
+  'computed',
   'random',
+  'resumption',
   'output',
   'shutdown',
   'ping',
+  'notice',
   'loaded',
   'resolved',
   'write',

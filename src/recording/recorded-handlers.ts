@@ -4,19 +4,13 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import { isThenable } from '../actors/exchange.ts';
-import type {
-  DetachedWork,
-  Exchange,
-  RequestHandler,
-  RequestSpec,
-  TaskHandle,
-} from '../actors/exchange.ts';
+import type { Exchange, RequestHandler, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textOfError, toWireError } from '../protocol/errors.ts';
-import type { JsonObject, RequestId } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
-import { writtenFrames, writtenParams } from './session-lines.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import { OverRequests } from '../rounds/over-requests.ts';
+import { writtenParams } from './session-lines.ts';
 import type { Timeline } from './timeline.ts';
 
 /** The same handlers, by method; what they do is recorded. */
@@ -30,12 +24,17 @@ export function recordedHandlers(
     const run: RequestHandler = (params, exchange) => {
       const call = ++count;
       return timeline.call({ started: call, id: exchange.id, method }, () =>
-        recordedResult(timeline, call, () =>
-          handler(params, new RecordedExchange(exchange, call, timeline)),
-        ),
+        recordedResult(timeline, call, exchange, (seen) => handler(params, seen)),
       );
     };
-    if (resumption) Object.assign(run, { resumption });
+    if (resumption) {
+      const noted: typeof resumption = (params) => {
+        const given = resumption(params);
+        timeline.output({ resumption: given, for: method });
+        return given;
+      };
+      Object.assign(run, { resumption: noted });
+    }
     if (!prepare) return run;
     const loaded = () => timeline.input({ loaded: method }, () => {});
     return Object.assign(run, {
@@ -46,16 +45,21 @@ export function recordedHandlers(
 }
 
 /** Runs a handler and records what it returns or throws as an input of the session. */
-function recordedResult(timeline: Timeline, call: number, run: () => unknown): unknown {
+function recordedResult(
+  timeline: Timeline,
+  call: number,
+  exchange: Exchange,
+  run: (exchange: Exchange) => unknown,
+): unknown {
   const returned = (result: unknown) =>
     timeline.input({ call, ...resultMembers(result) }, () => result);
   const thrown = (error: unknown) =>
-    timeline.input({ call, ...errorMembers(error) }, (): never => {
+    timeline.input({ call, ...errorMembers(error, exchange) }, (): never => {
       throw error;
     });
   let result: unknown;
   try {
-    result = run();
+    result = run(new RecordedExchange(exchange, call, timeline));
   } catch (error) {
     return thrown(error);
   }
@@ -71,8 +75,9 @@ function resultMembers(result: unknown) {
     : { unwritable: `As JSON it is ${describe(written.params)}` };
 }
 
-function errorMembers(error: unknown) {
-  const wire = toWireError(error);
+function errorMembers(error: unknown, { client }: Exchange) {
+  // What is an error in its revision alone, such as a capability that the client lacks.
+  const wire = toWireError(error) ?? client.dialect.wireError(error);
   if (!wire) return { thrown: textOfError(error) };
   const written = writtenParams(wire);
   return 'params' in written
@@ -81,66 +86,64 @@ function errorMembers(error: unknown) {
 }
 
 /** An exchange that records what its handler asks the client, says, and says of its task. */
-class RecordedExchange implements Exchange {
-  readonly id: RequestId;
-  readonly method: string;
-  readonly params: JsonObject | undefined;
-  readonly client: ClientDescription;
-  readonly logLevel: Exchange['logLevel'];
-  readonly session: object | undefined;
-  readonly task: TaskHandle | undefined;
+class RecordedExchange extends OverRequests implements Exchange {
   context: object | undefined;
-  readonly #exchange: Exchange;
   /** The number of its `started` line. */
   readonly #call: number;
   readonly #timeline: Timeline;
   #asked = 0;
 
   constructor(exchange: Exchange, call: number, timeline: Timeline) {
-    const { id, method, params, client, logLevel, session, task } = exchange;
-    this.id = id;
-    this.method = method;
-    this.params = params;
-    this.client = client;
-    this.logLevel = logLevel;
-    this.session = session;
-    this.#exchange = exchange;
+    super(exchange);
     this.#call = call;
     this.#timeline = timeline;
-    this.task = task && {
-      taskId: task.taskId,
-      describe: (message) =>
-        timeline.input({ call, describe: String(message) }, () => task.describe(message)),
-    };
+  }
+
+  override get task(): TaskHandle | undefined {
+    const { task } = this.exchange;
+    const [call, timeline] = [this.#call, this.#timeline];
+    return (
+      task && {
+        taskId: task.taskId,
+        describe: (message) =>
+          timeline.input({ call, describe: String(message) }, () => task.describe(message)),
+      }
+    );
   }
 
   get signal(): AbortSignal {
-    return this.#exchange.signal;
+    return this.exchange.signal;
   }
 
   get checkpoint(): unknown {
-    return this.#exchange.checkpoint;
+    return this.exchange.checkpoint;
   }
 
   set checkpoint(value: unknown) {
-    this.#exchange.checkpoint = value;
+    this.#timeline.input({ call: this.#call, checkpoint: true }, () => {
+      this.exchange.checkpoint = value;
+    });
   }
 
   once<T>(key: string, make: () => T | Promise<T>): Promise<T> {
-    return this.#exchange.once(key, make);
+    return this.exchange.once(key, make);
   }
 
   get hasEnded(): boolean {
-    return this.#exchange.hasEnded;
+    return this.exchange.hasEnded;
   }
 
   ask(question: RequestSpec): Promise<JsonObject> {
     const [timeline, call, ask] = [this.#timeline, this.#call, ++this.#asked];
-    const { method, params, timeoutMs, maxTotalMs } = question;
-    const signal = timeline.signal(question.signal, (withdrawn) => ({ call, ask, withdrawn }));
-    const onProgress: RequestSpec['onProgress'] =
-      question.onProgress &&
-      ((progress) => timeline.call({ told: ask, call }, () => question.onProgress?.(progress)));
+    const { method, params, timeoutMs, maxTotalMs, onProgress, accepts } = question;
+    const recorded: RequestSpec = {
+      ...question,
+      signal: timeline.signal(question.signal, (withdrawn) => ({ call, ask, withdrawn })),
+      onProgress:
+        onProgress &&
+        ((progress) => timeline.call({ told: ask, call }, () => onProgress(progress))),
+      accepts: accepts && ((answer) => timeline.computed('answer', () => accepts(answer))),
+    };
     const line = {
       call,
       ask,
@@ -149,45 +152,26 @@ class RecordedExchange implements Exchange {
       timeoutMs,
       maxTotalMs,
       ...(onProgress ? { progress: true as const } : {}),
+      ...(accepts ? { judged: true as const } : {}),
     };
-    return timeline.input(line, () => this.#exchange.ask({ ...question, signal, onProgress }));
+    return timeline.input(line, () => this.exchange.ask(recorded));
   }
 
   notify(method: string, params: JsonObject, rejected?: (error: unknown) => void): void {
     const line = { call: this.#call, notify: method, ...writtenParams(params) };
-    this.#timeline.input(line, () => this.#exchange.notify(method, params, rejected));
+    this.#timeline.input(line, () => this.exchange.notify(method, params, rejected));
   }
 
-  announce(method: string, params: JsonObject): void {
-    const frames = writtenFrames([{ jsonrpc: '2.0', method, params }]);
-    this.#timeline.input({ write: frames }, () => this.#exchange.announce(method, params));
+  override announce(method: string, params: JsonObject): void {
+    const line = { call: this.#call, announce: method, ...writtenParams(params) };
+    this.#timeline.input(line, () => this.exchange.announce(method, params));
   }
 
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
-    return this.#exchange.roots(wait);
+    return this.#timeline.input({ call: this.#call, roots: true }, () => this.exchange.roots(wait));
   }
 
   whenEnded(callback: () => void): void {
-    this.#exchange.whenEnded(callback);
-  }
-
-  whenClosing(callback: () => void): void {
-    this.#exchange.whenClosing(callback);
-  }
-
-  get isWritable(): boolean {
-    return this.#exchange.isWritable;
-  }
-
-  whenWritable(callback: () => void): void {
-    this.#exchange.whenWritable(callback);
-  }
-
-  park(): void {
-    this.#exchange.park();
-  }
-
-  detach(handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
-    return this.#exchange.detach(handler, work);
+    this.exchange.whenEnded(callback);
   }
 }

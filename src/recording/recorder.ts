@@ -18,8 +18,10 @@ import type {
 } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { RequestState, StateSealer } from '../rounds/request-state.ts';
 import type {
   BeginningSession,
+  Notice,
   Notify,
   RandomIdUse,
   SessionEnvironment,
@@ -145,6 +147,19 @@ class SessionRecorder implements Recorder {
     };
   }
 
+  /** What a state keeps for its handler is in no recording: a replay runs none. */
+  sealer(sealer: StateSealer): StateSealer {
+    const timeline = this.#started();
+    const withoutKept = (state: RequestState | undefined) =>
+      state && { ...state, kept: [], checkpoint: undefined };
+    return {
+      seal: (state) => timeline.computed('seal', () => sealer.seal(state)),
+      open: (token) => timeline.computed('open', () => sealer.open(token), withoutKept),
+      digest: (value) => timeline.computed('digest', () => sealer.digest(value)),
+      turn: () => timeline.computed('turn', () => sealer.turn()),
+    };
+  }
+
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined {
     if (!resolve) return undefined;
     const timeline = this.#started();
@@ -165,6 +180,12 @@ class SessionRecorder implements Recorder {
   notify(notify: Notify, method: string, params?: JsonObject): void {
     this.#started().input({ notify: method, ...(params ? writtenParams(params) : {}) }, () =>
       notify(method, params),
+    );
+  }
+
+  notice(notice: Notice, method: string, uri?: string): void {
+    this.#started().input({ notice: method, ...(uri === undefined ? {} : { uri }) }, () =>
+      notice(method, uri),
     );
   }
 

@@ -41,6 +41,8 @@ const payloads = new Set([
   'server',
   'write',
   'params',
+  'value',
+  'uri',
   'result',
   'error',
   'thrown',

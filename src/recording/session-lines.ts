@@ -56,25 +56,31 @@ export function closedLine(cause: CloseCause): ClosedLine {
 
 /**
  * Makes the listener to one session's machines that gives each transition as a line. It numbers the
- * tasks in the order of their first events.
+ * tasks and the subscriptions, each in the order of their first events.
  */
 export function transitionLines(put: (line: TransitionLine) => void): TransitionListener {
-  const tasks = new WeakMap<AnyActorRef, number>();
-  let count = 0;
-  const numberOf = (actor: AnyActorRef): number => {
-    const known = tasks.get(actor);
-    if (known !== undefined) return known;
-    tasks.set(actor, ++count);
-    return count;
-  };
+  const numbers = { task: numbering(), subscription: numbering() };
   return ({ machine, actor, event, before, after }) =>
     put({
       machine,
-      ...(machine === 'task' ? { task: numberOf(actor) } : {}),
+      ...(machine === 'task' || machine === 'subscription'
+        ? { [machine]: numbers[machine](actor) }
+        : {}),
       on: event.type,
       from: stateName(before),
       to: stateName(after),
     });
+}
+
+/** Gives each actor its number, the first that it is asked for 1. */
+function numbering(): (actor: AnyActorRef) => number {
+  const numbers = new WeakMap<AnyActorRef, number>();
+  let count = 0;
+  return (actor) => {
+    const number = numbers.get(actor) ?? ++count;
+    numbers.set(actor, number);
+    return number;
+  };
 }
 
 /**

@@ -7,7 +7,14 @@
  * rounds of microtasks lie between them. With both, a replay can put each input in the same place.
  */
 import type { Clock } from '../actors/clock.ts';
-import type { InputLine, RandomLine, SessionOutputLine } from './format.ts';
+import type {
+  ComputedUse,
+  InputLine,
+  RandomLine,
+  ResumptionLine,
+  SessionOutputLine,
+} from './format.ts';
+import { textOfError } from '../protocol/errors.ts';
 import type { RecordingWriter } from './recording-writer.ts';
 
 /** A line without its time and place, which the timeline adds. */
@@ -29,6 +36,7 @@ export class Timeline {
   #rounds: number | undefined;
   /** The number of the last input: the rounds of an older one end. */
   #lastInput = 0;
+  #computed = 0;
 
   constructor(writer: RecordingWriter, clock: Clock) {
     this.#writer = writer;
@@ -55,7 +63,7 @@ export class Timeline {
   }
 
   /** Records what the session does, or a value that it takes from outside. */
-  output(line: LineOf<SessionOutputLine | RandomLine>): void {
+  output(line: LineOf<SessionOutputLine | RandomLine | ResumptionLine>): void {
     this.#writer.put({ at: this.#now, ...line });
   }
 
@@ -63,6 +71,26 @@ export class Timeline {
   call<T>(line: LineOf<SessionOutputLine> | undefined, run: () => T): T {
     if (line) this.output(line);
     return this.#within(run);
+  }
+
+  /**
+   * Has something computed off the session's turns, and records what comes of it as an input.
+   *
+   * @param shown the value as it is recorded
+   */
+  computed<T>(
+    of: ComputedUse,
+    compute: () => Promise<T>,
+    shown: (value: T) => unknown = (value) => value,
+  ): Promise<T> {
+    const computed = ++this.#computed;
+    return this.#within(compute).then(
+      (value) => this.input({ computed, for: of, value: shown(value) }, () => value),
+      (error: unknown) =>
+        this.input({ computed, for: of, thrown: textOfError(error) }, () => {
+          throw error;
+        }),
+    );
   }
 
   /**

@@ -6,7 +6,7 @@ import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { faultOfAnswer } from '../protocol/input-required.ts';
-import { digestOf } from './request-state.ts';
+import type { StateSealer } from './request-state.ts';
 
 export class Question {
   readonly spec: RequestSpec;
@@ -48,9 +48,9 @@ export class Question {
     return typeof message === 'string' ? `${method} ${describe(message)}` : method;
   }
 
-  async takePrint(): Promise<void> {
+  async takePrint({ digest }: Pick<StateSealer, 'digest'>): Promise<void> {
     const { method, params } = this.spec;
-    this.print = await digestOf([method, params]);
+    this.print = await digest([method, params]);
   }
 
   /** What is wrong with this answer; undefined if nothing is. */

@@ -45,11 +45,18 @@ export interface RequestState {
   readonly checkpoint?: unknown;
 }
 
-/** Seals and opens the states of a server. */
+/**
+ * Seals and opens the states of a server. The platform does this off the event loop, and nobody can
+ * foresee its seals: so all of it passes the session's environment.
+ */
 export interface StateSealer {
   seal(state: RequestState): Promise<string>;
   /** @returns undefined for anything that was not sealed with a key of ours */
   open(token: string): Promise<RequestState | undefined>;
+  /** See {@link digestOf}. */
+  digest(value: unknown): Promise<string>;
+  /** Resolves after everything that promises have set off by now. */
+  turn(): Promise<void>;
 }
 
 const keyBytes = 32;
@@ -93,6 +100,8 @@ export function stateSealer(keys: readonly string[] = []): StateSealer {
       }
       return undefined;
     },
+    digest: digestOf,
+    turn: async () => void (await digestOf(null)),
   };
 }
 

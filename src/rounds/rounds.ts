@@ -15,7 +15,7 @@ import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequired, readRetry, withoutRound } from '../protocol/input-required.ts';
 import type { Retry } from '../protocol/input-required.ts';
 import type { Question } from './question.ts';
-import { digestOf, refusedState } from './request-state.ts';
+import { refusedState } from './request-state.ts';
 import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
 import { Run } from './run.ts';
 import type { RunKeeper } from './run.ts';
@@ -43,6 +43,7 @@ const maxEnded = 64;
 
 export class Rounds implements RunKeeper, CallRounds {
   readonly clock: Clock;
+  readonly sealer: StateSealer;
   readonly #options: RoundsOptions;
   /** By id: those that were suspended once, or that go on from a state. */
   readonly #runs = new Map<string, Run>();
@@ -54,6 +55,7 @@ export class Rounds implements RunKeeper, CallRounds {
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.sealer = options.sealer;
   }
 
   get patienceMs(): number {
@@ -130,16 +132,16 @@ export class Rounds implements RunKeeper, CallRounds {
 
   /** @throws {ProtocolError} -32602, the same for every state that is not accepted */
   async #open(exchange: Exchange, token: string): Promise<RequestState> {
-    const { limits, sealer } = this.#options;
+    const { limits } = this.#options;
     if (token.length > limits.maxRequestStateBytes) throw this.#refusal('it is too long');
-    const state = await sealer.open(token);
+    const state = await this.sealer.open(token);
     if (!state) throw this.#refusal('it was not sealed by this server');
     if (exchange.hasEnded) throw refusedState();
     if (state.expiresAt < this.#options.timeOfDay()) throw this.#refusal('it has expired');
     if (state.principal !== (exchange.principal ?? null)) {
       throw this.#refusal('it belongs to another principal');
     }
-    if (state.request !== (await requestOf(exchange))) {
+    if (state.request !== (await this.#requestOf(exchange))) {
       throw this.#refusal('it belongs to another request');
     }
     return state;
@@ -158,17 +160,17 @@ export class Rounds implements RunKeeper, CallRounds {
   }
 
   async endRound(run: Run, open: readonly Question[]): Promise<JsonObject> {
-    const { limits, sealer, randomId, timeOfDay } = this.#options;
+    const { limits, randomId, timeOfDay } = this.#options;
     if (run.round > limits.maxRounds) {
       const message = `A call may ask the client ${limits.maxRounds} times`;
       throw new RuntimeError('LIMIT_EXCEEDED', message);
     }
     const now = timeOfDay();
-    const begun = this.#begun.get(run) ?? { begunAt: now, request: await requestOf(run) };
+    const begun = this.#begun.get(run) ?? { begunAt: now, request: await this.#requestOf(run) };
     this.#begun.set(run, begun);
     if (run.runId === '') run.runId = randomId();
     const { checkpoint } = run;
-    const requestState = await sealer.seal({
+    const requestState = await this.sealer.seal({
       version: 1,
       run: run.runId,
       round: run.round,
@@ -227,17 +229,17 @@ export class Rounds implements RunKeeper, CallRounds {
     this.#unsettled.add(run);
   }
 
+  /** The digest of what all rounds of a call have in common. */
+  #requestOf({ method, params }: Pick<Exchange, 'method' | 'params'>): Promise<string> {
+    return this.sealer.digest([method, withoutRound(params)]);
+  }
+
   /** Ends a suspended run as if it were cancelled. Its handler is run again if a retry comes. */
   #forsake(run: Run, reason: string): void {
     this.resumed(run);
     this.#runs.delete(run.runId);
     run.cancel(new RuntimeError('CANCELLED', reason));
   }
-}
-
-/** The digest of what all rounds of a call have in common. */
-function requestOf({ method, params }: Pick<Exchange, 'method' | 'params'>): Promise<string> {
-  return digestOf([method, withoutRound(params)]);
 }
 
 function isSuspended(run: Run): run is Run & SuspendedCall {

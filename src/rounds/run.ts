@@ -18,7 +18,7 @@ import { Ledger } from './ledger.ts';
 import type { Earlier } from './ledger.ts';
 import { Question } from './question.ts';
 import { refusedState } from './request-state.ts';
-import type { StatedQuestion } from './request-state.ts';
+import type { StateSealer, StatedQuestion } from './request-state.ts';
 import { isDemand, questionsOf } from './url-demand.ts';
 import type { Demand } from './url-demand.ts';
 
@@ -27,6 +27,7 @@ export interface RunKeeper {
   readonly clock: Clock;
   /** How long a run may be suspended, milliseconds. A question has no longer time than that. */
   readonly patienceMs: number;
+  readonly sealer: StateSealer;
   /** What turns the client's roots into directories, if the server does. */
   resolveRoots(exchange: Exchange): RootsResolver | undefined;
   /**
@@ -293,8 +294,8 @@ export class Run extends OverRequests implements Exchange {
     do {
       const fresh = this.#open.filter(({ print }) => print === '');
       // This takes a turn of the event loop even if there are none: what an answer sets off comes first.
-      await Promise.all(fresh.map((question) => question.takePrint()));
-      if (fresh.length === 0) await nextTurn();
+      await Promise.all(fresh.map((question) => question.takePrint(this.keeper.sealer)));
+      if (fresh.length === 0) await this.keeper.sealer.turn();
       this.#open = this.#open.filter(({ state }) => state === 'open');
       if (this.#state !== 'gathering') return;
       await this.#claimAnswers();
@@ -321,7 +322,7 @@ export class Run extends OverRequests implements Exchange {
       }
       this.#settleQuestion(question, answer);
       // What the answer sets off may ask more.
-      await nextTurn();
+      await this.keeper.sealer.turn();
     }
   }
 
@@ -383,9 +384,4 @@ export class Run extends OverRequests implements Exchange {
     for (const each of this.#open.splice(0)) each.fail(new RuntimeError('CANCELLED', why));
     if (reason) this.#controller?.abort(reason);
   }
-}
-
-/** After everything that promises have set off by now. */
-function nextTurn(): Promise<unknown> {
-  return crypto.subtle.digest('SHA-256', new Uint8Array());
 }

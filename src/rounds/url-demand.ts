@@ -6,27 +6,32 @@
  * @see MCP 2026-07-28, basic, "Error Codes"
  */
 import { forgettable } from '../actors/exchange.ts';
+import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
 import { Question } from './question.ts';
+import type { StateSealer } from './request-state.ts';
 
 /** The error `-32042`, in its essence. */
 export interface Demand {
-  readonly elicitations: readonly { readonly url: string; readonly message: string }[];
+  readonly data: {
+    readonly elicitations: readonly { readonly url: string; readonly message: string }[];
+  };
 }
 
 export function isDemand(error: unknown): error is ProtocolError & Demand {
   return (
     error instanceof ProtocolError &&
     error.code === ErrorCode.urlElicitationRequired &&
-    'elicitations' in error
+    isJsonObject(error.data) &&
+    Array.isArray(error.data['elicitations'])
   );
 }
 
 /** The questions that take the place of the error: nobody waits for their answers. */
 export async function questionsOf(
-  { elicitations }: Demand,
-  keeper: ConstructorParameters<typeof Question>[1],
+  { data: { elicitations } }: Demand,
+  keeper: ConstructorParameters<typeof Question>[1] & { readonly sealer: StateSealer },
 ): Promise<readonly Question[]> {
   const questions = elicitations.map(({ url, message }) => {
     const params = { mode: 'url', message, url };
@@ -36,6 +41,6 @@ export async function questionsOf(
     void forgettable(question.result);
     return question;
   });
-  await Promise.all(questions.map((question) => question.takePrint()));
+  await Promise.all(questions.map((question) => question.takePrint(keeper.sealer)));
   return questions;
 }

@@ -30,7 +30,7 @@ import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
 import type { Catalog } from '../features/registry.ts';
-import type { SessionEnvironment, SessionSetup } from '../session/session-environment.ts';
+import type { Notice, SessionEnvironment, SessionSetup } from '../session/session-environment.ts';
 import type { SessionScope } from '../session/session-scope.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
 
@@ -126,7 +126,7 @@ export class ServerCore {
         callback();
         return () => {};
       },
-      tell: (session) => this.#subscriptions.notice(session, { method: changed }),
+      tell: (session) => this.#changed(session, changed),
     });
   }
 
@@ -137,7 +137,7 @@ export class ServerCore {
   }
 
   /** The setup of a session that begins now. */
-  setup({ limits }: SessionScope): SessionSetup {
+  setup({ limits, resumption }: SessionScope): SessionSetup {
     const { server, authored } = this.#now();
     const taskTools = this.catalog.tools
       .list()
@@ -149,6 +149,7 @@ export class ServerCore {
       prepared: [...authored].flatMap(([method, { prepare }]) => (prepare ? [method] : [])),
       taskTools: Object.fromEntries(taskTools) as SessionSetup['taskTools'],
       resolvesRoots: this.definition.resolveRoots !== undefined,
+      ...(resumption === 'replay' ? { resume: resumption } : {}),
     };
   }
 
@@ -161,7 +162,7 @@ export class ServerCore {
   handlers(environment: SessionEnvironment): Handlers {
     const { authored, handlers, tasks } = this.#now();
     const provided = environment.handlers(authored);
-    return provided === authored ? handlers : this.#withTasks(provided, tasks);
+    return provided === authored ? handlers : this.#withOwn(provided, tasks);
   }
 
   /** The tasks that are kept of a session, the oldest first. */
@@ -171,15 +172,23 @@ export class ServerCore {
 
   resourceUpdated(session: SessionScope, uri: string): void {
     this.#resources?.updated(session, uri);
-    this.#subscriptions.notice(session, {
-      method: Method.resourceUpdated,
-      subject: uri,
-      params: () => ({ uri }),
-    });
+    this.#changed(session, Method.resourceUpdated, uri);
+  }
+
+  /** Tells the subscriptions of a session, without passing its environment. */
+  notice(session: SessionScope, method: string, uri?: string): void {
+    this.#subscriptions.notice(
+      session,
+      uri === undefined ? { method } : { method, subject: uri, params: () => ({ uri }) },
+    );
   }
 
   elicitationCompleted(session: SessionScope, elicitationId: string): boolean {
     return this.#contexts.elicitationCompleted(session, elicitationId);
+  }
+
+  #changed(session: SessionScope, ...change: Parameters<Notice>): void {
+    session.environment.notice((...again) => this.notice(session, ...again), ...change);
   }
 
   #change(): void {
@@ -193,28 +202,24 @@ export class ServerCore {
   #serve(): Service {
     const { catalog, definition } = this;
     const completes = definition.completions ?? completesSomething(catalog);
-    const features = [
-      ...this.#features,
-      this.#subscriptions,
-      ...(completes ? [this.#completion] : []),
-    ];
+    const features = [...this.#features, ...(completes ? [this.#completion] : [])];
     const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
     const authored = this.#handlersOf(features);
     return {
       server: describeServer(definition, tasks ? [...features, tasks] : features),
       authored,
-      handlers: this.#withTasks(authored, tasks),
+      handlers: this.#withOwn(authored, tasks),
       tasks,
     };
   }
 
-  #withTasks(authored: Handlers, tasks: TasksFeature | undefined): Handlers {
-    if (!tasks) return authored;
-    const callTool = authored.get('tools/call');
+  /** With the handlers that run no code of the author's: a replay runs them, too. */
+  #withOwn(authored: Handlers, tasks: TasksFeature | undefined): Handlers {
+    const callTool = tasks && authored.get('tools/call');
     return new Map([
       ...authored,
       ...(callTool ? [['tools/call', tasks.augment(callTool)] as const] : []),
-      ...this.#handlersOf([tasks]),
+      ...this.#handlersOf(tasks ? [this.#subscriptions, tasks] : [this.#subscriptions]),
     ]);
   }
 

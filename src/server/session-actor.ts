@@ -117,6 +117,7 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
     },
     timeOfDay: () => session.wallTime(),
     notify: (...notification) => session.send(...notification),
+    notice: (...change) => core.notice(session, ...change),
   });
   session.server = server;
   session.handlers = core.handlers(environment);

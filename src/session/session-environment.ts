@@ -12,6 +12,7 @@ import type { Report } from '../actors/facts.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
+import type { StateSealer } from '../rounds/request-state.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { Transitions } from './transitions.ts';
 import type { Transport } from '../transports/transport.ts';
@@ -29,10 +30,20 @@ export interface SessionSetup {
   readonly taskTools: { readonly [name: string]: TaskSupport };
   /** Whether the server resolves the client's roots to directories. */
   readonly resolvesRoots: boolean;
+  /** Set if calls that have asked their client are always run again. */
+  readonly resume?: 'replay';
 }
 
 /** Sends a notification that belongs to no call. */
 export type Notify = (method: string, params?: JsonObject) => void;
+
+/**
+ * Tells the client's subscriptions that something has changed.
+ *
+ * @param method of the notification
+ * @param uri the resource that has changed; undefined for a list
+ */
+export type Notice = (method: string, uri?: string) => void;
 
 /** A session that is about to start, as its environment gets it. */
 export interface BeginningSession {
@@ -45,6 +56,8 @@ export interface BeginningSession {
   timeOfDay(): string;
   /** Notifies the client without passing the environment. */
   readonly notify: Notify;
+  /** Tells the client's subscriptions without passing the environment. */
+  readonly notice: Notice;
 }
 
 /**
@@ -69,10 +82,14 @@ export interface SessionEnvironment {
   /** The time of day of a task, ISO 8601. */
   timeOfDay(timeOfDay: () => string): string;
   randomId(of: RandomIdUse, make: () => string): string;
+  /** Called once, before the first call that may ask by ending. */
+  sealer(sealer: StateSealer): StateSealer;
   /** Called each time the client is asked for its roots. */
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
   /** The author's code or the host sends a notification that belongs to no call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
+  /** Something has changed that the client's subscriptions may be for. */
+  notice(notice: Notice, method: string, uri?: string): void;
   /** The host ends the session. */
   shutdown(event: SessionShutdown, shutdown: () => void): void;
   /** The host asks whether the client is there. */
@@ -94,8 +111,10 @@ export const plainEnvironment: SessionEnvironment = {
   transport: (transport) => transport,
   timeOfDay: (timeOfDay) => timeOfDay(),
   randomId: (_, make) => make(),
+  sealer: (sealer) => sealer,
   resolveRoots: (resolve) => resolve,
   notify: (notify, method, params) => notify(method, params),
+  notice: (notice, method, uri) => notice(method, uri),
   shutdown: (_, shutdown) => shutdown(),
   ping: (_, signal, send) => send(signal),
   listener: (_, call) => call(),

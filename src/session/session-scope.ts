@@ -152,6 +152,11 @@ export abstract class SessionScope implements SessionHandle {
     return this.actor.getSnapshot().hasTag('operating');
   }
 
+  /** See {@link ScopeOptions.resume}. */
+  get resumption(): 'keep' | 'replay' {
+    return this.#options.resume ?? 'keep';
+  }
+
   get inspect(): ScopeOptions['inspect'] {
     return this.#options.inspect;
   }
@@ -177,13 +182,14 @@ export abstract class SessionScope implements SessionHandle {
 
   /** What serves the session's calls that ask by ending. */
   makeRounds(onSettled: () => void): Rounds {
-    const { clock, environment, limits, report, sealer } = this;
+    const { clock, environment, limits, report } = this;
+    const sealer = environment.sealer(this.sealer);
     return new Rounds({
       ...{ clock, limits, report, sealer, onSettled },
       timeOfDay: () => Date.parse(this.timeOfDay()),
       randomId: () => this.randomId('call'),
       resolveRoots: () => environment.resolveRoots(this.resolveRoots),
-      resumption: this.#options.resume ?? 'keep',
+      resumption: this.resumption,
     });
   }
 

@@ -11,13 +11,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { JsonObject } from 'mcp-actors';
 import { expectReplay } from 'mcp-actors/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { enveloped } from '../contract/enveloped.ts';
 import { program } from '../tooling/programs.ts';
 import { makeNamedPipe } from '../workspace/named-pipe.ts';
 import { closeClients, connectAnswering } from './sdk-client.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
+import type { Line } from './server-process.ts';
 
 let base: string;
 let files = 0;
@@ -128,6 +131,30 @@ describe('mcp-actors --record', () => {
       expect(note).toBeUndefined();
       expect(readFileSync(join(folder, name), 'utf8')).toContain('"shutdown":"SIGTERM"');
     }
+  });
+
+  test('a modern conversation replays without the key of its process, with the live workspace too', async () => {
+    const file = newFile();
+    const server = launch([...command, '--record', file], { cwd: repository });
+    const params = { name: 'find_files', arguments: { globs: ['package.json'] } };
+    const ask = async (id: string, method: string, more: object) => {
+      server.send(enveloped(id, method, more as JsonObject, { capabilities: { roots: {} } }));
+      return (await server.answer(id))['result'] as Line;
+    };
+    await ask('probe', 'server/discover', {});
+    const { inputRequests, requestState } = await ask('first', 'tools/call', params);
+    const [key] = Object.keys(inputRequests as object) as [string];
+    const inputResponses = { [key]: { roots: [{ uri: pathToFileURL(repository).href }] } };
+    const retry = { ...params, requestState, inputResponses };
+    expect(await ask('second', 'tools/call', retry)).toMatchObject({
+      resultType: 'complete',
+      content: [{ text: expect.stringContaining('package.json') as string }],
+    });
+    server.child.stdin.end();
+    expect(await server.exit).toMatchObject({ code: 0 });
+    expect(await run(['replay', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['replay', '--live-handlers', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(file, 'utf8')).not.toContain(requestState);
   });
 
   test('has on disk what was said, where the process is killed', async () => {

@@ -281,7 +281,7 @@ describe('a replay does what was recorded', () => {
     expect(peer.count('notifications/message')).toBe(3);
     const recording = await finish();
     await expectSame(recording);
-    expect(recording.lines.some(({ line }) => 'write' in line)).toBe(true);
+    expect(recording.lines.some(({ line }) => 'announce' in line)).toBe(true);
   });
 
   test('with two messages of one chunk on either side of the handshake', async () => {

@@ -209,7 +209,7 @@ describe('the end of a run', () => {
 
 describe('a handler that demands that URLs are opened first', () => {
   const demand = (url: string) =>
-    Object.assign(new ProtocolError(-32042, 'Sign in first'), {
+    new ProtocolError(-32042, 'Sign in first', {
       elicitations: [{ mode: 'url', url, message: 'Sign in', elicitationId: 'e' }],
     });
 

@@ -5,6 +5,7 @@ import type { ServerDefinition } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { converse } from '../../src/testing/index.ts';
 import type { ConversationOptions } from '../../src/testing/index.ts';
+import type { ScriptedPeer } from '../../src/testing/peer.ts';
 
 export const everything = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
@@ -13,6 +14,11 @@ export function modern(definition: Partial<ServerDefinition>, options: Conversat
   const server = createMcpServer({ name: 'server', version: '1', ...definition });
   const { peer, session, facts, wire } = converse(server, options);
   onTestFinished(() => session.shutdown('the test is over'));
+  return { ...modernPeer(peer), peer, session, facts, wire, server };
+}
+
+/** Speaks for the client at this end. */
+export function modernPeer(peer: Pick<ScriptedPeer, 'send' | 'response'>) {
   let ids = 0;
   const send = (
     method: string,
@@ -33,5 +39,5 @@ export function modern(definition: Partial<ServerDefinition>, options: Conversat
     const answer = await peer.response(send(...request));
     return ('result' in answer ? answer.result : answer.error) as JsonObject;
   };
-  return { ask, send, peer, session, facts, wire, server };
+  return { ask, send };
 }

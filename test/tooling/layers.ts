@@ -91,7 +91,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   recording: {
     holds: 'a session written down, and played again',
-    imports: [...runtime, 'diagnosis'],
+    imports: [...runtime, 'rounds', 'diagnosis'],
     packages: ['xstate'],
     node: true,
   },

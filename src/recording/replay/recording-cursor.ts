@@ -3,19 +3,35 @@
  * compares what the session does as it does it, and keeps the first difference.
  */
 import { isInput, isOutput } from '../format.ts';
+import type { Resumption } from '../../actors/exchange.ts';
 import type { InputLine, SessionOutputLine } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
 import { isSameJson, withoutTime } from './difference.ts';
 import type { Difference } from './difference.ts';
 
+/** What a session took, by what it was for, in the order in which it took it. */
+class Taken<T> {
+  readonly #values = new Map<string, T[]>();
+
+  put(of: string, value: T): void {
+    const values = this.#values.get(of);
+    if (values) values.push(value);
+    else this.#values.set(of, [value]);
+  }
+
+  take(of: string): T | undefined {
+    return this.#values.get(of)?.shift();
+  }
+}
+
 export class RecordingCursor {
   readonly #recording: Recording;
   readonly #matched: (output: NumberedLine) => void;
-  /** What the session is given; the random ids, which it takes, are not among it. */
+  /** What the session is given; what it takes, such as random ids, is not among it. */
   readonly #inputs: NumberedLine<InputLine>[] = [];
   readonly #outputs: NumberedLine<SessionOutputLine>[] = [];
-  /** By what they are for, in the order in which the session took them. */
-  readonly #randomIds = new Map<string, string[]>();
+  readonly #randomIds = new Taken<string>();
+  readonly #resumptions = new Taken<Resumption>();
   #nextInput = 0;
   #nextOutput = 0;
   #difference: Difference | undefined;
@@ -26,11 +42,9 @@ export class RecordingCursor {
     this.#matched = matched;
     for (const { number, line } of recording.lines) {
       if (isOutput(line)) this.#outputs.push({ number, line });
-      else if ('random' in line) {
-        const taken = this.#randomIds.get(line.for) ?? [];
-        taken.push(line.random);
-        this.#randomIds.set(line.for, taken);
-      } else if (isInput(line)) this.#inputs.push({ number, line });
+      else if ('random' in line) this.#randomIds.put(line.for, line.random);
+      else if ('resumption' in line) this.#resumptions.put(line.for, line.resumption);
+      else if (isInput(line)) this.#inputs.push({ number, line });
     }
   }
 
@@ -40,7 +54,12 @@ export class RecordingCursor {
 
   /** The next id that the recorded session took for this; undefined if there is none. */
   random(of: string): string | undefined {
-    return this.#randomIds.get(of)?.shift();
+    return this.#randomIds.take(of);
+  }
+
+  /** What was said of the next call of this method that goes on. */
+  resumption(method: string): Resumption {
+    return this.#resumptions.take(method) ?? {};
   }
 
   /** The next input; undefined at the end. */

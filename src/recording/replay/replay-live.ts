@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../actors/clock.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
+import type { RequestState, StateSealer } from '../../rounds/request-state.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { isOutput } from '../format.ts';
@@ -19,7 +20,7 @@ import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
 import {
   ReplayClock,
-  limitsOf,
+  optionsOf,
   outputFact,
   replayEnvironment,
   replayEnds,
@@ -68,20 +69,23 @@ class LivePlayer {
       flush: () => queueMicrotask(() => this.#ends.tell({ type: 'output.flushed' })),
     });
     this.#session = server.listen(this.#ends.transport, {
-      limits: limitsOf(header),
+      ...optionsOf(header),
       clock: systemClock,
-      environment: replayEnvironment({
-        header,
-        clock: this.#clock,
-        transport: this.#ends.transport,
-        random: (of) => cursor.random(of),
-        output: (line) => {
-          if ('machine' in line) this.#eventsOf(line).add(line);
-        },
-        // The version of the server that plays may differ from the recorded one.
-        server: (live) => ({ ...live, serverInfo: header.server.serverInfo }),
-        afterwards: () => {},
-      }),
+      environment: {
+        ...replayEnvironment({
+          header,
+          clock: this.#clock,
+          transport: this.#ends.transport,
+          random: (of) => cursor.random(of),
+          output: (line) => {
+            if ('machine' in line) this.#eventsOf(line).add(line);
+          },
+          // The version of the server that plays may differ from the recorded one.
+          server: (live) => ({ ...live, serverInfo: header.server.serverInfo }),
+          afterwards: () => {},
+        }),
+        sealer: (sealer) => recordedSeals(recording, sealer),
+      },
       ...playback.liveSession,
     });
   }
@@ -190,14 +194,34 @@ class LivePlayer {
   }
 
   /** What one machine has done and no line has claimed. */
-  #eventsOf({ machine, task }: TransitionLine): UnclaimedOutputs<object> {
-    const key = `${machine} ${task ?? ''}`;
+  #eventsOf({ machine, task, subscription }: TransitionLine): UnclaimedOutputs<object> {
+    const key = `${machine} ${task ?? subscription ?? ''}`;
     const known = this.#transitions.get(key);
     if (known) return known;
     const events = new UnclaimedOutputs<object>(this.#playback.patienceMs);
     this.#transitions.set(key, events);
     return events;
   }
+}
+
+/**
+ * Seals as the recorded session did: in what its client has sent are the tokens that it was given
+ * then. States of another session's stay closed.
+ */
+function recordedSeals({ lines }: Recording, sealer: StateSealer): StateSealer {
+  const tokens = lines.flatMap(({ line }) =>
+    'computed' in line && line.for === 'seal' && typeof line.value === 'string' ? [line.value] : [],
+  );
+  const states = new Map<string, RequestState>();
+  return {
+    ...sealer,
+    seal: async (state) => {
+      const token = tokens.shift() ?? (await sealer.seal(state));
+      states.set(token, state);
+      return token;
+    },
+    open: async (token) => states.get(token),
+  };
 }
 
 /** Whether both are answers to the same request. */

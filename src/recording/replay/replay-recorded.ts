@@ -8,7 +8,7 @@ import type { Root } from '../../machines/roots-report.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
 import { createMcpServer } from '../../server/create-server.ts';
-import type { Notify, SessionEnvironment } from '../../session/session-environment.ts';
+import type { Notice, Notify, SessionEnvironment } from '../../session/session-environment.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defineTool } from '../../define/tool.ts';
 import type { Tool } from '../../define/tool.ts';
@@ -22,7 +22,7 @@ import type { Playback } from './playback.ts';
 import { RecordingCursor } from './recording-cursor.ts';
 import {
   ReplayClock,
-  limitsOf,
+  optionsOf,
   outputFact,
   replayEnvironment,
   replayEnds,
@@ -44,6 +44,11 @@ interface Resolution {
   reject(error: Error): void;
 }
 
+interface Computation {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
 class Player {
   readonly #name: string;
   readonly #header: RecordingHeader;
@@ -55,7 +60,9 @@ class Player {
   readonly #session: McpSession;
   readonly #resolutions = new Map<number, Resolution>();
   readonly #pings = new Map<number, AbortController>();
+  readonly #computations: Computation[] = [];
   #notify: Notify = () => {};
+  #notice: Notice = () => {};
 
   constructor(recording: Recording, header: RecordingHeader, playback: Playback) {
     this.#name = recording.name;
@@ -69,6 +76,8 @@ class Player {
       started: (started, { id, method }) => cursor.output({ started, id, method }),
       told: (call, told) => cursor.output({ told, call }),
       load: (load) => cursor.output({ load }),
+      resumption: (method) => cursor.resumption(method),
+      judged: () => this.#computed(),
       giveNested,
     });
     this.#ends = replayEnds({
@@ -114,7 +123,7 @@ class Player {
     );
     const server = createMcpServer({ name, version, ...(capabilities['tools'] ? { tools } : {}) });
     return server.listen(this.#ends.transport, {
-      limits: limitsOf(this.#header),
+      ...optionsOf(this.#header),
       clock: this.#clock,
       environment: this.#environment(),
       ...this.#playback.session,
@@ -146,6 +155,7 @@ class Player {
       ...environment,
       begin: (session) => {
         this.#notify = session.notify;
+        this.#notice = session.notice;
         return environment.begin(session);
       },
       handlers: () =>
@@ -165,9 +175,23 @@ class Player {
             this.#giveNested();
           });
       },
+      sealer: () => ({
+        seal: () => this.#computed(),
+        open: () => this.#computed(),
+        digest: () => this.#computed(),
+        turn: () => this.#computed(),
+      }),
       // The recording has the notifications that belong to no call.
       notify: () => {},
+      notice: () => {},
     };
+  }
+
+  /** What was computed in the recorded session, once it has it. */
+  #computed<T>(): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#computations.push({ resolve: resolve as Computation['resolve'], reject });
+    });
   }
 
   #giveNested(): void {
@@ -200,10 +224,18 @@ class Player {
       this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
     } else if ('write' in line) this.#write(line.write);
     else if ('ping' in line) this.#ping(line);
+    else if ('notice' in line) this.#notice(line.notice, line.uri);
     else if ('loaded' in line) {
       if (!this.#handlers.loaded(line.loaded)) {
         return `the recorded session has loaded what ${line.loaded} needs, and the replayed one has not asked for it`;
       }
+    } else if ('computed' in line) {
+      const computation = this.#computations[line.computed - 1];
+      if (!computation) {
+        return `the recorded session has the outcome of computation ${line.computed} (${line.for}), and the replayed one has not begun it`;
+      }
+      if (line.thrown === undefined) computation.resolve(line.value);
+      else computation.reject(new Error(line.thrown));
     } else if ('resolved' in line) return this.#resolved(line);
     else if ('call' in line) {
       if (!this.#handlers.do(line)) {

@@ -101,11 +101,19 @@ export function replayEnvironment(options: {
   };
 }
 
-/** The recorded limits; this version's defaults stand for those that it did not know. */
-export function limitsOf({ limits }: RecordingHeader): Partial<Limits> {
-  return Object.fromEntries(
-    Object.entries(limits).map(([name, limit]) => [name, limit ?? Infinity]),
-  );
+/**
+ * The recorded options of the session; this version's defaults stand for limits that it did not
+ * know.
+ */
+export function optionsOf({ limits, resume }: RecordingHeader): {
+  readonly limits: Partial<Limits>;
+  readonly resume?: 'replay';
+} {
+  const known = Object.entries(limits).map(([name, limit]) => [name, limit ?? Infinity]);
+  return {
+    limits: Object.fromEntries(known) as Partial<Limits>,
+    ...(resume ? { resume } : {}),
+  };
 }
 
 /** The two ends of a replayed session. */

@@ -1,5 +1,6 @@
 /** Handlers that do what the recorded ones did, at the moments when they did it. */
-import type { Exchange, RequestHandler } from '../../actors/exchange.ts';
+import type { Exchange, RequestHandler, Resumption } from '../../actors/exchange.ts';
+import { forgettable } from '../../actors/exchange.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { ProtocolError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -8,6 +9,12 @@ import type { AskLine, CallLine, WithdrawLine } from '../format.ts';
 type Settlement =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: Error };
+
+/** Nobody waits for the roots that a recorded handler has asked for, so no time passes. */
+const anyTime = {
+  timeoutMs: Infinity,
+  clock: { now: () => 0, setTimeout: () => 0, clearTimeout: () => {} },
+};
 
 interface ReplayedCall {
   readonly exchange: Exchange;
@@ -22,6 +29,10 @@ export interface HandlersListener {
   started(number: number, exchange: Exchange): void;
   told(call: number, ask: number): void;
   load(method: string): void;
+  /** What the recorded handler said of a call that goes on. */
+  resumption(method: string): Resumption;
+  /** What the recorded handler made of an answer. */
+  judged(): Promise<string | undefined>;
   /** Called while the session calls a handler: gives it the inputs that are nested in this call. */
   giveNested(): void;
 }
@@ -38,7 +49,10 @@ export class ReplayedHandlers {
 
   /** @param isPrepared whether the recorded handler loaded something before its first call */
   handlerOf(method: string, isPrepared: boolean): RequestHandler {
-    const run: RequestHandler = (_, exchange) => this.#run(exchange);
+    const run: RequestHandler = Object.assign(
+      (_: JsonObject | undefined, exchange: Exchange) => this.#run(exchange),
+      { resumption: () => this.#listener.resumption(method) },
+    );
     if (!isPrepared) return run;
     const prepare = () =>
       new Promise<void>((resolve) => {
@@ -62,7 +76,10 @@ export class ReplayedHandlers {
     if (!call) return false;
     if ('ask' in line) this.#ask(call, line);
     else if ('notify' in line) call.exchange.notify(line.notify, paramsOf(line) ?? {}, () => {});
+    else if ('announce' in line) call.exchange.announce(line.announce, paramsOf(line) ?? {});
     else if ('describe' in line) call.exchange.task?.describe(line.describe);
+    else if ('roots' in line) void forgettable(call.exchange.roots(anyTime));
+    else if ('checkpoint' in line) call.exchange.checkpoint = true;
     else call.settle(settlementOf(line));
     return true;
   }
@@ -96,7 +113,7 @@ export class ReplayedHandlers {
     if ('withdrawn' in line) return asked.get(ask)?.abort(line.withdrawn);
     const controller = new AbortController();
     asked.set(ask, controller);
-    const { method, timeoutMs, maxTotalMs, progress } = line;
+    const { method, timeoutMs, maxTotalMs, progress, judged } = line;
     const onProgress = () => {
       this.#listener.told(line.call, ask);
       this.#listener.giveNested();
@@ -109,6 +126,7 @@ export class ReplayedHandlers {
         maxTotalMs,
         signal: controller.signal,
         onProgress: progress ? onProgress : undefined,
+        accepts: judged ? () => this.#listener.judged() : undefined,
       })
       // The recording has what the handler made of it.
       .catch(() => {});
@@ -125,7 +143,15 @@ export function paramsOf(line: {
   return isJsonObject(params) ? params : undefined;
 }
 
-type SettlingLine = Exclude<CallLine, { ask: number } | { notify: string } | { describe: string }>;
+type SettlingLine = Exclude<
+  CallLine,
+  | { ask: number }
+  | { notify: string }
+  | { announce: string }
+  | { describe: string }
+  | { roots: true }
+  | { checkpoint: true }
+>;
 
 function settlementOf(line: SettlingLine): Settlement {
   if ('error' in line) {
