@@ -47,7 +47,7 @@ describe('mcp-actors diagram', () => {
   test('has a help text with names and formats', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
-    expect(stdout).toContain('drawn from its code: session, roots, keepalive, task.');
+    expect(stdout).toContain('drawn from its code: session, roots, keepalive, task, subscription.');
     expect(stdout).toContain('--format mermaid|svg|json');
   });
 
@@ -56,7 +56,7 @@ describe('mcp-actors diagram', () => {
       status: 2,
       stdout: '',
       stderr:
-        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task\n',
+        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription\n',
     });
   });
 

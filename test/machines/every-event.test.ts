@@ -55,6 +55,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [taskMachine, task],
   [subscriptionMachine, subscription],
   [keepaliveMachine, {}],
+  [subscriptionMachine, subscription],
 ];
 
 const handledBy = (machine: AnyStateMachine): ReadonlySet<string> =>
