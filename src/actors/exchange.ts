@@ -74,6 +74,8 @@ export interface DetachedWork {
     /** What was asked is not waited for any more. */
     end(reason: string): void;
     roots(exchange: Exchange): Promise<RootsReport>;
+    /** How many questions have no answer yet. */
+    readonly openQuestions: number;
   };
 }
 
@@ -97,6 +99,8 @@ export interface SuspendedCall {
   readonly state: 'suspended';
   /** When its first request came, the clock's milliseconds. */
   readonly receivedAt: number;
+  /** When it has asked its client, the clock's milliseconds. */
+  readonly suspendedAt: number;
   readonly openQuestions: number;
   readonly task: TaskHandle | undefined;
   readonly rootsAwaited: number;

@@ -21,6 +21,9 @@ export type Cause =
   /** Something that a handler needs is being loaded, and requests wait for it. */
   | { readonly kind: 'preparation'; readonly waiting: number }
   | Question
+  | Suspension
+  /** The work of a task has asked its client, which answers when it looks at its tasks. */
+  | { readonly kind: 'task-input'; readonly subject: CallDump; readonly ageMs: number }
   /** The limit of running requests is reached, and others wait for a place. */
   | { readonly kind: 'running-full'; readonly waiting: number; readonly subject?: CallDump }
   /** The limit of pending requests to the client is reached. */
@@ -46,6 +49,21 @@ export interface Question {
   readonly leftMs: number;
 }
 
+/** A call has asked its client by ending, and waits for the retry that brings the answers. */
+export interface Suspension {
+  readonly kind: 'suspended';
+  readonly subject: CallDump;
+  /** The time since it has asked. */
+  readonly ageMs: number;
+  /** The time until it is ended. */
+  readonly leftMs: number;
+}
+
+/** True for a call that lives until somebody ends it, and holds nothing up. */
+export function isSubscription({ method }: CallDump): boolean {
+  return method === 'subscriptions/listen';
+}
+
 /**
  * All causes, the nearest first. If there are none, the session waits for its client to ask
  * something.
@@ -56,6 +74,8 @@ export function causesOf(dump: SessionDump): readonly Cause[] {
     ...output(dump),
     ...preparation(dump),
     ...questions(dump),
+    ...suspensions(dump),
+    ...taskInputs(dump),
     ...bounds(dump),
     ...work(dump),
     ...roots(dump),
@@ -107,6 +127,23 @@ function asks(call: CallDump, { relatedTo, taskId }: PendingDump): boolean {
     : call.taskId === taskId;
 }
 
+function suspensions({ calls }: SessionDump): Suspension[] {
+  return calls.flatMap((subject) => {
+    const { state, suspendedMs: ageMs = 0, leftMs = 0 } = subject;
+    return state === 'suspended' ? [{ kind: 'suspended', subject, ageMs, leftMs }] : [];
+  });
+}
+
+/** Tasks whose questions are nowhere among the session's requests. */
+function taskInputs({ calls, pending }: SessionDump): Cause[] {
+  return calls.flatMap((subject): Cause[] => {
+    const { taskId, openQuestions, ageMs } = subject;
+    const isPolled = taskId !== undefined && openQuestions > 0;
+    if (!isPolled || pending.some((question) => asks(subject, question))) return [];
+    return [{ kind: 'task-input', subject, ageMs }];
+  });
+}
+
 /** The limits that are reached. */
 function bounds({ calls, queues: { running, waiting, pending, tasks } }: SessionDump): Cause[] {
   const causes: Cause[] = [];
@@ -124,10 +161,10 @@ function bounds({ calls, queues: { running, waiting, pending, tasks } }: Session
 }
 
 function work({ calls }: SessionDump): Cause[] {
-  const kindOf = ({ method, state, openQuestions, awaitsRoots }: CallDump) => {
-    if (openQuestions > 0) return undefined;
-    // A subscription waits for nothing: it lives until somebody ends it.
-    if (state === 'parked') return method === 'subscriptions/listen' ? undefined : 'task';
+  const kindOf = (call: CallDump) => {
+    const { state, openQuestions, awaitsRoots } = call;
+    if (openQuestions > 0 || isSubscription(call)) return undefined;
+    if (state === 'parked') return 'task';
     if (state !== 'running') return undefined;
     return awaitsRoots ? 'roots' : 'work';
   };

@@ -3,7 +3,7 @@ import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
-import { causesOf } from './causes.ts';
+import { causesOf, isSubscription } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
 /** Many causes of one kind are all alike: a client that answers nothing, for example. */
@@ -55,6 +55,12 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return `${countInWords(cause.waiting, 'request')} ${cause.waiting === 1 ? 'waits' : 'wait'} while what a handler needs is loaded`;
     case 'question':
       return questionInWords(cause);
+    case 'suspended': {
+      const { subject, ageMs, leftMs } = cause;
+      return `${capitalized(callInWords(subject))} is suspended: it has asked the client ${countInWords(subject.openQuestions, 'question')}, and waits for the retry since ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
+    }
+    case 'task-input':
+      return `${capitalized(callInWords(cause.subject))} waits for the client to look at the task and answer ${countInWords(cause.subject.openQuestions, 'question')}`;
     case 'running-full': {
       const { subject: longest, waiting } = cause;
       const example = longest
@@ -168,7 +174,8 @@ function rootsInWords({ roots, tags }: SessionDump): string {
 
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
-  return `${callInWords(call).replace(/,$/, '')}: ${call.state}, ${timeInWords(call.ageMs)}${questions}`;
+  const state = isSubscription(call) && call.state === 'parked' ? 'listens' : call.state;
+  return `${callInWords(call).replace(/,$/, '')}: ${state}, ${timeInWords(call.ageMs)}${questions}`;
 }
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {

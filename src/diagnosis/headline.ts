@@ -1,8 +1,8 @@
 /** A session's state in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
-import type { SessionDump } from './session-dump.ts';
-import { causesOf } from './causes.ts';
-import type { Cause, Question } from './causes.ts';
+import type { CallDump, SessionDump } from './session-dump.ts';
+import { causesOf, isSubscription } from './causes.ts';
+import type { Cause, Question, Suspension } from './causes.ts';
 
 export interface Headline {
   /**
@@ -43,7 +43,15 @@ export function headlineOf(dump: SessionDump): Headline {
     return { mood: 'waiting', sentence };
   }
   const questions = causes.filter((cause) => cause.kind === 'question');
-  return rootsQuestion(questions, dump) ?? question(questions, dump) ?? work(dump) ?? idle(dump);
+  const suspended = causes.filter((cause) => cause.kind === 'suspended');
+  return (
+    rootsQuestion(questions, dump) ??
+    question(questions, dump) ??
+    retry(suspended, dump) ??
+    taskInput(first('task-input')) ??
+    work(dump) ??
+    idle(dump)
+  );
 }
 
 function endInWords(
@@ -79,24 +87,49 @@ function question(questions: readonly Question[], dump: SessionDump): Headline |
   return waitingFor(oldest, `Waiting for ${who(dump)} to answer ${what}.`);
 }
 
-function waitingFor({ ageMs, leftMs }: Question, sentence: string): Headline {
+function retry(suspended: readonly Suspension[], dump: SessionDump): Headline | undefined {
+  const oldest = oldestOf(suspended);
+  if (!oldest) return undefined;
+  const what =
+    suspended.length === 1 ? nameOf(oldest.subject) : countInWords(suspended.length, 'call');
+  return waitingFor(
+    oldest,
+    `Waiting for ${who(dump)} to answer what ${what} has asked, in a retry.`,
+  );
+}
+
+function taskInput(
+  cause: Extract<Cause, { kind: 'task-input' }> | undefined,
+): Headline | undefined {
+  if (!cause) return undefined;
+  const sentence = `Waiting for the client to answer what the task of ${nameOf(cause.subject)} has asked.`;
+  return { mood: 'waiting', sentence, ageMs: cause.ageMs };
+}
+
+function waitingFor({ ageMs, leftMs }: Question | Suspension, sentence: string): Headline {
   return { mood: 'waiting', sentence, ageMs, leftMs };
 }
 
-function work({ calls, queues: { holds, running, waiting } }: SessionDump): Headline | undefined {
+function work({ queues, ...dump }: SessionDump): Headline | undefined {
+  const { holds, running, waiting } = queues;
+  const calls = dump.calls.filter((call) => !isSubscription(call));
   const oldest = oldestOf(calls.filter(({ state }) => state !== 'waiting')) ?? oldestOf(calls);
   if (!oldest) return undefined;
-  const { method, subject, ageMs } = oldest;
+  const { ageMs } = oldest;
   if (holds.includes('preparation')) {
     return { mood: 'working', sentence: 'A handler gets ready; calls wait for it.', ageMs };
   }
-  const name = subject === undefined ? method : `${method} ${subject}`;
+  const name = nameOf(oldest);
   const others = waiting.count > 0 ? `, ${waiting.count} wait for their turn` : '';
   const sentence =
     calls.length === 1
       ? `Working on ${name}.`
       : `Working on ${countInWords(running.count, 'request')}${others}; longest on ${name}.`;
   return { mood: 'working', sentence, ageMs };
+}
+
+function nameOf({ method, subject }: CallDump): string {
+  return subject === undefined ? method : `${method} ${subject}`;
 }
 
 function idle(dump: SessionDump): Headline {

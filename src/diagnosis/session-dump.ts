@@ -96,6 +96,9 @@ export interface CallDump {
   /** `suspended`: it has asked its client by ending, and waits for the retry. */
   readonly state: CallState | 'suspended';
   readonly ageMs: number;
+  /** Of a suspended call: the time since it has asked its client, and until it is ended. */
+  readonly suspendedMs?: number;
+  readonly leftMs?: number;
   /** How many requests it has sent that the client has not answered. */
   readonly openQuestions: number;
   /** Set while its handler waits until the client's roots are known. */
@@ -187,7 +190,7 @@ export function dumpSession(source: DumpSource): SessionDump {
       ...(report?.problem === undefined ? {} : { problem: report.problem }),
       list: report?.roots ?? [],
     },
-    calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now)),
+    calls: [...(router?.calls ?? [])].map((call) => dumpCall(call, now, limits)),
     pending: pending.map((request) => dumpPending(request, now)),
     tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
     queues: {
@@ -222,7 +225,11 @@ function dumpActor(actor: AnyActorRef): ActorDump {
   return { id, kind: 'actor', status, ...(state === undefined ? {} : { state }) };
 }
 
-function dumpCall(call: Call | SuspendedCall, now: number): CallDump {
+function dumpCall(
+  call: Call | SuspendedCall,
+  now: number,
+  { suspendedCallTimeoutMs }: Limits,
+): CallDump {
   const { id, method, params, state, receivedAt, openQuestions, rootsAwaited, task } = call;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
@@ -231,6 +238,12 @@ function dumpCall(call: Call | SuspendedCall, now: number): CallDump {
     ...(typeof subject === 'string' ? { subject } : {}),
     state,
     ageMs: Math.round(now - receivedAt),
+    ...('suspendedAt' in call
+      ? {
+          suspendedMs: Math.round(now - call.suspendedAt),
+          leftMs: Math.round(call.suspendedAt + suspendedCallTimeoutMs - now),
+        }
+      : {}),
     openQuestions,
     ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),

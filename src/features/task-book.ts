@@ -101,6 +101,9 @@ export class TaskBook {
       polled: {
         ask: (question) => questions.ask(question),
         end: (reason) => questions.end(reason),
+        get openQuestions() {
+          return questions.openQuestions;
+        },
         roots: (run) => {
           const { environment, resolveRoots } = session;
           const resolve = environment.resolveRoots(resolveRoots);

@@ -38,6 +38,10 @@ export class TaskQuestions {
     for (const question of this.#open) question.fail(new RuntimeError('CANCELLED', reason));
   }
 
+  get openQuestions(): number {
+    return this.#open.length;
+  }
+
   /** What is open, as `inputRequests`. */
   get inputRequests(): JsonObject {
     const open = this.#open.filter(({ state }) => state === 'open');

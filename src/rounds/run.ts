@@ -75,6 +75,7 @@ export class Run extends OverRequests implements Exchange {
   /** See {@link Exchange.checkpoint}. What it was, if the handler is run again. */
   #checkpoint: unknown;
   readonly receivedAt: number;
+  suspendedAt = 0;
   readonly rootsAwaited = 0;
   #state: RunState = 'serving';
   #round: Round | undefined = undefined;
@@ -335,6 +336,7 @@ export class Run extends OverRequests implements Exchange {
     if (this.#state !== 'gathering' || !round) return;
     this.#round = undefined;
     this.#state = 'suspended';
+    this.suspendedAt = this.keeper.clock.now();
     round.answer(result);
     this.keeper.suspended(this);
   }

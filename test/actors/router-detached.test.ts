@@ -18,6 +18,7 @@ const silent: DetachedWork = {
     ask: () => Promise.reject(new Error('it is sent its questions')),
     end: () => {},
     roots: () => Promise.reject(new Error('it is sent its questions')),
+    openQuestions: 0,
   },
 };
 

@@ -56,6 +56,7 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
       ask: () => Promise.reject(new Error('it is sent its questions')),
       end: () => {},
       roots: () => Promise.reject(new Error('it is sent its questions')),
+      openQuestions: 0,
     },
   });
   run.state = 'running';

@@ -60,6 +60,10 @@ export class TaskRun extends Call {
     return relatedTask(this.#work.taskId);
   }
 
+  override get openQuestions(): number {
+    return this.#polled?.openQuestions ?? super.openQuestions;
+  }
+
   override notify(...notification: Parameters<Call['notify']>): void {
     if (!this.#polled) super.notify(...notification);
   }

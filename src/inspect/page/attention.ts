@@ -57,6 +57,8 @@ function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {
     case 'roots':
     case 'task':
       return cause.kind;
+    case 'task-input':
+      return 'task';
     case 'work':
       return cause.subject.taskId === undefined ? undefined : 'task';
     default:
@@ -74,7 +76,9 @@ export interface Wait {
 export function waitOf(call: CallDump, dump: SessionDump, elapsedMs: number): Wait {
   if (call.state === 'suspended') {
     const asked = countInWords(call.openQuestions, 'answer');
-    return { on: 'client', words: `suspended: waits for the retry with ${asked}` };
+    const { suspendedMs: ageMs = 0, leftMs = 0 } = call;
+    const since = ages({ state: 'sent', ageMs, leftMs }, elapsedMs);
+    return { on: 'client', words: `suspended: waits for the retry with ${asked}, ${since}` };
   }
   if (call.state === 'waiting') return { on: 'place', words: placeOf(call, dump) };
   const asked = causesOf(dump).flatMap((cause) =>
@@ -106,7 +110,10 @@ function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
   return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
 }
 
-function ages({ state, ageMs, leftMs }: PendingDump, elapsedMs: number): string {
+function ages(
+  { state, ageMs, leftMs }: Pick<PendingDump, 'state' | 'ageMs' | 'leftMs'>,
+  elapsedMs: number,
+): string {
   const since = duration(ageMs + elapsedMs);
   const asked = state === 'held' ? `held for ${since}` : `asked ${since} ago`;
   return `${asked}, given up in ${duration(leftMs - elapsedMs)}`;
