@@ -141,7 +141,7 @@ export class CallContext implements HandlerContext {
 
   #roots({ timeoutMs = this.#scope.limits.rootsTimeoutMs } = {}): Promise<RootsReport> {
     refuseWait('timeoutMs', timeoutMs);
-    return this.#exchange.roots({ timeoutMs, clock: this.#scope.clock });
+    return forgettable(this.#exchange.roots({ timeoutMs, clock: this.#scope.clock }));
   }
 
   #notify(method: string, params: JsonObject = {}): boolean {

@@ -51,6 +51,8 @@ export class Rounds implements RunKeeper, CallRounds {
   readonly #begun = new WeakMap<Run, Pick<RequestState, 'begunAt' | 'request'>>();
   /** Handlers of such runs that have not settled. */
   readonly #unsettled = new Set<Run>();
+  /** Why no retry can come any more, once none can. */
+  #closedBy: Error | undefined = undefined;
 
   constructor(options: RoundsOptions) {
     this.#options = options;
@@ -74,6 +76,7 @@ export class Rounds implements RunKeeper, CallRounds {
 
   /** No retry can come any more. */
   close(reason: Error): void {
+    this.#closedBy = reason;
     for (const run of this.waiting) {
       this.resumed(run);
       run.cancel(reason);
@@ -88,25 +91,38 @@ export class Rounds implements RunKeeper, CallRounds {
 
   async #retry(handler: RequestHandler, exchange: Exchange, retry: Retry): Promise<unknown> {
     const state = await this.#open(exchange, retry.requestState);
+    return await this.#goOn(handler, exchange, state, retry.inputResponses);
+  }
+
+  async #goOn(
+    handler: RequestHandler,
+    exchange: Exchange,
+    state: RequestState,
+    answers: JsonObject,
+  ): Promise<unknown> {
+    if (this.#closedBy) throw this.#closedBy;
     const { replay = true, singleUse = false } = handler.resumption?.(exchange.params) ?? {};
     const kept = this.#runs.get(state.run);
     const before = kept?.outcomeFrom(state.round);
     if (singleUse && (before || !kept)) throw this.#refusal('it is for one use');
     if (before) return await before;
     if (kept?.state === 'suspended' && kept.round === state.round) {
-      return await kept.resume(exchange, retry.inputResponses);
+      const resumed = await kept.resume(exchange, answers);
+      // While its answers were read it was evicted, or another retry was first.
+      return resumed ?? (await this.#goOn(handler, exchange, state, answers));
     }
-    if (kept && kept.round >= state.round) throw this.#refusal('its round is over');
+    const isVoid = kept?.state === 'void' && kept.round === state.round;
+    if (kept && !isVoid && kept.round >= state.round) throw this.#refusal('its round is over');
     // Another process has gone on with the call meanwhile.
-    if (kept) this.#forsake(kept, 'The call goes on elsewhere');
-    if (!replay) {
+    if (kept && !isVoid) this.#forsake(kept, 'The call goes on elsewhere');
+    if (!replay && !isVoid) {
       return exchange.client.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
         message:
           'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',
       });
     }
-    return await this.#replay(handler, exchange, state, retry.inputResponses);
+    return await this.#replay(handler, exchange, state, answers);
   }
 
   #replay(handler: RequestHandler, exchange: Exchange, state: RequestState, answers: JsonObject) {
@@ -193,6 +209,7 @@ export class Rounds implements RunKeeper, CallRounds {
   suspended(run: Run): void {
     const { limits, resumption, report } = this.#options;
     this.#keep(run);
+    if (this.#closedBy) return run.cancel(this.#closedBy);
     if (resumption === 'replay') return this.#forsake(run, 'Calls are not kept here');
     const expire = () => {
       const message = `The client did not go on with ${run.method} within ${limits.suspendedCallTimeoutMs} ms`;
@@ -212,12 +229,11 @@ export class Rounds implements RunKeeper, CallRounds {
     this.#timers.delete(run);
   }
 
-  forget({ runId }: Run): void {
-    this.#runs.delete(runId);
+  voided(run: Run): void {
+    this.#keep(run);
   }
 
   settled(run: Run): void {
-    this.resumed(run);
     if (!this.#unsettled.delete(run)) return;
     const ended = [...this.#runs.values()].filter(({ hasEnded }) => hasEnded);
     for (const { runId } of ended.slice(0, -maxEnded)) this.#runs.delete(runId);

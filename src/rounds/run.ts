@@ -40,8 +40,8 @@ export interface RunKeeper {
   suspended(run: Run): void;
   /** A retry goes on with it. */
   resumed(run: Run): void;
-  /** Nothing can go on with the run, and nothing was done: for a retry its handler is run again. */
-  forget(run: Run): void;
+  /** The run is void. */
+  voided(run: Run): void;
   /** The handler has settled, and nothing more comes of it. */
   settled(run: Run): void;
 }
@@ -59,10 +59,11 @@ interface Round {
 
 /**
  * `serving`: a request is open. `gathering`: one is open, and the handler has asked; questions that
- * come until the round ends go along. `suspended`: no request is open. `ended`: the handler has
- * settled, or was cancelled.
+ * come until the round ends go along. `suspended`: no request is open. `demanding`: one is open, and
+ * the handler has settled: it demands that URLs are opened. `ended`: the handler has settled, or was
+ * cancelled. `void`: it has ended and has done nothing; for a retry it is run again.
  */
-export type RunState = 'serving' | 'gathering' | 'suspended' | 'ended';
+export type RunState = 'serving' | 'gathering' | 'suspended' | 'demanding' | 'ended' | 'void';
 
 export class Run extends OverRequests implements Exchange {
   readonly keeper: RunKeeper;
@@ -114,7 +115,7 @@ export class Run extends OverRequests implements Exchange {
   }
 
   get hasEnded(): boolean {
-    return this.#state === 'ended';
+    return this.#state === 'ended' || this.#state === 'void';
   }
 
   get signal(): AbortSignal {
@@ -142,7 +143,7 @@ export class Run extends OverRequests implements Exchange {
   // Asking.
 
   ask(spec: RequestSpec): Promise<JsonObject> {
-    if (this.#state === 'ended') {
+    if (this.hasEnded || this.#state === 'demanding') {
       const message = `${spec.method} was not asked: the call that it belongs to has ended`;
       return refused(new RuntimeError('CANCELLED', message));
     }
@@ -178,39 +179,30 @@ export class Run extends OverRequests implements Exchange {
     try {
       given = handler(this.params, this);
     } catch (error) {
-      if (isDemand(error)) {
-        this.#demand(error);
-        return round.outcome;
-      }
-      this.#end(undefined);
-      throw error;
+      this.#failed(error);
+      return round.outcome;
     }
     if (!isThenable(given)) {
-      this.#end(undefined);
+      this.#settle(() => this.#round?.answer(given as JsonObject));
       return given;
     }
     given.then(
       (result) => this.#settle(() => this.#round?.answer(result as JsonObject)),
-      (error: unknown) => {
-        if (isDemand(error) && this.#round) this.#demand(error);
-        else this.#settle(() => this.#round?.fail(error));
-      },
+      (error: unknown) => this.#failed(error),
     );
     return round.outcome;
   }
 
   /**
-   * Goes on for a retry.
+   * Goes on for a retry; undefined if the run is not suspended any more once the answers are read.
    *
    * @throws {ProtocolError} -32602 naming the answer that is malformed; the run stays suspended
    */
-  async resume(exchange: Exchange, answers: JsonObject): Promise<JsonObject> {
+  async resume(exchange: Exchange, answers: JsonObject): Promise<JsonObject | undefined> {
     const from = this.round;
     const given = await this.#read(answers);
-    // Meanwhile the same retry may have come once more and was first, or the run was cancelled.
-    const first = this.outcomeFrom(from);
-    if (first) return first;
-    if (this.#state !== 'suspended' || exchange.hasEnded) throw refusedState();
+    if (exchange.hasEnded) throw refusedState();
+    if (this.#state !== 'suspended' || this.round !== from) return undefined;
     this.keeper.resumed(this);
     const { outcome } = this.#beginRound(exchange);
     if (this.#late) {
@@ -235,8 +227,7 @@ export class Run extends OverRequests implements Exchange {
 
   /** Ends the run: its signal fires, what it waits for fails. */
   cancel(reason: Error): void {
-    if (this.#state === 'ended') return;
-    this.#end(reason);
+    this.#end('ended', reason);
   }
 
   async #read(answers: JsonObject): Promise<readonly (readonly [Question, JsonObject])[]> {
@@ -271,7 +262,7 @@ export class Run extends OverRequests implements Exchange {
     this.#last = round;
     // Ended while it is open: it was cancelled, or its connection is gone.
     exchange.whenEnded(() => {
-      if (this.#round !== round || this.#state === 'ended') return;
+      if (this.#round !== round || this.hasEnded) return;
       this.cancel(exchange.signal.reason as Error);
     });
     return round;
@@ -281,12 +272,13 @@ export class Run extends OverRequests implements Exchange {
   #beginGathering(): void {
     this.#state = 'gathering';
     this.#gather().catch((error: unknown) => {
+      if (this.#state !== 'gathering') return;
+      this.#state = 'serving';
       // What stands in the way of asking is told to whoever asked.
       const failure =
         error instanceof RuntimeError
           ? error
           : new RuntimeError('REQUEST_FAILED', 'The client could not be asked', { cause: error });
-      if (this.#state === 'gathering') this.#state = 'serving';
       for (const question of this.#open.splice(0)) question.fail(failure);
     });
   }
@@ -318,8 +310,7 @@ export class Run extends OverRequests implements Exchange {
       if (fault !== undefined) {
         const error = invalidParams(`"inputResponses.${question.key}" ${fault}`);
         this.#round?.fail(error);
-        this.keeper.forget(this);
-        return this.cancel(error);
+        return this.#end('void', error);
       }
       this.#settleQuestion(question, answer);
       // What the answer sets off may ask more.
@@ -346,44 +337,54 @@ export class Run extends OverRequests implements Exchange {
    * them opened, and the handler is run again after that: nothing of this run is needed any more.
    */
   #demand(demand: Demand): void {
-    this.#state = 'gathering';
+    this.#state = 'demanding';
+    this.#failOpen('The handler has ended');
     const demanding = async () => {
-      this.#open.push(...(await questionsOf(demand, this.keeper)));
+      this.#open = [...(await questionsOf(demand, this.keeper))];
       for (const question of this.#open) this.ledger.claim(question);
       this.round++;
-      return await this.keeper.endRound(this, [...this.#open]);
+      return await this.keeper.endRound(this, this.#open);
     };
     demanding().then(
-      (result) => {
-        this.keeper.forget(this);
-        this.#settle(() => this.#round?.answer(result));
-      },
+      (result) => this.#settle(() => this.#round?.answer(result), 'void'),
       (error: unknown) => this.#settle(() => this.#round?.fail(error)),
     );
   }
 
-  /** The handler has settled. */
-  #settle(tell: () => void): void {
+  /** The handler has settled with an error. */
+  #failed(error: unknown): void {
+    if (!isDemand(error) || this.hasEnded) return this.#settle(() => this.#round?.fail(error));
+    if (this.#state !== 'suspended') return this.#demand(error);
+    // The retry is asked.
+    this.#late = () => this.#demand(error);
+    this.keeper.settled(this);
+  }
+
+  /** Nothing more comes of the handler. */
+  #settle(tell: () => void, end: 'ended' | 'void' = 'ended'): void {
     if (this.#state === 'suspended') {
       // The retry gets it.
-      this.#late = () => {
-        tell();
-        this.#end(undefined);
-      };
+      this.#late = () => this.#settle(tell, end);
     } else {
       tell();
-      this.#end(undefined);
+      this.#end(end);
     }
     this.keeper.settled(this);
   }
 
-  #end(reason: Error | undefined): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
+  #end(as: 'ended' | 'void', reason?: Error): void {
+    if (this.hasEnded) return;
+    this.#state = as;
     this.#cancelledBy = reason;
+    if (as === 'void') this.keeper.voided(this);
     for (const callback of this.#atEnd?.splice(0) ?? []) callback();
-    const why = reason?.message ?? 'The call has ended';
-    for (const each of this.#open.splice(0)) each.fail(new RuntimeError('CANCELLED', why));
+    this.#failOpen(reason?.message ?? 'The call has ended');
     if (reason) this.#controller?.abort(reason);
+  }
+
+  /** Nobody waits for answers any more. */
+  #failOpen(why: string): void {
+    if (this.#open.length === 0) return;
+    for (const each of this.#open.splice(0)) each.fail(new RuntimeError('CANCELLED', why));
   }
 }

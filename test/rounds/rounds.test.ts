@@ -196,15 +196,6 @@ describe('the end of a run', () => {
     expect(ended).toEqual(['CANCELLED', 'aborted', 'CANCELLED', 'aborted']);
     expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
   });
-
-  test('leaves bounded memory behind, whoever does not come back', async () => {
-    const { ended, handler } = noting();
-    const { ask, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 100 } });
-    for (let n = 0; n < 1000; n++) await ask({ arguments: { n } });
-    await settle();
-    expect(rounds.waiting).toHaveLength(100);
-    expect(ended).toHaveLength(2 * 900);
-  });
 });
 
 describe('a handler that demands that URLs are opened first', () => {

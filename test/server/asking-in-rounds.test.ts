@@ -239,3 +239,23 @@ test('a prompt and a resource may ask, too; a list may not', async () => {
     expect(result['resultType']).toBe('complete');
   }
 });
+
+describe('the end of a call', () => {
+  test('with roots that its handler asked for and forgot ends nothing else', async () => {
+    const tool = defineTool({
+      name: 'forgetful',
+      description: 'Asks for the roots and forgets them.',
+      handler: async (_, context) => {
+        void context.roots();
+        await context.elicit({ message: 'Who?', schema: name });
+        return '';
+      },
+    });
+    const { ask, session } = modern({ tools: [tool] });
+    expect(await ask(...call('forgetful'))).toMatchObject({ resultType: 'input_required' });
+    // A rejection that nobody handles would fail the run of the tests.
+    session.shutdown('the test is over');
+    await session.closed;
+    expect(session.dump().calls).toEqual([]);
+  });
+});

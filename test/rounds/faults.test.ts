@@ -1,0 +1,400 @@
+/** Rounds under bad weather: runs that end at an awkward time, and clients that do not come back. */
+import { describe, expect, test } from 'vitest';
+import type { RequestHandler } from '../../src/actors/exchange.ts';
+import { ProtocolError } from '../../src/protocol/errors.ts';
+import type { StateSealer } from '../../src/rounds/request-state.ts';
+import { stateSealer } from '../../src/rounds/request-state.ts';
+import { Rounds } from '../../src/rounds/rounds.ts';
+import { gate } from '../../src/testing/gate.ts';
+import { turn } from '../../src/testing/clock.ts';
+import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
+import type { Asking } from './start-rounds.ts';
+
+const demand = () =>
+  Object.assign(new ProtocolError(-32042, 'Sign in first'), {
+    elicitations: [{ mode: 'url', url: 'https://example.com/', message: 'Sign in' }],
+  });
+
+/** Seals once it is let. */
+function slowSealer() {
+  const sealer = stateSealer();
+  const sealing = gate();
+  const slow: StateSealer = {
+    ...sealer,
+    seal: async (state) => {
+      await sealing.pass();
+      return await sealer.seal(state);
+    },
+  };
+  return { sealer: slow, sealing };
+}
+
+const asksName: RequestHandler = async (_, exchange) => ({
+  name: nameIn(await exchange.ask(form('Name?'))),
+});
+
+describe('a run that settles by itself while it is suspended', () => {
+  const racing = () => {
+    const work = gate();
+    const handler: RequestHandler = async (_, exchange) => {
+      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      return { by: 'itself' };
+    };
+    return { work, handler };
+  };
+
+  test('is kept no longer than any other', async () => {
+    const { work, handler } = racing();
+    const { ask, retry, rounds, clock } = startRounds(handler);
+    const asking = await ask();
+    work.release();
+    await turn();
+    expect([rounds.isIdle, rounds.waiting.length]).toEqual([true, 1]);
+    clock.increment(600_000);
+    expect([rounds.waiting.length, clock.liveTimers]).toEqual([0, 0]);
+    // It is run again.
+    expect(await retry(asking).result).toEqual({ by: 'itself' });
+  });
+
+  test('is one of as many as are kept', async () => {
+    const { work, handler } = racing();
+    const { ask, rounds, clock } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
+    for (let n = 0; n < 2; n++) await ask({ arguments: { n } });
+    work.release();
+    await turn();
+    await ask({ arguments: { n: 2 } });
+    expect([rounds.waiting.length, clock.liveTimers]).toEqual([2, 2]);
+  });
+});
+
+describe('a handler that is run again and answers at once', () => {
+  test.each(['gives', 'throws'])(
+    '%s: nothing is left, and a second retry is answered',
+    async (how) => {
+      let runs = 0;
+      const { ask, retry, rounds } = startRounds(
+        (_, exchange) => {
+          runs++;
+          if (runs === 1) return asksName(undefined, exchange);
+          if (how === 'throws') throw new Error('no');
+          return { runs };
+        },
+        { resumption: 'replay' },
+      );
+      const asking = await ask();
+      const outcomes = [1, 2].map(() => retry(asking, { q1: accepted('a') }).result.catch(String));
+      expect(await Promise.all(outcomes)).toEqual(
+        how === 'throws' ? ['Error: no', 'Error: no'] : [{ runs: 2 }, { runs: 2 }],
+      );
+      expect(rounds.isIdle).toBe(true);
+    },
+  );
+});
+
+describe('while the state is sealed', () => {
+  test('the run is cancelled: nothing is kept, and the handler cleans up', async () => {
+    const { sealer, sealing } = slowSealer();
+    const ended: string[] = [];
+    const { send, rounds, clock } = startRounds(
+      async (_, exchange) => {
+        try {
+          return await exchange.ask(form('Name?'));
+        } finally {
+          ended.push('cleaned up');
+        }
+      },
+      { sealer },
+    );
+    const { result, cancel } = send();
+    await sealing.arrived();
+    cancel();
+    await expect(result).rejects.toMatchObject({ code: 'CANCELLED' });
+    sealing.release();
+    await turn();
+    expect([ended, rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([
+      ['cleaned up'],
+      [],
+      true,
+      0,
+    ]);
+  });
+
+  test('the connection begins to end: the client gets its question, and the run ends', async () => {
+    const { sealer, sealing } = slowSealer();
+    const { send, rounds, clock } = startRounds(asksName, { sealer });
+    const { result } = send();
+    await sealing.arrived();
+    rounds.close(new Error('The session has ended'));
+    sealing.release();
+    expect(await result).toMatchObject({ resultType: 'input_required' });
+    await turn();
+    expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
+  });
+
+  test('the handler asks more: that goes along with the next round', async () => {
+    const { sealer, sealing } = slowSealer();
+    const more = gate();
+    const { send, retry } = startRounds(
+      async (_, exchange) => {
+        const second = more.pass().then(() => exchange.ask(form('Second?')));
+        const first = nameIn(await exchange.ask(form('First?')));
+        return { first, second: nameIn(await second) };
+      },
+      { sealer },
+    );
+    const { result } = send();
+    await sealing.arrived();
+    more.release();
+    await turn();
+    sealing.release();
+    const first = (await result) as Asking;
+    expect(Object.keys(first.inputRequests)).toEqual(['q1']);
+    const second = (await retry(first, { q1: accepted('a') }).result) as Asking;
+    expect(Object.keys(second.inputRequests)).toEqual(['q2']);
+    expect(await retry(second, { q2: accepted('b') }).result).toEqual({ first: 'a', second: 'b' });
+  });
+
+  test('the handler settles: its request gets that', async () => {
+    const { sealer, sealing } = slowSealer();
+    const work = gate();
+    const { send, rounds, clock } = startRounds(
+      async (_, exchange) => {
+        await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+        return { by: 'itself' };
+      },
+      { sealer },
+    );
+    const { result } = send();
+    await sealing.arrived();
+    work.release();
+    expect(await result).toEqual({ by: 'itself' });
+    sealing.release();
+    await turn();
+    expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
+  });
+});
+
+describe('a handler that demands URLs while it asks', () => {
+  test('asks for them alone, and is run again', async () => {
+    const { sealer, sealing } = slowSealer();
+    let isSignedIn = false;
+    const { send, retry, rounds, clock } = startRounds(
+      async (_, exchange) => {
+        const [answer] = await Promise.all([
+          exchange.ask(form('Name?')),
+          isSignedIn ? undefined : Promise.reject(demand()),
+        ]);
+        return { name: nameIn(answer) };
+      },
+      { sealer },
+    );
+    sealing.release();
+    const asking = (await send().result) as Asking;
+    expect(Object.values(asking.inputRequests)).toMatchObject([{ params: { mode: 'url' } }]);
+    expect([rounds.waiting, clock.liveTimers]).toEqual([[], 0]);
+    isSignedIn = true;
+    const [key] = Object.keys(asking.inputRequests) as [string];
+    const second = (await retry(asking, { [key]: { action: 'accept' } }).result) as Asking;
+    expect(Object.values(second.inputRequests)).toMatchObject([{ params: { mode: 'form' } }]);
+    const [name] = Object.keys(second.inputRequests) as [string];
+    expect(await retry(second, { [name]: accepted('Ada') }).result).toEqual({ name: 'Ada' });
+    expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
+  });
+
+  test('and was suspended before: the retry is asked for them', async () => {
+    const work = gate();
+    let isSignedIn = false;
+    const { ask, retry, rounds } = startRounds(async (_, exchange) => {
+      if (isSignedIn) return { signedIn: true };
+      await Promise.race([exchange.ask(form('Name?')), work.pass()]);
+      throw demand();
+    });
+    const first = await ask();
+    work.release();
+    await turn();
+    const second = (await retry(first, { q1: accepted('Ada') }).result) as Asking;
+    expect(Object.values(second.inputRequests)).toMatchObject([{ params: { mode: 'url' } }]);
+    isSignedIn = true;
+    const [key] = Object.keys(second.inputRequests) as [string];
+    expect(await retry(second, { [key]: { action: 'accept' } }).result).toEqual({ signedIn: true });
+    expect([rounds.waiting, rounds.isIdle]).toEqual([[], true]);
+  });
+});
+
+describe('a call that must not be run again, or goes on once only', () => {
+  test.each([{ replay: false }, { singleUse: true }])(
+    'is run again all the same after it demanded URLs, for the first retry: %j',
+    async (resumption) => {
+      let runs = 0;
+      const handler: RequestHandler = async () => {
+        if (runs++ === 0) throw demand();
+        return { runs };
+      };
+      const { ask, retry, facts } = startRounds(
+        Object.assign(handler, { resumption: () => resumption }),
+      );
+      const asking = await ask();
+      const answers = { q1: { action: 'accept' } };
+      expect(await retry(asking, answers).result).toEqual({ runs: 2 });
+      const second = await retry(asking, answers).result.catch(
+        ({ code }: { code: number }) => code,
+      );
+      expect(second).toEqual('singleUse' in resumption ? -32602 : { runs: 2 });
+      expect([runs, facts.length]).toEqual([2, 'singleUse' in resumption ? 1 : 0]);
+    },
+  );
+});
+
+describe('while a retry is read', () => {
+  /** A question whose answer is checked once it is let. */
+  function slowlyChecked() {
+    const checking = gate();
+    let runs = 0;
+    const handler: RequestHandler = async (_, exchange) => {
+      runs++;
+      const spec = form('Name?');
+      const name = nameIn(
+        await exchange.ask({
+          ...spec,
+          accepts: async () => {
+            await checking.pass();
+            return undefined;
+          },
+        }),
+      );
+      return { name, runs };
+    };
+    return { checking, handler };
+  }
+
+  test('the run is evicted: it is run again', async () => {
+    const { checking, handler } = slowlyChecked();
+    const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 1 } });
+    const asking = await ask();
+    const { result } = retry(asking, { q1: accepted('Ada') });
+    await checking.arrived();
+    await ask({ arguments: { other: true } });
+    checking.release();
+    expect(await result).toEqual({ name: 'Ada', runs: 3 });
+    rounds.close(new Error('over'));
+    await turn();
+    expect(rounds.isIdle).toBe(true);
+  });
+
+  test('the run expires: it is run again', async () => {
+    const { checking, handler } = slowlyChecked();
+    const { ask, retry, clock } = startRounds(handler);
+    const asking = await ask();
+    const { result } = retry(asking, { q1: accepted('Ada') });
+    await checking.arrived();
+    clock.increment(600_000);
+    checking.release();
+    expect(await result).toEqual({ name: 'Ada', runs: 2 });
+  });
+
+  test('its request is cancelled: the run stays suspended for another one', async () => {
+    const { checking, handler } = slowlyChecked();
+    const { ask, retry, rounds } = startRounds(handler);
+    const asking = await ask();
+    const first = retry(asking, { q1: accepted('Ada') });
+    await checking.arrived();
+    first.cancel();
+    checking.release();
+    await expect(first.result).rejects.toMatchObject({ code: -32602 });
+    expect(rounds.waiting).toHaveLength(1);
+    expect(await retry(asking, { q1: accepted('Eve') }).result).toEqual({ name: 'Eve', runs: 1 });
+  });
+
+  test('the connection begins to end: it is refused, and nothing is left', async () => {
+    const { checking, handler } = slowlyChecked();
+    const { ask, retry, rounds, clock } = startRounds(handler);
+    const asking = await ask();
+    const { result } = retry(asking, { q1: accepted('Ada') });
+    await checking.arrived();
+    rounds.close(new Error('The session has ended'));
+    checking.release();
+    await expect(result).rejects.toThrow('The session has ended');
+    await turn();
+    expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
+  });
+});
+
+describe('a handler', () => {
+  test('that asks after its run was cancelled is refused', async () => {
+    const asked: unknown[] = [];
+    const { ask, clock, rounds } = startRounds(async (_, exchange) => {
+      try {
+        return await exchange.ask(form('Name?'));
+      } finally {
+        asked.push(await exchange.ask(form('Really?')).catch((error: unknown) => error));
+      }
+    });
+    await ask();
+    clock.increment(600_000);
+    await turn();
+    expect(asked).toMatchObject([{ code: 'CANCELLED' }]);
+    expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
+  });
+
+  test('that makes something once at the same time twice makes it once; what fails is made anew', async () => {
+    let made = 0;
+    const { send } = startRounds(async (_, exchange) => {
+      const fail = () =>
+        exchange.once('key', () => Promise.reject(new Error(`${++made}`))).catch(String);
+      const failed = await Promise.all([fail(), fail()]);
+      const again = await Promise.all([1, 2].map(() => exchange.once('__proto__', () => ++made)));
+      return { failed, again, after: await exchange.once('key', () => 'made') };
+    });
+    expect(await send().result).toEqual({
+      failed: ['Error: 1', 'Error: 1'],
+      again: [2, 2],
+      after: 'made',
+    });
+  });
+});
+
+test('calls that nobody goes on with leave as many as are kept, and each handler ends', async () => {
+  let ended = 0;
+  const { ask, rounds, clock } = startRounds(
+    async (_, exchange) => {
+      try {
+        return await exchange.ask(form('Name?'));
+      } finally {
+        ended++;
+      }
+    },
+    { limits: { maxSuspendedCalls: 64 } },
+  );
+  for (let n = 0; n < 2000; n++) await ask({ arguments: { n } });
+  await turn();
+  expect([rounds.waiting.length, ended, clock.liveTimers]).toEqual([64, 1936, 64]);
+  clock.increment(600_000);
+  await turn();
+  expect([rounds.waiting.length, ended, clock.liveTimers, rounds.isIdle]).toEqual([
+    0,
+    2000,
+    0,
+    true,
+  ]);
+});
+
+test('as many rounds as are allowed are one run', async () => {
+  let runs = 0;
+  const { ask, retry, options } = startRounds(
+    async (_, exchange) => {
+      runs++;
+      for (let n = 1; n <= 300; n++) {
+        await exchange.ask(form(`Question ${n}`));
+        exchange.checkpoint = n;
+      }
+      return { runs };
+    },
+    { limits: { maxRounds: 300 } },
+  );
+  let asking = await ask();
+  for (let n = 1; n < 300; n++)
+    asking = (await retry(asking, { [`q${n}`]: accepted('a') }).result) as Asking;
+  expect(asking.requestState.length).toBeLessThan(2000);
+  expect(await retry(asking, { q300: accepted('a') }).result).toEqual({ runs: 1 });
+  expect(new Rounds(options).isIdle).toBe(true);
+});
