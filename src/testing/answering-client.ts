@@ -35,9 +35,16 @@ export interface ClientAnswers {
   readonly answers?: { readonly [method: string]: ClientAnswer };
 }
 
+/** The capabilities that go with the answers. */
+export function capabilitiesOf({ roots, sample, elicit }: ClientAnswers): JsonObject {
+  return {
+    ...(roots ? { roots: { listChanged: true } } : {}),
+    ...(sample ? { sampling: {} } : {}),
+    ...(elicit ? { elicitation: {} } : {}),
+  };
+}
+
 export class AnsweringClient {
-  /** The capabilities that go with the answers. */
-  readonly capabilities: JsonObject;
   roots: NonNullable<ClientAnswers['roots']>;
   readonly #peer: ScriptedPeer;
   readonly #answers: ReadonlyMap<string, ClientAnswer>;
@@ -47,11 +54,6 @@ export class AnsweringClient {
   constructor(peer: ScriptedPeer, wire: Wire, { roots, sample, elicit, answers }: ClientAnswers) {
     this.#peer = peer;
     this.roots = roots ?? [];
-    this.capabilities = {
-      ...(roots ? { roots: { listChanged: true } } : {}),
-      ...(sample ? { sampling: {} } : {}),
-      ...(elicit ? { elicitation: {} } : {}),
-    };
     this.#answers = new Map([
       ['ping', () => ({})],
       ...(roots ? [['roots/list', () => ({ roots: this.roots.map(rootOf) })] as const] : []),
@@ -71,6 +73,25 @@ export class AnsweringClient {
 
   forgetProgress(token: RequestId): void {
     this.#progress.delete(token);
+  }
+
+  /**
+   * Answers what a call asks in its result, since 2026-07-28: all at once, each by its key.
+   * @throws what an answer throws: a client of that revision has no error to answer with
+   */
+  async respond(
+    inputRequests: unknown,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<JsonObject> {
+    const requests = Object.entries((inputRequests ?? {}) as { [key: string]: RequestFrame });
+    const responses = requests.map(async ([key, { method, params = {} }]) => {
+      const answer = this.#answers.get(method);
+      if (!answer) throw new Error(unanswered(method).message);
+      return [key, await answer(params, signal)] as const;
+    });
+    const given = await Promise.all(responses);
+    signal.throwIfAborted();
+    return Object.fromEntries(given);
   }
 
   async #answer(request: RequestFrame): Promise<void> {

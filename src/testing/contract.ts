@@ -1,19 +1,19 @@
 /** What every server and every transport must do, as cases for the test runner of your choice. */
-import type { ListenOptions, McpServer } from '../server/create-server.ts';
+import type { McpServer } from '../server/create-server.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import { SchemaCompiler } from '../schema/validation.ts';
 import { defineTool } from '../define/tool.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { handshakeVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import { converse } from './conversation.ts';
-import type { Connection, Conversation } from './conversation.ts';
+import type { Connection, Conversation, ConversationOptions } from './conversation.ts';
 import { initialize, initialized, request, toolCall } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
 import type { Wire } from './peer.ts';
 import { connect } from './test-client.ts';
-import type { TestClient } from './test-client.ts';
+import type { ConnectOptions, TestClient } from './test-client.ts';
 
 /** One demand: `test(name, () => check(subject))`. */
 export interface ContractCase<TSubject> {
@@ -32,16 +32,21 @@ export interface ContractCase<TSubject> {
  * ```
  */
 export const serverContract: readonly ContractCase<McpServer>[] = [
-  ...handshakeVersions.map((protocolVersion) => ({
-    name: `shakes hands in ${protocolVersion}, and lists what it declares`,
+  ...handshakeVersions.map((revision) => ({
+    name: `shakes hands in ${revision}, and lists what it declares`,
     check: (server: McpServer) =>
-      withClient(server, { protocolVersion }, async (client) => {
-        equal(client.hello['protocolVersion'], protocolVersion, 'the negotiated revision');
-        const { tools, resources, prompts } = client.hello['capabilities'] as JsonObject;
-        if (tools) named(await client.listTools(), 'tool');
-        if (resources) named(await client.listResources(), 'resource');
-        if (resources) named(await client.listResourceTemplates(), 'resource template');
-        if (prompts) named(await client.listPrompts(), 'prompt');
+      withClient(server, { revision }, async (client) => {
+        equal(client.hello['protocolVersion'], revision, 'the negotiated revision');
+        await listAll(client);
+      }),
+  })),
+  ...statelessVersions.map((revision) => ({
+    name: `is discovered in ${revision}, and lists what it declares`,
+    check: (server: McpServer) =>
+      withClient(server, { revision }, async (client) => {
+        const supported = client.hello['supportedVersions'] as readonly string[];
+        equal(supported.includes(revision), true, `the support of ${revision}`);
+        await listAll(client);
       }),
   })),
   {
@@ -63,23 +68,25 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
         }
       }),
   },
-  {
-    name: 'refuses what it does not have, and lives on',
-    check: (server) =>
-      withClient(server, {}, async (client) => {
+  ...[...handshakeVersions.slice(0, 1), ...statelessVersions].map((revision) => ({
+    name: `refuses in ${revision} what it does not have, and lives on`,
+    check: (server: McpServer) =>
+      withClient(server, { revision }, async (client) => {
         const { tools, prompts, resources } = client.hello['capabilities'] as JsonObject;
-        const { invalidParams, methodNotFound } = ErrorCode;
+        const { invalidParams, methodNotFound, resourceNotFound } = ErrorCode;
         await refused(client.request('no/such/method'), methodNotFound);
         const name = 'no-such-thing';
         await refused(client.callTool(name), tools ? invalidParams : methodNotFound);
         await refused(client.getPrompt(name), prompts ? invalidParams : methodNotFound);
         const cursor = { cursor: name };
         await refused(client.request('tools/list', cursor), tools ? invalidParams : methodNotFound);
-        const missing = resources ? ErrorCode.resourceNotFound : methodNotFound;
-        await refused(client.readResource('no-such-scheme://nothing'), missing);
-        await client.request('ping');
+        const { isStateless } = client.peer;
+        const missing = isStateless ? invalidParams : resourceNotFound;
+        const uri = 'no-such-scheme://nothing';
+        await refused(client.readResource(uri), resources ? missing : methodNotFound);
+        await client.request(isStateless ? 'server/discover' : 'ping');
       }),
-  },
+  })),
   {
     name: 'ends when its input does',
     check: async (server) => {
@@ -109,6 +116,14 @@ export const transportContract: readonly ContractCase<Connect>[] = [
         equal((peer.received[0] as JsonObject)['id'], 1, 'the first answer');
       }),
   },
+  ...statelessVersions.map((revision) => ({
+    name: `carries calls of ${revision}, which say themselves who asks`,
+    check: (make: Connect) =>
+      withSession(make, { revision }, async ({ peer }) => {
+        equal(textIn(await peer.call('echo', { text: 'a' })), 'a', 'what came back');
+        equal((await peer.handshake())['resultType'], 'complete', 'what it is discovered by');
+      }),
+  })),
   {
     name: 'carries any text as it is',
     check: (make) =>
@@ -183,10 +198,10 @@ const echo = defineTool({
 
 async function withClient(
   server: McpServer,
-  introduction: { readonly protocolVersion?: string },
+  options: ConnectOptions,
   check: (client: TestClient) => Promise<void>,
 ): Promise<void> {
-  const client = await connect(server, introduction);
+  const client = await connect(server, options);
   try {
     await check(client);
   } finally {
@@ -194,9 +209,17 @@ async function withClient(
   }
 }
 
+async function listAll(client: TestClient): Promise<void> {
+  const { tools, resources, prompts } = client.hello['capabilities'] as JsonObject;
+  if (tools) named(await client.listTools(), 'tool');
+  if (resources) named(await client.listResources(), 'resource');
+  if (resources) named(await client.listResourceTemplates(), 'resource template');
+  if (prompts) named(await client.listPrompts(), 'prompt');
+}
+
 async function withSession(
   make: Connect,
-  options: Omit<ListenOptions, 'report'>,
+  options: ConversationOptions,
   check: (conversation: Conversation<Wire>) => Promise<void>,
 ): Promise<void> {
   const server = createMcpServer({ name: 'contract', version: '1.0.0', tools: [echo] });

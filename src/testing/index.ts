@@ -20,6 +20,7 @@ export type {
   ResourceResult,
 } from './call-results.ts';
 export type { CallOptions } from './client-calls.ts';
+export type { ListenFilter, Listening } from './client-eras.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export type { Connect, ContractCase } from './contract.ts';
 export { RecordedFacts, converse } from './conversation.ts';
@@ -28,6 +29,7 @@ export { gate } from './gate.ts';
 export type { Gate } from './gate.ts';
 export {
   cancelled,
+  enveloped,
   failure,
   initialize,
   initialized,
@@ -43,6 +45,7 @@ export {
   toolCall,
 } from './messages.ts';
 export type {
+  EnvelopeOptions,
   Introduction,
   Message,
   NotificationFrame,

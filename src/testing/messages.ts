@@ -2,7 +2,8 @@
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
-import { handshakeVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
+import { MetaKey } from '../protocol/meta.ts';
 
 /** A request that the session sent. */
 export interface RequestFrame {
@@ -59,6 +60,45 @@ export function initialize(id: unknown, introduction: Introduction = {}): Messag
   const { protocolVersion = handshakeVersions[0], capabilities = {} } = introduction;
   const { clientInfo = { name: 'scripted-peer', version: '1.0.0' } } = introduction;
   return request(id, Method.initialize, { protocolVersion, capabilities, clientInfo });
+}
+
+/**
+ * What a request of 2026-07-28 says of its client. Tests may give what no client says; undefined
+ * leaves a member out.
+ */
+export interface EnvelopeOptions {
+  /** By default the latest revision without a handshake. */
+  readonly protocolVersion?: unknown;
+  /** By default none. */
+  readonly capabilities?: unknown;
+  readonly clientInfo?: unknown;
+  /** By default the client wants no log messages. */
+  readonly logLevel?: unknown;
+}
+
+/** A request of 2026-07-28: it says itself who its client is, in its `_meta`. */
+export function enveloped(
+  id: unknown,
+  method: string,
+  params: JsonObject = {},
+  options: EnvelopeOptions = {},
+): Message {
+  const { protocolVersion, capabilities, clientInfo, logLevel } = {
+    protocolVersion: statelessVersions[0],
+    capabilities: {},
+    clientInfo: { name: 'scripted-peer', version: '1.0.0' },
+    ...options,
+  };
+  const members = {
+    [MetaKey.protocolVersion]: protocolVersion,
+    [MetaKey.clientCapabilities]: capabilities,
+    [MetaKey.clientInfo]: clientInfo,
+    [MetaKey.logLevel]: logLevel,
+  };
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  const own = params['_meta'];
+  const _meta = { ...Object.fromEntries(given), ...(isJsonObject(own) ? own : {}) };
+  return request(id, method, { ...params, _meta });
 }
 
 /** `notifications/initialized`. */

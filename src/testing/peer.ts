@@ -5,7 +5,9 @@
 import type { JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import { Inbox } from './inbox.ts';
+import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import {
+  enveloped,
   failure,
   initialize,
   initialized,
@@ -17,7 +19,13 @@ import {
   result,
   toolCall,
 } from './messages.ts';
-import type { Introduction, NotificationFrame, RequestFrame, ResponseFrame } from './messages.ts';
+import type {
+  Introduction,
+  Message,
+  NotificationFrame,
+  RequestFrame,
+  ResponseFrame,
+} from './messages.ts';
 import { SentRequests } from './sent-requests.ts';
 import { turn } from './clock.ts';
 
@@ -45,6 +53,15 @@ export type FrameCheck = (
 export interface PeerOptions {
   /** Checks every frame that the session sends. */
   readonly check?: FrameCheck;
+  /**
+   * The revision that the client speaks; by default the latest one with a handshake. In 2026-07-28
+   * there is none: each request of `ask`, `call` and {@link ScriptedPeer.compose} says who its
+   * client is.
+   */
+  readonly revision?: string;
+  /** What the client declares, by default nothing. */
+  readonly capabilities?: JsonObject;
+  readonly clientInfo?: JsonObject;
 }
 
 /** The session answered with an error: `peer.ask` rejects with this. */
@@ -59,17 +76,39 @@ export class ErrorAnswer extends Error {
 }
 
 export class ScriptedPeer {
+  /** The revision that it speaks. */
+  readonly revision: string;
   readonly #wire: Wire;
+  readonly #introduction: Introduction;
   readonly #check: FrameCheck;
   readonly #inbox = new Inbox<unknown>();
   readonly #violations: string[] = [];
   readonly #asked = new SentRequests();
   #count = 0;
 
-  constructor(wire: Wire, { check = () => undefined }: PeerOptions = {}) {
+  constructor(wire: Wire, options: PeerOptions = {}) {
+    const { check = () => undefined, revision, capabilities, clientInfo } = options;
+    this.revision = revision ?? String(handshakeVersions[0]);
+    this.#introduction = {
+      protocolVersion: this.revision,
+      ...(capabilities ? { capabilities } : {}),
+      ...(clientInfo ? { clientInfo } : {}),
+    };
     this.#wire = wire;
     this.#check = check;
     wire.received$.subscribe((frame) => this.#receive(frame));
+  }
+
+  /** True if its revision has no handshake: each request says who its client is. */
+  get isStateless(): boolean {
+    return statelessVersions.includes(this.revision);
+  }
+
+  /** A request as a client of its revision writes it. */
+  compose(id: RequestId, method: string, params?: JsonObject): Message {
+    return this.isStateless
+      ? enveloped(id, method, params, this.#introduction)
+      : request(id, method, params);
   }
 
   /** Every frame that the session has sent so far, in order. */
@@ -126,10 +165,16 @@ export class ScriptedPeer {
     return this.#inbox.take(`request ${method}`, matches);
   }
 
-  /** The next notification of this method. */
-  notification(method: string): Promise<NotificationFrame> {
+  /**
+   * The next notification of this method.
+   * @param isMeant tells it from others of the method
+   */
+  notification(
+    method: string,
+    isMeant: (params: JsonObject) => boolean = () => true,
+  ): Promise<NotificationFrame> {
     const matches = (frame: unknown): frame is NotificationFrame =>
-      isNotificationFrame(frame) && frame.method === method;
+      isNotificationFrame(frame) && frame.method === method && isMeant(frame.params ?? {});
     return this.#inbox.take(`notification ${method}`, matches);
   }
 
@@ -155,21 +200,23 @@ export class ScriptedPeer {
    */
   async ask(method: string, params?: JsonObject): Promise<JsonObject> {
     const id = this.#nextId();
-    this.send(request(id, method, params));
+    this.send(this.compose(id, method, params));
     return this.#resultOf(id);
   }
 
   /** Calls a tool and gives its result. See {@link ScriptedPeer.ask}. */
-  async call(name: string, args?: JsonObject, meta?: JsonObject): Promise<JsonObject> {
-    const id = this.#nextId();
-    this.send(toolCall(id, name, args, meta));
-    return this.#resultOf(id);
+  call(name: string, args?: JsonObject, meta?: JsonObject): Promise<JsonObject> {
+    return this.ask('tools/call', toolCall('', name, args, meta)['params'] as JsonObject);
   }
 
-  /** Sends `initialize` and `notifications/initialized`; gives the result of `initialize`. */
+  /**
+   * Sends `initialize` and `notifications/initialized`; gives the result of `initialize`. In a
+   * revision without a handshake it gives the result of `server/discover`.
+   */
   async handshake(introduction: Introduction = {}): Promise<JsonObject> {
+    if (this.isStateless) return await this.ask('server/discover');
     const id = this.#nextId();
-    this.send(initialize(id, introduction));
+    this.send(initialize(id, { ...this.#introduction, ...introduction }));
     const reply = await this.#resultOf(id);
     this.send(initialized);
     return reply;

@@ -5,7 +5,7 @@ import type { Tool } from '../define/tool.ts';
 import type { McpSession } from '../server/session.ts';
 import type { MemoryPeer } from '../transports/memory.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
-import { AnsweringClient } from './answering-client.ts';
+import { AnsweringClient, capabilitiesOf } from './answering-client.ts';
 import type { ClientAnswers } from './answering-client.ts';
 import {
   readCallResult,
@@ -24,23 +24,25 @@ import type {
   ResourceResult,
 } from './call-results.ts';
 import type { AnyCalls, CallOptions, CallsOf } from './client-calls.ts';
+import { HandshakeEra, StatelessEra } from './client-eras.ts';
+import type { ClientEra, ListenFilter, Listening, SentRequest } from './client-eras.ts';
 import { converse } from './conversation.ts';
 import type { Connection, Conversation, RecordedFacts } from './conversation.ts';
-import { cancelled, notification, request, rootsChanged } from './messages.ts';
-import type { Introduction } from './messages.ts';
+import { cancelled, notification } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
-import type { FrameCheck, ScriptedPeer, Wire } from './peer.ts';
+import type { PeerOptions, ScriptedPeer, Wire } from './peer.ts';
 
-export interface ConnectOptions extends Omit<ListenOptions, 'report'>, ClientAnswers, Introduction {
-  /** Checks every frame that the session sends; see {@link ScriptedPeer.violations}. */
-  readonly check?: FrameCheck;
+export interface ConnectOptions extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
   /** The connection to use instead of `memory()`. */
   readonly connection?: Connection;
 }
 
 /**
  * Serves a session of this server in memory and shakes hands with it. The client declares the
- * capabilities for which the options have an answer.
+ * capabilities for which the options have an answer. A client of 2026-07-28 shakes no hands:
+ * `connect(server, { revision: '2026-07-28' })` asks what the server offers, and answers by the same
+ * options what calls ask. With `resume: 'replay'` a handler that asks is run again each time, as if
+ * another process went on.
  *
  * ```ts
  * await using client = await connect(server);
@@ -57,15 +59,11 @@ export async function connect<
   options: ConnectOptions = {},
 ): Promise<TestClient<TTools, TPrompts>> {
   const { connection } = options;
-  const conversation = connection
-    ? converse(server, options, connection)
-    : converse(server, options);
+  const capabilities = { ...capabilitiesOf(options), ...options.capabilities };
+  const given = { ...options, capabilities };
+  const conversation = connection ? converse(server, given, connection) : converse(server, given);
   const answering = new AnsweringClient(conversation.peer, conversation.wire, options);
-  const { capabilities, ...introduction } = options;
-  const hello = await conversation.peer.handshake({
-    ...introduction,
-    capabilities: { ...answering.capabilities, ...capabilities },
-  });
+  const hello = await conversation.peer.handshake();
   const client: TestClient = new ConnectedClient(conversation, answering, hello);
   return client as TestClient<TTools, TPrompts>;
 }
@@ -86,10 +84,12 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
   readonly session: McpSession;
   readonly facts: RecordedFacts;
   /**
-   * The result of `initialize`: `serverInfo`, `capabilities`, `protocolVersion`, `instructions`.
+   * The result of `initialize`: `serverInfo`, `capabilities`, `protocolVersion`, `instructions`. In
+   * 2026-07-28 that of `server/discover`: `capabilities`, `supportedVersions`, `instructions`.
    */
   readonly hello: JsonObject;
   readonly #answering: AnsweringClient;
+  readonly #era: ClientEra;
   #count = 0;
 
   constructor(
@@ -102,6 +102,11 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     this.facts = facts;
     this.hello = hello;
     this.#answering = answering;
+    this.#era = new (peer.isStateless ? StatelessEra : HandshakeEra)({
+      peer,
+      answering,
+      send: (...given) => this.#send(...given),
+    });
   }
 
   /** Every tool, from all pages. */
@@ -129,12 +134,21 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
   }
 
   /** From now on, `nextNotification('notifications/resources/updated')` includes this resource. */
-  async subscribe(uri: string): Promise<void> {
-    await this.request('resources/subscribe', { uri });
+  subscribe(uri: string): Promise<void> {
+    return this.#era.subscribe(uri);
   }
 
-  async unsubscribe(uri: string): Promise<void> {
-    await this.request('resources/unsubscribe', { uri });
+  unsubscribe(uri: string): Promise<void> {
+    return this.#era.unsubscribe(uri);
+  }
+
+  /**
+   * Listens for changes, since 2026-07-28: from now on `nextNotification` includes what the filter
+   * asks for.
+   * @throws {Error} the revision has no such request; the session refused it: {@link ErrorAnswer}
+   */
+  listen(filter: ListenFilter): Promise<Listening> {
+    return this.#era.listen(filter);
   }
 
   /** Every prompt, from all pages. */
@@ -164,35 +178,43 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     return readCompletion(await this.request('completion/complete', { ref, argument, ...context }));
   }
 
-  /** From now on, the session sends log messages of this level and above. */
-  async setLogLevel(level: string): Promise<void> {
-    await this.request('logging/setLevel', { level });
+  /** From now on, this client is sent log messages of this level and above. */
+  setLogLevel(level: string): Promise<void> {
+    return this.#era.setLogLevel(level);
   }
 
-  /** Replaces the client's roots and tells the session that they have changed. */
+  /**
+   * Replaces the client's roots and tells the session that they have changed.
+   * @throws {Error} the revision has no such notification
+   */
   changeRoots(roots: NonNullable<ClientAnswers['roots']>): void {
-    this.#answering.roots = roots;
-    this.peer.send(rootsChanged);
+    this.#era.changeRoots(roots);
   }
 
   /** Sends any request, such as one that this class has no method for. */
   async request(
     method: string,
     params: JsonObject = {},
-    { meta, signal, onProgress }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<JsonObject> {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
+    return await this.#era.request(method, params, options);
+  }
+
+  /** One request; what it asks in its result is not answered. */
+  #send(
+    method: string,
+    params: JsonObject,
+    { meta, signal, onProgress }: CallOptions,
+  ): SentRequest {
     const id = `client-${++this.#count}`;
     const token = onProgress ? { progressToken: id } : {};
     const _meta = { ...meta, ...token };
     const hasMeta = Object.keys(_meta).length > 0;
     if (onProgress) this.#answering.onProgress(id, onProgress);
-    this.peer.send(request(id, method, hasMeta ? { ...params, _meta } : params));
-    try {
-      return await this.#answerOf(id, signal);
-    } finally {
-      this.#answering.forgetProgress(id);
-    }
+    this.peer.send(this.peer.compose(id, method, hasMeta ? { ...params, _meta } : params));
+    const result = this.#answerOf(id, signal).finally(() => this.#answering.forgetProgress(id));
+    return { id, result };
   }
 
   /** Sends any notification. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { Exchange, RequestHandler } from '../../src/actors/exchange.ts';
-import { enveloped } from '../contract/enveloped.ts';
+import { enveloped } from '../../src/testing/index.ts';
 import { request, startRouter } from './start-router.ts';
 
 const method = 'tools/call';

@@ -1,49 +1,7 @@
-/** Requests of the modern era. */
+/** Requests of the modern era, asked by a scripted peer. */
 import type { JsonObject } from 'mcp-actors';
-import { request } from 'mcp-actors/testing';
-import type { Message, ScriptedPeer } from 'mcp-actors/testing';
-
-const prefix = 'io.modelcontextprotocol';
-
-export interface EnvelopeOptions {
-  readonly protocolVersion?: unknown;
-  readonly capabilities?: unknown;
-  readonly clientInfo?: unknown;
-  readonly logLevel?: unknown;
-}
-
-/** The `_meta` of a request; a member that is given as undefined is left out. */
-function envelope(options: EnvelopeOptions = {}): JsonObject {
-  const members = {
-    protocolVersion: '2026-07-28',
-    capabilities: {},
-    clientInfo: { name: 'scripted-peer', version: '1.0.0' },
-    ...options,
-  };
-  const { protocolVersion, capabilities, clientInfo } = members;
-  const given = {
-    protocolVersion,
-    clientCapabilities: capabilities,
-    clientInfo,
-    logLevel: options.logLevel,
-  };
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) =>
-      value === undefined ? [] : [[`${prefix}/${name}`, value]],
-    ),
-  );
-}
-
-/** A request that carries its envelope. */
-export function enveloped(
-  id: unknown,
-  method: string,
-  params: JsonObject = {},
-  options?: EnvelopeOptions,
-): Message {
-  const own = (params['_meta'] ?? {}) as JsonObject;
-  return request(id, method, { ...params, _meta: { ...envelope(options), ...own } });
-}
+import { enveloped } from 'mcp-actors/testing';
+import type { EnvelopeOptions, ScriptedPeer } from 'mcp-actors/testing';
 
 interface ModernPeer {
   readonly peer: ScriptedPeer;

@@ -5,21 +5,23 @@
 import {
   CallToolResultSchema,
   CompleteResultSchema,
-  CreateMessageRequestSchema,
   DiscoverResultSchema,
-  ElicitRequestSchema,
   GetPromptResultSchema,
   ListPromptsResultSchema,
   ListResourceTemplatesResultSchema,
   ListResourcesResultSchema,
-  ListRootsRequestSchema,
   ListToolsResultSchema,
   ReadResourceResultSchema,
+  SubscriptionsAcknowledgedNotificationSchema,
+  SubscriptionsListenResultSchema,
 } from '@modelcontextprotocol/core';
 import { isResponseFrame } from 'mcp-actors/testing';
 import { z } from 'zod';
+import { inputRequests } from './input-request-schemas.ts';
+import { createdTask, taskResults } from './tasks-extension-schemas.ts';
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
+const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 
 const complete = z.looseObject({ resultType: z.literal('complete') });
@@ -40,6 +42,16 @@ const uncached = z.looseObject({ ttlMs: z.never().optional(), cacheScope: z.neve
 /** A tool of this revision has no way to be called as a task. */
 const tools = z.looseObject({ tools: z.array(z.looseObject({ execution: z.never().optional() })) });
 
+/** What belongs to a subscription says to which. */
+const ofSubscription = z.looseObject({
+  _meta: z.looseObject({ [subscriptionIdKey]: z.union([z.string(), z.number()]) }),
+});
+
+/** What a subscription is told first. */
+export const acknowledgement = z
+  .looseObject({ params: ofSubscription })
+  .and(SubscriptionsAcknowledgedNotificationSchema);
+
 /** Each result passes all of its schemas. */
 const results: { readonly [method: string]: readonly z.ZodType[] } = {
   'server/discover': [DiscoverResultSchema, cacheable],
@@ -51,6 +63,8 @@ const results: { readonly [method: string]: readonly z.ZodType[] } = {
   'prompts/list': [ListPromptsResultSchema, cacheable],
   'prompts/get': [GetPromptResultSchema, uncached],
   'completion/complete': [CompleteResultSchema, uncached],
+  ...taskResults,
+  'subscriptions/listen': [SubscriptionsListenResultSchema, ofSubscription, uncached],
 };
 
 const dataOfErrors: { readonly [code: number]: z.ZodType } = {
@@ -62,19 +76,20 @@ const dataOfErrors: { readonly [code: number]: z.ZodType } = {
 const inputRequired = z
   .looseObject({
     resultType: z.literal('input_required'),
-    inputRequests: z
-      .record(
-        z.string(),
-        z.union([ElicitRequestSchema, CreateMessageRequestSchema, ListRootsRequestSchema]),
-      )
-      .optional(),
+    inputRequests: inputRequests.optional(),
     requestState: z.string().optional(),
     ttlMs: z.never().optional(),
     cacheScope: z.never().optional(),
   })
-  .refine(({ inputRequests, requestState }) => inputRequests ?? requestState);
+  .refine((result) => result.inputRequests ?? result.requestState);
 
 const mayRequireInput: readonly string[] = ['tools/call', 'prompts/get', 'resources/read'];
+
+/** What a call may be answered with before it has a result. */
+const others: { readonly [resultType: string]: z.ZodType } = {
+  input_required: inputRequired,
+  task: createdTask,
+};
 
 const definedCodes: readonly number[] = [-32020, -32021, -32022];
 
@@ -89,8 +104,9 @@ export function faultOfModernAnswer(frame: unknown, method = ''): string | undef
   if (frame.error) return faultOfError(frame.error);
   const schemas = results[method];
   if (!schemas) return `No schema is known for a result of ${method}`;
-  const asks = mayRequireInput.includes(method) && frame.result?.['resultType'] !== 'complete';
-  for (const schema of asks ? [identified, inputRequired] : [complete, identified, ...schemas]) {
+  const { resultType } = frame.result ?? {};
+  const other = mayRequireInput.includes(method) ? others[String(resultType)] : undefined;
+  for (const schema of other ? [identified, other] : [complete, identified, ...schemas]) {
     const { success, error } = schema.safeParse(frame.result);
     if (!success) return `The schemas refuse a result of ${method}: ${String(error?.message)}`;
   }

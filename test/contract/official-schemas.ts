@@ -32,7 +32,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { isNotificationFrame, isRequestFrame, isResponseFrame } from 'mcp-actors/testing';
 import type { FrameCheck } from 'mcp-actors/testing';
-import { isEnveloped, faultOfModernAnswer } from './modern-schemas.ts';
+import { acknowledgement, faultOfModernAnswer, isEnveloped } from './modern-schemas.ts';
+import { taskNotification } from './tasks-extension-schemas.ts';
 
 interface Schema {
   safeParse(value: unknown): { readonly success: boolean; readonly error?: Error | undefined };
@@ -81,6 +82,8 @@ const notifications: Schemas = {
   'notifications/message': LoggingMessageNotificationSchema,
   'notifications/elicitation/complete': ElicitationCompleteNotificationSchema,
   'notifications/resources/updated': ResourceUpdatedNotificationSchema,
+  'notifications/tasks': taskNotification,
+  'notifications/subscriptions/acknowledged': acknowledgement,
   'notifications/tasks/status': TaskStatusNotificationSchema,
   'notifications/tools/list_changed': ToolListChangedNotificationSchema,
   'notifications/prompts/list_changed': PromptListChangedNotificationSchema,

@@ -1,8 +1,8 @@
 /** What the laboratory offers to clients of both eras: the official client, over a real subprocess. */
 import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { enveloped } from '../contract/enveloped.ts';
-import type { EnvelopeOptions } from '../contract/enveloped.ts';
+import { enveloped } from 'mcp-actors/testing';
+import type { EnvelopeOptions } from 'mcp-actors/testing';
 import { program } from '../tooling/programs.ts';
 import { connect as connectTo, modern, textOf } from './both-eras-client.ts';
 import type { Negotiation } from './both-eras-client.ts';

@@ -1,6 +1,6 @@
 /** Both eras of one command: the official client of both, and lines as real hosts write them, over a real subprocess. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { enveloped } from '../contract/enveloped.ts';
+import { enveloped } from 'mcp-actors/testing';
 import { connect, textOf } from './both-eras-client.ts';
 import type { Negotiation } from './both-eras-client.ts';
 import { command, lab, launch, reapServers } from './server-process.ts';

@@ -125,11 +125,27 @@ describe('docs/testing.md', () => {
       }),
       elicit: () => ({ action: 'accept', content: { people: 2 } }),
       capabilities: { sampling: { tools: {} } }, // to declare more
-      protocolVersion: '2025-06-18', // by default the latest
+      revision: '2025-06-18', // by default the latest with a handshake
     });
     // #endregion
     expect((await client.callTool('greet', { who: 'Ada' })).text).toContain('file:///home/ada');
     await client.close();
+  });
+
+  test('shows a client of 2026-07-28', async () => {
+    const server = greeter;
+    // #region both ways
+    for (const resume of ['keep', 'replay'] as const) {
+      const client = await connect(server, {
+        revision: '2026-07-28',
+        resume,
+        roots: ['file:///home/ada'],
+      });
+      const { text } = await client.callTool('greet', { who: 'Ada' });
+      expect(text).toBe('Hello Ada, from file:///home/ada');
+      await client.close();
+    }
+    // #endregion
   });
 
   const server = greeter;

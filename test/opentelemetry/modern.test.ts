@@ -5,7 +5,7 @@ import { ProtocolError, createMcpServer } from 'mcp-actors';
 import { openTelemetry } from 'mcp-actors/opentelemetry';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
-import { enveloped } from '../contract/enveloped.ts';
+import { enveloped } from 'mcp-actors/testing';
 import { connect, echo, tool } from '../contract/serving.ts';
 import { AsyncContexts, memoryMeter, memoryTracing } from './stand-ins.ts';
 

@@ -1,19 +1,24 @@
-/** A client of 2026-07-28 at its end of a connection, by hand. */
-import { onTestFinished } from 'vitest';
+/** A client of 2026-07-28 at its end of a connection, by hand. What it is sent is checked against the official schemas. */
+import { expect, onTestFinished } from 'vitest';
 import { createMcpServer } from '../../src/index.ts';
 import type { ServerDefinition } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { converse } from '../../src/testing/index.ts';
-import type { ConversationOptions } from '../../src/testing/index.ts';
-import type { ScriptedPeer } from '../../src/testing/peer.ts';
+import { converse, enveloped, isRequestFrame } from '../../src/testing/index.ts';
+import type { ConversationOptions, ScriptedPeer } from '../../src/testing/index.ts';
+import { officialSchemas } from '../contract/official-schemas.ts';
 
 export const everything = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /** Starts a session of such a server. */
 export function modern(definition: Partial<ServerDefinition>, options: ConversationOptions = {}) {
   const server = createMcpServer({ name: 'server', version: '1', ...definition });
-  const { peer, session, facts, wire } = converse(server, options);
-  onTestFinished(() => session.shutdown('the test is over'));
+  const { peer, session, facts, wire } = converse(server, { check: officialSchemas, ...options });
+  onTestFinished(() => {
+    if (session.actor.getSnapshot().status === 'active') session.shutdown('the test is over');
+    expect(peer.violations).toEqual([]);
+    // In this revision a server sends no requests.
+    expect(peer.received.filter(isRequestFrame)).toEqual([]);
+  });
   return { ...modernPeer(peer), peer, session, facts, wire, server };
 }
 
@@ -27,12 +32,7 @@ export function modernPeer(peer: Pick<ScriptedPeer, 'send' | 'response'>) {
     more: JsonObject = {},
   ) => {
     const id = ++ids;
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
-      ...more,
-    };
-    peer.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } });
+    peer.send(enveloped(id, method, { ...params, _meta: more }, { capabilities }));
     return id;
   };
   const ask = async (...request: Parameters<typeof send>): Promise<JsonObject> => {

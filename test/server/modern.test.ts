@@ -3,16 +3,17 @@ import { definePrompt, describeDump, logLevels } from 'mcp-actors';
 import type { JsonObject, LogLevel, ServerDefinition } from 'mcp-actors';
 import {
   cancelled,
+  enveloped,
   gate,
   initialized,
   progressed,
   request,
   rootsChanged,
 } from 'mcp-actors/testing';
+import type { EnvelopeOptions } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { asking } from '../contract/asking.ts';
-import { askModern as ask, callModern as call, enveloped } from '../contract/enveloped.ts';
-import type { EnvelopeOptions } from '../contract/enveloped.ts';
+import { askModern as ask, callModern as call } from '../contract/enveloped.ts';
 import { echo, initialize, serve, textOf, tool } from '../contract/serving.ts';
 import type { Serving, ServingOptions } from '../contract/serving.ts';
 

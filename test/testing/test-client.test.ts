@@ -251,7 +251,7 @@ describe('a test client', () => {
   test('has the revision, the clock, the connection and the capabilities that it is given', async () => {
     const clock = new TestClock();
     const client = await open({
-      protocolVersion: '2025-06-18',
+      revision: '2025-06-18',
       clock,
       connection: streams(),
       capabilities: { experimental: { x: {} } },

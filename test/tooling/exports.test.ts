@@ -252,6 +252,7 @@ describe('the public names', () => {
         connect
         converse
         endOfInputContract
+        enveloped
         expectReplay
         failure
         gate
@@ -281,6 +282,7 @@ describe('the public names', () => {
         type ContractCase
         type Conversation
         type ConversationOptions
+        type EnvelopeOptions
         type FrameCheck
         type Gate
         type Introduction
@@ -288,6 +290,8 @@ describe('the public names', () => {
         type ListedResource
         type ListedResourceTemplate
         type ListedTool
+        type ListenFilter
+        type Listening
         type Message
         type NotificationFrame
         type PeerOptions
