@@ -259,3 +259,32 @@ describe('the end of a call', () => {
     expect(session.dump().calls).toEqual([]);
   });
 });
+
+const orders = { placed: 0, place: () => ({ id: ++orders.placed }) };
+
+// #region once
+const order = defineTool({
+  name: 'order',
+  description: 'Places an order, which the user may withdraw at once.',
+  handler: async (_args, context) => {
+    const { id } = await context.once('order', () => orders.place());
+    const { action } = await context.elicit({
+      message: `Keep order ${id}?`,
+      schema: { type: 'object', properties: { note: { type: 'string' } } },
+    });
+    return action === 'accept' ? `Order ${id} is kept` : `Order ${id} is withdrawn`;
+  },
+});
+// #endregion
+
+test.each(['keep', 'replay'] as const)(
+  'what is made once is made once, resumed by %s',
+  async (resume) => {
+    orders.placed = 0;
+    const { ask } = modern({ tools: [order] }, { resume });
+    const { requestState } = await ask(...call('order'));
+    const inputResponses = { q1: accept({}) };
+    const result = await ask(...call('order', { requestState, inputResponses }));
+    expect([textOf(result), orders.placed]).toEqual(['Order 1 is kept', 1]);
+  },
+);
