@@ -8,7 +8,10 @@ import { beforeEach, describe, expect, onTestFinished } from 'vitest';
 /** The revisions of the legacy era, oldest first. */
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
-export type Revision = (typeof revisions)[number];
+/** The revision without a handshake. */
+const modern = '2026-07-28';
+
+export type Revision = (typeof revisions)[number] | typeof modern;
 
 const latest: Revision = '2025-11-25';
 
@@ -38,6 +41,9 @@ export const eachByteTransport = combine([latest], byteTransports);
 
 /** Every revision over one transport: for what a revision's clients are told in their own way. */
 export const eachRevision = combine(revisions, ['memory']);
+
+/** The revision without a handshake over every transport. */
+export const modernEverywhere = combine([modern], transportNames);
 
 /** The combinations of one revision. */
 export const only = (one: Revision, among: readonly Combination[] = combinations) =>

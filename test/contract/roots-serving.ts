@@ -2,7 +2,7 @@
 import type { Root, RootsReport } from 'mcp-actors';
 import type { RequestFrame } from 'mcp-actors/testing';
 import { operateWarm, textOf, tool } from './serving.ts';
-import type { OperationOptions, Serving } from './serving.ts';
+import type { ServingOptions, Serving } from './serving.ts';
 
 /** `wait`: gives the report that `context.roots()` gives, as JSON. */
 export const wait = tool('wait', async ({ timeoutMs }, context) =>
@@ -33,7 +33,7 @@ export const urisOf = (report: RootsReport | undefined): readonly string[] | und
 
 /** Brings a session with roots into operation; nothing has answered the first query. */
 export async function operateRoots(
-  options: OperationOptions & {
+  options: ServingOptions & {
     readonly resolveRoots?: Parameters<typeof operateWarm>[0]['resolveRoots'];
   } = {},
 ): Promise<RootsServing> {

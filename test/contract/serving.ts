@@ -15,7 +15,6 @@ import type {
   ConversationOptions,
   Introduction,
   Message,
-  ScriptedPeer,
 } from 'mcp-actors/testing';
 import { expect, onTestFinished } from 'vitest';
 import { combinationUnderTest, noteServed } from './everywhere.ts';
@@ -56,11 +55,16 @@ export function connect(
   const connection = transports[transport]();
   const conversation = converse(
     server,
-    { wallClock: () => new Date(clock.now()), ...options, clock, check: officialSchemas },
+    {
+      ...revisionUnderTest(),
+      wallClock: () => new Date(clock.now()),
+      ...options,
+      clock,
+      check: officialSchemas,
+    },
     connection,
   );
   const { session, peer, wire } = conversation;
-  introduceAs(peer, combinationUnderTest()?.revision);
   onTestFinished(async () => {
     const isOpen = () => session.actor.getSnapshot().status === 'active';
     wire.resumeReading();
@@ -71,7 +75,8 @@ export function connect(
     await session.closed;
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
-    noteServed(transport, session.actor.getSnapshot().context.client?.dialect.version);
+    const negotiated = session.actor.getSnapshot().context.client?.dialect.version;
+    noteServed(transport, peer.isStateless ? peer.revision : negotiated);
   });
   return { ...conversation, server, clock };
 }
@@ -82,28 +87,19 @@ export function initialize(id: unknown, introduction: Introduction = {}): Messag
   return initializeAs(id, protocolVersion ? { protocolVersion, ...introduction } : introduction);
 }
 
-/** Lets a client introduce itself in this revision where the test does not say another. */
-function introduceAs(peer: ScriptedPeer, protocolVersion: string | undefined): void {
-  if (protocolVersion === undefined) return;
-  const handshake = peer.handshake.bind(peer);
-  peer.handshake = (introduction) => handshake({ protocolVersion, ...introduction });
-}
-
-export interface OperationOptions extends ServingOptions {
-  readonly revision?: string;
-  readonly capabilities?: Introduction['capabilities'];
+/** The revision that a client speaks where the test does not say another. */
+function revisionUnderTest(): { readonly revision?: string } {
+  const revision = combinationUnderTest()?.revision;
+  return revision ? { revision } : {};
 }
 
 /** Starts a session and brings it into operation. */
 export async function operate(
   features: Partial<ServerDefinition>,
-  { revision, capabilities = {}, ...options }: OperationOptions = {},
+  options?: ServingOptions,
 ): Promise<Serving> {
   const serving = serve(features, options);
-  await serving.peer.handshake({
-    ...(revision === undefined ? {} : { protocolVersion: revision }),
-    capabilities,
-  });
+  await serving.peer.handshake();
   return serving;
 }
 
@@ -127,7 +123,7 @@ export const echo: Tool = tool('echo', (args) => JSON.stringify(args));
 /** The first call of a session waits for the validator to be loaded, and others with it; tests of what runs when begin after that. */
 export async function operateWarm(
   features: Partial<ServerDefinition>,
-  options?: OperationOptions,
+  options?: ServingOptions,
 ): Promise<Serving> {
   const serving = await operate({ ...features, tools: [echo, ...(features.tools ?? [])] }, options);
   await serving.peer.call(echo.name);

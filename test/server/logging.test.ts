@@ -4,7 +4,7 @@ import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { eachRevision, everywhere } from '../contract/everywhere.ts';
 import { initialize, operateWarm, serve, tool } from '../contract/serving.ts';
-import type { OperationOptions, Serving } from '../contract/serving.ts';
+import type { ServingOptions, Serving } from '../contract/serving.ts';
 
 const message = 'notifications/message';
 
@@ -16,7 +16,7 @@ const log = tool('log', ({ lines }, context) => {
   return 'logged';
 });
 
-const start = (options?: OperationOptions, logging: LoggingOptions = {}) =>
+const start = (options?: ServingOptions, logging: LoggingOptions = {}) =>
   operateWarm({ logging, tools: [log] }, options);
 const logged = ({ peer }: Pick<Serving, 'peer'>) =>
   (peer.received as readonly JsonObject[])

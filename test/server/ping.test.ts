@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
 import { eachTransport, everywhere } from '../contract/everywhere.ts';
 import { echo, initialize, operate, operateWarm, serve } from '../contract/serving.ts';
-import type { OperationOptions, Serving } from '../contract/serving.ts';
+import type { ServingOptions, Serving } from '../contract/serving.ts';
 
 const limits = { keepaliveIntervalMs: 30_000, keepaliveTimeoutMs: 10_000, keepaliveFailures: 3 };
 
@@ -122,7 +122,7 @@ everywhere('a session’s ping', eachTransport, () => {
 });
 
 everywhere('a keepalive', eachTransport, () => {
-  const start = (options: OperationOptions = {}) =>
+  const start = (options: ServingOptions = {}) =>
     operate({ tools: [echo] }, { limits, ...options });
 
   test('is not there if nobody asked for one [PING-06]', async () => {

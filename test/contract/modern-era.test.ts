@@ -1,0 +1,156 @@
+/** The era without a handshake, over every transport: nothing of it knows its transport. */
+import { ToolError } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import { cancelled, gate, isRequestFrame } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { everywhere, modernEverywhere } from './everywhere.ts';
+import { echo, operate, serve, textOf, tool } from './serving.ts';
+
+const person = {
+  type: 'object',
+  properties: { name: { type: 'string' } },
+  required: ['name'],
+} as const;
+
+const greet = tool('greet', async (_, context) => {
+  const answer = await context.elicit({ message: 'Who are you?', schema: person });
+  return answer.action === 'accept' ? `Hello ${answer.content.name}` : answer.action;
+});
+
+const capabilities = { elicitation: { form: {} } };
+
+everywhere('calls', modernEverywhere, () => {
+  test('are answered in the order in which they are ready, and say that they are complete', async () => {
+    const door = gate();
+    const hold = tool('hold', async () => {
+      await door.pass();
+      return 'held';
+    });
+    const { peer } = await operate({ tools: [hold, echo] });
+    peer.send(
+      peer.compose(1, 'tools/call', { name: 'hold' }),
+      peer.compose(2, 'tools/call', { name: 'echo', arguments: { a: 1 } }),
+    );
+    expect((await peer.response(2)).result).toMatchObject({ resultType: 'complete' });
+    door.release();
+    expect(textOf((await peer.response(1)).result)).toBe('held');
+  });
+
+  test('that fail harm no other', async () => {
+    const fails = tool('fails', () => {
+      throw new ToolError('Try a shorter path');
+    });
+    const { peer } = await operate({ tools: [fails, echo] });
+    expect(await peer.call('fails')).toMatchObject({ isError: true, resultType: 'complete' });
+    await expect(peer.call('nothing')).rejects.toMatchObject({ error: { code: -32602 } });
+    expect(textOf(await peer.call('echo', { a: 1 }))).toBe('{"a":1}');
+  });
+
+  test('of which too many come are refused with an allowed code, and served again later', async () => {
+    const door = gate();
+    const hold = tool('hold', async () => {
+      await door.pass();
+      return 'held';
+    });
+    const limits = { maxRunning: 1, maxWaiting: 0 };
+    const { peer } = await operate({ tools: [hold, echo] }, { limits });
+    await peer.call('echo');
+    const call = (id: number) => peer.compose(id, 'tools/call', { name: 'hold' });
+    peer.send(call(1), call(2));
+    expect(await peer.error(2)).toMatchObject({
+      code: -32603,
+      data: { reason: 'overloaded', retryable: true },
+    });
+    door.release();
+    await peer.response(1);
+    peer.send(call(2));
+    expect(textOf((await peer.response(2)).result)).toBe('held');
+  });
+
+  test('that are cancelled end their handlers, and are answered nothing', async () => {
+    const ended: string[] = [];
+    const waits = tool('waits', async (_, { progress, signal }) => {
+      progress(1);
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      ended.push(String(signal.reason));
+      return 'nobody hears it';
+    });
+    const { peer } = await operate({ tools: [waits] });
+    const params = { name: 'waits', _meta: { progressToken: 't' } };
+    peer.send(peer.compose(1, 'tools/call', params));
+    await peer.notification('notifications/progress');
+    peer.send(cancelled(1, 'enough'));
+    await peer.quiet();
+    expect(ended).toEqual([expect.stringContaining('enough')]);
+    expect(peer.received).not.toContainEqual(expect.objectContaining({ id: 1 }));
+  });
+
+  test.each(['keep', 'replay'] as const)('that ask go on with a retry (%s)', async (resume) => {
+    const { peer } = await operate({ tools: [greet] }, { resume, capabilities });
+    const { requestState, inputRequests } = await peer.call('greet');
+    const [key] = Object.keys(inputRequests as JsonObject) as [string];
+    const retry = (content: JsonObject) => ({
+      ...{ name: 'greet', requestState },
+      inputResponses: { [key]: { action: 'accept', content } },
+    });
+    const malformed = peer.ask('tools/call', retry({ name: 7 }));
+    await expect(malformed).rejects.toMatchObject({ error: { code: -32602 } });
+    expect(textOf(await peer.ask('tools/call', retry({ name: 'Ada' })))).toBe('Hello Ada');
+    expect(peer.received.filter(isRequestFrame)).toEqual([]);
+  });
+
+  test('that must ask a client that cannot be asked are refused with -32021', async () => {
+    const { peer } = await operate({ tools: [greet] });
+    await expect(peer.call('greet')).rejects.toMatchObject({
+      error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    });
+  });
+});
+
+everywhere('a subscription', modernEverywhere, () => {
+  const listen = { notifications: { toolsListChanged: true } };
+  const changed = 'notifications/tools/list_changed';
+
+  test('is acknowledged, told of changes, and ends when it is cancelled', async () => {
+    const { peer, server, clock } = await operate({ tools: [echo] });
+    peer.send(peer.compose('l', 'subscriptions/listen', listen));
+    await peer.notification('notifications/subscriptions/acknowledged');
+    server.tools.announce();
+    clock.increment(1000);
+    expect((await peer.notification(changed)).params).toMatchObject({
+      _meta: { 'io.modelcontextprotocol/subscriptionId': 'l' },
+    });
+    peer.send(cancelled('l'));
+    await peer.quiet();
+    server.tools.announce();
+    clock.increment(1000);
+    await peer.quiet();
+    expect(peer.count(changed)).toBe(1);
+    expect(peer.received).not.toContainEqual(expect.objectContaining({ id: 'l' }));
+  });
+
+  test('ends gracefully with its session', async () => {
+    const { peer, session } = await operate({ tools: [echo] });
+    peer.send(peer.compose('l', 'subscriptions/listen', listen));
+    await peer.notification('notifications/subscriptions/acknowledged');
+    session.shutdown('enough');
+    expect((await peer.response('l')).result).toMatchObject({
+      _meta: { 'io.modelcontextprotocol/subscriptionId': 'l' },
+    });
+    await session.closed;
+  });
+});
+
+everywhere('discovery', modernEverywhere, () => {
+  test('is answered at any time, and settles nothing', async () => {
+    const { peer, session } = serve({ tools: [echo] });
+    const found = await peer.handshake();
+    expect(found).toMatchObject({ supportedVersions: ['2026-07-28'] });
+    expect(session.state).toBe('uninitialized');
+    await peer.call('echo');
+    expect(session.state).toBe('modern');
+    expect(await peer.handshake()).toEqual(found);
+  });
+});
