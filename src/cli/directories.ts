@@ -75,7 +75,7 @@ export function refuseMistyped(
   const advice =
     near === undefined
       ? `Give one of ${known.filter((name) => !name.startsWith('-')).join(', ')}, or a directory that exists`
-      : `Is it ${near} that you mean?`;
+      : `Did you mean ${near}?`;
   throw new UsageError(
     `${JSON.stringify(word)} is neither ${what} nor a directory (looked for ${resolve(cwd, word)}). ${advice}`,
   );

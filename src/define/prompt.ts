@@ -224,6 +224,16 @@ export const promptRules: ItemRules = {
   kind: 'prompt',
   key: 'name',
   functions: ['get'],
+  members: {
+    name: true,
+    title: true,
+    description: true,
+    icons: true,
+    _meta: true,
+    arguments: true,
+    complete: true,
+    get: true,
+  } satisfies Record<keyof Prompt, true>,
   synonyms: {
     handler: 'get',
     load: 'get',

@@ -131,6 +131,18 @@ export interface ResourceTemplateSpecification<
   read(uri: string, variables: VariablesOf<TTemplate>, context: HandlerContext): TemplateReadResult;
 }
 
+const described = {
+  name: true,
+  title: true,
+  description: true,
+  icons: true,
+  _meta: true,
+  mimeType: true,
+  annotations: true,
+  caching: true,
+  read: true,
+} as const;
+
 const readable = {
   strings: ['name'],
   functions: ['read'],
@@ -138,12 +150,25 @@ const readable = {
 };
 
 /** What a resource must have. */
-export const resourceRules: ItemRules = { kind: 'resource', key: 'uri', ...readable };
+export const resourceRules: ItemRules = {
+  kind: 'resource',
+  key: 'uri',
+  members: { ...described, uri: true, size: true } satisfies Record<keyof Resource, true>,
+  ...readable,
+};
 
 /** What a resource template must have. */
 export const templateRules: ItemRules = {
   kind: 'resource template',
   key: 'uriTemplate',
+  members: {
+    ...described,
+    uriTemplate: true,
+    list: true,
+    complete: true,
+    match: true,
+    variables: true,
+  } satisfies Record<keyof ResourceTemplate, true>,
   ...readable,
   defined: { by: 'defineResourceTemplate', adds: 'match' },
 };

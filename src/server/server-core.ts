@@ -12,6 +12,7 @@ import type { SessionContexts } from './session-contexts.ts';
 import type { ServerDefinition } from '../define/definition.ts';
 import { knownHints } from '../define/caching.ts';
 import { checkItem } from '../define/item-faults.ts';
+import type { ItemRules } from '../define/item-faults.ts';
 import { checkErrorExposure } from '../define/tool.ts';
 import { completesSomething, completionFeature } from '../features/completion.ts';
 import type { Feature } from '../features/feature.ts';
@@ -48,12 +49,32 @@ interface Service {
   readonly tasks: TasksFeature | undefined;
 }
 
-const rules = {
+const rules: ItemRules = {
   kind: 'server',
   key: 'name',
   strings: ['version'],
   functions: [],
+  members: {
+    name: true,
+    version: true,
+    title: true,
+    icons: true,
+    websiteUrl: true,
+    instructions: true,
+    tools: true,
+    resources: true,
+    resourceTemplates: true,
+    prompts: true,
+    completions: true,
+    caching: true,
+    logging: true,
+    resolveRoots: true,
+    stateKeys: true,
+    onClose: true,
+    errors: true,
+  } satisfies Record<keyof ServerDefinition, true>,
   synonyms: {},
+  elsewhere: { limits: 'is an option of serve() and listen()' },
 };
 
 export class ServerCore {
@@ -77,9 +98,9 @@ export class ServerCore {
   #service: Service | undefined;
 
   constructor(definition: ServerDefinition) {
+    checkItem(definition, rules);
     const { errors, logging } = definition;
     const caching = knownHints(definition.caching);
-    checkItem(definition, rules);
     checkErrorExposure(errors, `the server "${definition.name}"`);
     const catalog = catalogOf(definition);
     const compiler = new SchemaCompiler();

@@ -125,9 +125,9 @@ describe('the command line', () => {
   test.each<[readonly string[], RegExp]>([
     [
       ['--root-timeout', '5s'],
-      /^Unknown option --root-timeout\. Is it --roots-timeout that you mean\?/,
+      /^Unknown option --root-timeout\. Did you mean --roots-timeout\?/,
     ],
-    [['--roots'], /Is it --roots-timeout/],
+    [['--roots'], /Did you mean --roots-timeout\?/],
     [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
     [['-x'], /^Unknown option -x\. See mcp-actors --help/],
     [
@@ -142,7 +142,7 @@ describe('the command line', () => {
     [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
     [['--chdir=yes'], /^--chdir takes no value, this is "--chdir=yes"$/],
     [['--roots-timeout', 'soon'], /^--roots-timeout: "soon" is not a duration such as 500ms/],
-    [['help', 'dctor'], /^There is no command "dctor"\. Is it doctor that you mean\?$/],
+    [['help', 'dctor'], /^There is no command "dctor"\. Did you mean doctor\?$/],
     [['help', 'nonsense'], /^There is no command "nonsense"\. See mcp-actors help$/],
     [['--roots-timeout', '5'], /^--roots-timeout: "5" has no unit: write 5ms, 5s or 5min$/],
     [['--roots-timeout', '0'], /^--roots-timeout: "0" is out of range: at least 1ms/],

@@ -64,7 +64,7 @@ describe('mcp-actors diagram', () => {
     [['--format=png'], '--format: "png" is not one of mermaid, svg, json'],
     [['roots', 'task'], 'diagram takes one name, these are 2'],
     [['toString'], 'There is no machine "toString"'],
-    [['--forma=svg'], 'Unknown option --forma. Is it --format that you mean?'],
+    [['--forma=svg'], 'Unknown option --forma. Did you mean --format?'],
     [['--output='], '--output needs FILE'],
     [['--output=/nowhere/at/all'], '--output: "/nowhere/at/all" cannot be written to: ENOENT'],
   ])('%j is refused', async (args, message) => {

@@ -54,9 +54,9 @@ describe('a word that may be a command', () => {
 
   test('is refused with the nearest, whatever follows it', () => {
     expect(() => refuse('dctor', '.')).toThrow(
-      /^"dctor" is neither a command nor a directory \(looked for .*\/dctor\)\. Is it doctor that/,
+      /^"dctor" is neither a command nor a directory \(looked for .*\/dctor\)\. Did you mean doctor\?/,
     );
-    expect(() => refuse('inspect')).toThrow(/Is it --inspect that you mean\?$/);
+    expect(() => refuse('inspect')).toThrow(/Did you mean --inspect\?$/);
     expect(() => refuse('nonsense')).toThrow(/Give one of check, doctor, or a directory/);
   });
 

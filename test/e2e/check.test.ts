@@ -157,7 +157,7 @@ describe('mcp-actors check', () => {
       "check needs the server's command after --, as in mcp-actors check -- node server.js",
       ['node', 'server.js'],
     ],
-    ['Unknown option --time. Is it --timeout that you mean?', ['--time', '1', ...server]],
+    ['Unknown option --time. Did you mean --timeout?', ['--time', '1', ...server]],
     ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
     ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
     ['--call slow: {no is not JSON', ['--call', 'slow={no', ...server]],

@@ -63,9 +63,9 @@ describe('the command', () => {
 
   test.each<[readonly string[], { readonly [name: string]: string }, RegExp]>([
     [['./gone'], {}, /^mcp-actors: ".\/gone" does not exist \(looked for .*gone\)/],
-    [['dctor'], {}, /^mcp-actors: "dctor" is neither a command .* Is it doctor that you mean\?/],
-    [['inspect', '.'], {}, /^mcp-actors: "inspect" is neither .* Is it --inspect that you mean\?/],
-    [['record'], {}, /^mcp-actors: "record" is neither .* Is it --record that you mean\?/],
+    [['dctor'], {}, /^mcp-actors: "dctor" is neither a command .* Did you mean doctor\?/],
+    [['inspect', '.'], {}, /^mcp-actors: "inspect" is neither .* Did you mean --inspect\?/],
+    [['record'], {}, /^mcp-actors: "record" is neither .* Did you mean --record\?/],
     [['serve', 'record'], {}, /^mcp-actors: "record" does not exist/],
     [['config', 'vscod'], {}, /^mcp-actors: "vscod" is neither a host .* Is it vscode that/],
     [['gone', 'file'], {}, /^mcp-actors: "gone" does not .*\n"file" is not a directory/],

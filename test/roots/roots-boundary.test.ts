@@ -75,7 +75,7 @@ describe('without a root that can be used', () => {
   test.each([
     [undeclared, 'the client does not use roots'],
     [reportOf([]), 'an empty list'],
-    [reportOf([{ uri, problem: fault }]), 'none of the client\'s 1 roots can be used: "/x" does'],
+    [reportOf([{ uri, problem: fault }]), 'the client\'s only root cannot be used: "/x" does'],
     [reportOf([], { status: 'failed', problem: 'timed out' }), 'without success: timed out'],
   ])('the error says why: %#', async (report, why) => {
     const error = await toolError(rootsBoundary(report));

@@ -18,7 +18,7 @@ const named = { name: 'sum', description: 'Adds' };
 const inSchema = (inputSchema: JsonObject) => ({ ...named, inputSchema, handler });
 
 test.each<[item: unknown, message: string]>([
-  [undefined, 'A tool is an object with name; this is missing'],
+  [undefined, 'A tool is an object with name; this is undefined'],
   [{ description: 'Adds', handler }, '"name" of a tool must be a string, this is missing'],
   [{ name: 'sum', handler }, '"description" of the tool "sum" must be a string, this is missing'],
   [named, '"handler" of the tool "sum" must be a function, this is missing'],
@@ -27,6 +27,14 @@ test.each<[item: unknown, message: string]>([
   [
     { ...named, handler, parameters: {} },
     '"parameters" of the tool "sum" is called "inputSchema" here',
+  ],
+  [
+    { ...named, handler, inputschema: {} },
+    '"inputschema" is no member of the tool "sum"; did you mean "inputSchema"?',
+  ],
+  [
+    { ...named, handler, annotation: { readOnlyHint: true } },
+    '"annotation" is no member of the tool "sum"; did you mean "annotations"?',
   ],
   [
     inSchema({ type: 'object', properties: { n: { type: 'int' } } }),
@@ -53,6 +61,24 @@ test.each<[item: unknown, message: string]>([
   ],
 ])('a tool: %j', (item, message) => {
   expect(() => defineTool(item as never)).toThrow(message);
+});
+
+test('createMcpServer of nothing says what a server is', () => {
+  expect(() => createMcpServer(undefined as never)).toThrow(
+    'A server is an object with name; this is undefined',
+  );
+});
+
+test("members of their own are the author's business: in a class, or unlike ours", () => {
+  class Roll {
+    readonly name = 'roll';
+    readonly description = 'Rolls';
+    readonly error = undefined;
+    readonly iconSet = ['die'];
+    handler = handler;
+  }
+  expect(defineTool(new Roll()).name).toBe('roll');
+  expect(defineTool({ ...named, handler, owner: 'games' } as never).name).toBe('sum');
 });
 
 test('a schema that contains itself is left to the compiler', () => {
@@ -118,6 +144,36 @@ test.each<[define: (item: never) => unknown, item: object, message: string]>([
     definePrompt,
     { name: 'ask', get: handler, arguments: { city: true } },
     'The argument "city" of the prompt "ask" must be an object, this is true',
+  ],
+  [
+    defineResource,
+    { uri: 'a://b', name: 'b', read: handler, mimetype: 'text/plain' },
+    '"mimetype" is no member of the resource "a://b"; did you mean "mimeType"?',
+  ],
+  [
+    defineResourceTemplate,
+    { uriTemplate: 'a://{b}', name: 'b', read: handler, completes: {} },
+    '"completes" is no member of the resource template "a://{b}"; did you mean "complete"?',
+  ],
+  [
+    definePrompt,
+    { name: 'ask', get: handler, argument: {} },
+    '"argument" is no member of the prompt "ask"; did you mean "arguments"?',
+  ],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', tool: [] },
+    '"tool" is no member of the server "a"; did you mean "tools"?',
+  ],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', onclose: handler },
+    '"onclose" is no member of the server "a"; did you mean "onClose"?',
+  ],
+  [
+    createMcpServer,
+    { name: 'a', version: '1', limits: {} },
+    '"limits" of the server "a" is an option of serve() and listen()',
   ],
   [createMcpServer, { version: '1' }, '"name" of a server must be a string, this is missing'],
   [createMcpServer, { name: 'a' }, '"version" of the server "a" must be a string'],

@@ -175,7 +175,10 @@ describe('reasons', () => {
     expect(reasonOf(choose({}), 'roots')).toContain('does not use roots');
     expect(reasonOf(choose({ report: reportOf([]) }), 'roots')).toContain('empty list');
     expect(reasonOf(choose({ report: reportOf([unusableRoot]) }), 'roots')).toBe(
-      "none of the client's 1 roots can be used",
+      "the client's only root cannot be used",
+    );
+    expect(reasonOf(choose({ report: reportOf([unusableRoot, unusableRoot]) }), 'roots')).toBe(
+      "none of the client's 2 roots can be used",
     );
     expect(
       reasonOf(choose({ report: reportOf([], { status: 'unsupported' }) }), 'roots'),
@@ -196,6 +199,9 @@ describe('reasons', () => {
       for (const { uri, problem } of named) {
         expect(noProjectMessage(choice)).toContain(`"${uri}": ${problem.message}`);
       }
+      expect(noProjectMessage(choice)).toContain(
+        `5 roots can be used ("file:///gone/0": "/gone/0" does not exist; `,
+      );
       expect(reasonOf(choice, 'cwd')).toContain('the client has declared other roots');
     }
     const report = reportOf(named);

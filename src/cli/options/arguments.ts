@@ -88,7 +88,7 @@ function helpOn(topic: string | undefined): Invocation {
   if (isCommandName(topic)) return { kind: 'command', name: topic, args: ['--help'] };
   if (topic === undefined || topic === 'serve' || topic.startsWith('-')) return { kind: 'help' };
   const near = nearest(topic, commandNames);
-  const advice = near === undefined ? 'See mcp-actors help' : `Is it ${near} that you mean?`;
+  const advice = near === undefined ? 'See mcp-actors help' : `Did you mean ${near}?`;
   throw new UsageError(`There is no command ${JSON.stringify(topic)}. ${advice}`);
 }
 

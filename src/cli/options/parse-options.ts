@@ -179,6 +179,6 @@ function given(name: string, args: readonly string[]): string {
 
 function adviceFor(name: string, table: OptionTable, command: string): string {
   const near = nearest(name, Object.keys(table));
-  const meant = near === undefined ? '' : `Is it --${near} that you mean? `;
-  return `${meant}See ${command} --help; what begins with a dash and is not an option is written ./${name}`;
+  const meant = near === undefined ? '' : `Did you mean --${near}? `;
+  return `${meant}See ${command} --help; to name a file or directory that begins with a dash, write ./${name}`;
 }

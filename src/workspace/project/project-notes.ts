@@ -65,5 +65,5 @@ function listFaults({ roots }: ProjectChoice, most: number): string {
     .slice(0, most)
     .map(({ uri, problem }) => `${quoted(uri)}: ${problem?.message ?? 'it has not been resolved'}`);
   const more = unusable.length > most ? [`and ${unusable.length - most} more`] : [];
-  return `: ${[...faults, ...more].join('; ')}`;
+  return ` (${[...faults, ...more].join('; ')})`;
 }

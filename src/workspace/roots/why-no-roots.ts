@@ -3,7 +3,10 @@ import type { Root, RootsReport } from '../../machines/roots-report.ts';
 
 /** Why no root can be used, as a part of a sentence for a person. */
 export function whyNoRoots(roots: readonly Root[], report: RootsReport): string {
-  const unusable = `none of the client's ${roots.length} roots can be used`;
+  const unusable =
+    roots.length === 1
+      ? "the client's only root cannot be used"
+      : `none of the client's ${roots.length} roots can be used`;
   switch (report.status) {
     case 'undeclared':
       return 'the client does not use roots';

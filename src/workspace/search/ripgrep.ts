@@ -121,7 +121,11 @@ function isOfSystem(problem: string): boolean {
 }
 
 function failed(stderr: string, code: number | null): ToolError {
-  const words = stderr.replace(/^rg: /, '').trim();
+  // Its advice names flags of its command line, which the tool's caller does not have.
+  const words = stderr
+    .replace(/^rg: /, '')
+    .replace(/\n\nConsider enabling PCRE2[^]*$/, '')
+    .trim();
   return new ToolError(words === '' ? `ripgrep ended with code ${code}` : words, {
     code: 'SEARCH_FAILED',
   });
