@@ -123,10 +123,7 @@ describe('the command line', () => {
   });
 
   test.each<[readonly string[], RegExp]>([
-    [
-      ['--root-timeout', '5s'],
-      /^Unknown option --root-timeout\. Did you mean --roots-timeout\?/,
-    ],
+    [['--root-timeout', '5s'], /^Unknown option --root-timeout\. Did you mean --roots-timeout\?/],
     [['--roots'], /Did you mean --roots-timeout\?/],
     [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
     [['-x'], /^Unknown option -x\. See mcp-actors --help/],

@@ -159,6 +159,7 @@ function entryText(entry: TreeEntry): string {
   const { name, kind, standing, sizeBytes, target, files, content } = entry;
   const facts = [
     ...(standing === 'ignored' ? ['ignored'] : []),
+    ...(standing === 'closed' && kind === 'directory' ? ['not entered'] : []),
     ...(standing === 'listed' && kind === 'directory' && (files ?? 0) > 0
       ? [counted(files ?? 0, 'file')]
       : []),

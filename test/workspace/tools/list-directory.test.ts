@@ -38,7 +38,7 @@ test('a directory is a tree, two levels deep, with sizes, counts and marks', asy
       'What is ignored is not counted and not entered; ignored: true does both.',
     ],
     lines: [
-      '.git/',
+      '.git/ (not entered)',
       '.github/ (1 file)',
       '  ci.yml 9 B',
       'empty/ (empty)',
