@@ -1,6 +1,7 @@
 /** What the laboratory offers to clients of both eras: the official client, over a real subprocess. */
 import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from 'mcp-actors';
 import { enveloped } from 'mcp-actors/testing';
 import type { EnvelopeOptions } from 'mcp-actors/testing';
 import { program } from '../tooling/programs.ts';
@@ -240,6 +241,55 @@ describe('the laboratory server, line by line in 2026-07-28', () => {
     expect(logged).toMatchObject([{ params: { level: 'error', data: 'heard' } }]);
   });
 });
+
+describe('a job as a task', () => {
+  const job = { name: 'job', arguments: { ms: 1, ask: true } };
+
+  test('of a client of 2025-11-25 asks it, and its result is fetched', async () => {
+    const server = launch(lab);
+    server.answers.set('elicitation/create', () => ({ action: 'accept', content: {} }));
+    await server.initialize({ elicitation: {} });
+    const { result } = await server.request(1, 'tools/call', { ...job, task: { ttl: 60_000 } });
+    const { taskId } = (result as { readonly task: { readonly taskId: string } }).task;
+    expect(await server.request(2, 'tasks/result', { taskId })).toMatchObject({
+      result: { structuredContent: { sleptMs: 1 } },
+    });
+  });
+
+  test('of a client of 2026-07-28 that takes tasks shows what it asks, and goes on with the answer', async () => {
+    const server = launch(lab);
+    const extensions = { 'io.modelcontextprotocol/tasks': {} };
+    let ids = 0;
+    const ask = async (method: string, params: JsonObject) => {
+      const id = ++ids;
+      const capabilities = { ...everything, extensions };
+      server.send(enveloped(id, method, params, { capabilities }));
+      return (await server.answer(id))['result'] as Task;
+    };
+    const { resultType, taskId } = await ask('tools/call', job);
+    expect(resultType).toBe('task');
+    const inStatus = async (status: string): Promise<Task> => {
+      for (;;) {
+        const task = await ask('tasks/get', { taskId });
+        if (task.status === status) return task;
+      }
+    };
+    const { inputRequests } = await inStatus('input_required');
+    const [key] = Object.keys(inputRequests) as [string];
+    await ask('tasks/update', { taskId, inputResponses: { [key]: accepted('Ada') } });
+    expect((await inStatus('completed')).result).toMatchObject({
+      structuredContent: { sleptMs: 1 },
+    });
+  });
+});
+
+interface Task {
+  readonly resultType: string;
+  readonly taskId: string;
+  readonly status: string;
+  readonly inputRequests: object;
+  readonly result: object;
+}
 
 interface Asking {
   readonly inputRequests: object;
