@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { SoakClient } from './soak/client.ts';
 import { makeProject } from './soak/project.ts';
-import { acts, maxLineBytes, rootsOf } from './soak/traffic.ts';
+import { modernActs } from './soak/modern.ts';
+import { acts as legacyActs, maxLineBytes, rootsOf } from './soak/traffic.ts';
 import { halvesOf, leaksIn, leastHeap, mebibytes, processesWith } from './soak/vitals.ts';
 import type { Vitals } from './soak/vitals.ts';
 
@@ -21,6 +22,9 @@ if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
   process.exit(2);
 }
 
+/** Both eras, in one session. */
+const acts = [...legacyActs, ...modernActs];
+
 /** Rounds: two to warm up, three early, three late. */
 const fewestSamples = 8;
 
@@ -30,6 +34,7 @@ const bounds = [
   ['--max-line', `${maxLineBytes}`],
   ['--max-outbound', '1MiB'],
   ['--read-ahead', '64KiB'],
+  ['--max-suspended-calls', '16'],
 ].flat();
 const project = makeProject();
 const mark = randomUUID();

@@ -74,8 +74,13 @@ export class SoakClient {
   }
 
   /** Asks and cancels at once; an answer may come all the same. */
-  callAndCancel(name: string, args: object): void {
-    const requestId = this.#ask('tools/call', { name, arguments: args });
+  callAndCancel(name: string, args: object, more: object = {}): void {
+    this.askAndCancel('tools/call', { ...more, name, arguments: args });
+  }
+
+  /** See {@link SoakClient.callAndCancel}. */
+  askAndCancel(method: string, params: object): void {
+    const requestId = this.#ask(method, params);
     this.counts.cancelled++;
     this.notify('notifications/cancelled', { requestId });
   }

@@ -40,12 +40,13 @@ export function subscriptionsFeature(
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
     const session = sessionOf(call);
-    const wanted = readInterests(params);
+    const { maxSubscriptions } = session.limits;
+    const wanted = readInterests(params, maxSubscriptions);
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
     const { capabilities } = session.server;
     const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId));
     const open = subscriptions.of(session);
-    refuseTooMany(interests, [...open.values()], session.limits.maxSubscriptions);
+    refuseTooMany(interests, [...open.values()], maxSubscriptions);
     const { clock, inspect } = session;
     const { id } = call;
     const actor = createActor(machine, {

@@ -27,9 +27,10 @@ const lists: { readonly [member: string]: string } = {
 /**
  * Reads the filter of a `subscriptions/listen`.
  *
+ * @param max how many resources, and how many tasks, it may name: no more of them are looked at
  * @throws {ProtocolError} -32602 naming the member
  */
-export function readInterests(params: JsonObject | undefined): Interests {
+export function readInterests(params: JsonObject | undefined, max: number): Interests {
   const filter = params?.['notifications'];
   if (!isJsonObject(filter)) {
     throw invalidParams(`"notifications" must be an object, this is ${describe(filter)}`);
@@ -39,8 +40,8 @@ export function readInterests(params: JsonObject | undefined): Interests {
     if (flag === undefined || typeof flag === 'boolean') return flag;
     throw invalidParams(`"notifications.${member}" must be a boolean, this is ${describe(flag)}`);
   });
-  const uris = textsOf(filter, 'resourceSubscriptions', 'a URI', URL.canParse);
-  const taskIds = textsOf(filter, 'taskIds', 'the id of a task', () => true);
+  const uris = textsOf(filter, 'resourceSubscriptions', max, 'a URI', URL.canParse);
+  const taskIds = textsOf(filter, 'taskIds', max, 'the id of a task', () => true);
   return { lists: wanted.map(([, method]) => method), uris, taskIds };
 }
 
@@ -48,6 +49,7 @@ export function readInterests(params: JsonObject | undefined): Interests {
 function textsOf(
   filter: JsonObject,
   member: string,
+  max: number,
   what: string,
   isOne: (text: string) => boolean,
 ): readonly string[] {
@@ -56,9 +58,14 @@ function textsOf(
   if (!Array.isArray(given)) {
     throw invalidParams(`"${path}" must be an array, this is ${describe(given)}`);
   }
-  const wrong = given.findIndex((text) => typeof text !== 'string' || !isOne(text));
-  if (wrong < 0) return [...new Set(given as string[])];
-  throw invalidParams(`"${path}[${wrong}]" must be ${what}, this is ${describe(given[wrong])}`);
+  const texts: readonly unknown[] = [...new Set<unknown>(given)];
+  if (texts.length > max) {
+    throw invalidParams(`"${path}" names ${texts.length} different ones, and may name ${max}`);
+  }
+  const wrong = texts.find((text) => typeof text !== 'string' || !isOne(text));
+  if (wrong === undefined) return texts as readonly string[];
+  const at = given.indexOf(wrong);
+  throw invalidParams(`"${path}[${at}]" must be ${what}, this is ${describe(wrong)}`);
 }
 
 /**

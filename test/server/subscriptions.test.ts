@@ -148,6 +148,10 @@ describe('a filter', () => {
     [{ resourceSubscriptions: 'x' }, /"notifications.resourceSubscriptions" must be an array/],
     [{ resourceSubscriptions: ['test://a', 7] }, /resourceSubscriptions\[1\]" must be a URI/],
     [{ resourceSubscriptions: ['no uri'] }, /resourceSubscriptions\[0\]" must be a URI/],
+    [
+      { resourceSubscriptions: Array.from({ length: 100_000 }, (_, at) => `no uri ${at}`) },
+      /resourceSubscriptions" names 100000 different ones, and may name 1024/,
+    ],
   ])('of the wrong shape is -32602 that names the member: %j', async (notifications, message) => {
     const { ask } = modern(all);
     const error = await ask('subscriptions/listen', { notifications });
