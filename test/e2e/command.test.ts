@@ -67,7 +67,7 @@ describe('the command', () => {
     [['inspect', '.'], {}, /^mcp-actors: "inspect" is neither .* Did you mean --inspect\?/],
     [['record'], {}, /^mcp-actors: "record" is neither .* Did you mean --record\?/],
     [['serve', 'record'], {}, /^mcp-actors: "record" does not exist/],
-    [['config', 'vscod'], {}, /^mcp-actors: "vscod" is neither a host .* Is it vscode that/],
+    [['config', 'vscod'], {}, /^mcp-actors: "vscod" is neither a host .* Did you mean vscode\?/],
     [['gone', 'file'], {}, /^mcp-actors: "gone" does not .*\n"file" is not a directory/],
     [['serve', 'file'], {}, /^mcp-actors: "file" is not a directory/],
     [['--nonsense'], {}, /^mcp-actors: Unknown option --nonsense/],
