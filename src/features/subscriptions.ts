@@ -59,7 +59,13 @@ export function subscriptionsFeature(
     // It only waits from now on, and takes no place of those that run.
     call.park();
     const ended = new Promise<void>((resolve) => {
-      actor.subscribe({ complete: resolve });
+      actor.subscribe({
+        complete: () => {
+          // At once: what happens from now on is none of its business.
+          open.delete(actor);
+          resolve();
+        },
+      });
     });
     actor.start();
     call.whenClosing(() => actor.send({ type: 'connection.closing' }));
@@ -67,7 +73,6 @@ export function subscriptionsFeature(
       if (actor.getSnapshot().status === 'active') actor.send({ type: 'request.ended' });
     });
     await ended;
-    open.delete(actor);
     return { _meta: { [MetaKey.subscriptionId]: id } };
   };
 

@@ -1,5 +1,5 @@
 /** subscriptions/listen: what a client is told, in which order, and how it ends. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineResource, defineTool, explainDump } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { TestClock, connect, turn } from '../../src/testing/index.ts';
@@ -93,6 +93,17 @@ describe('a subscription', () => {
     session.resourceUpdated('test://a');
     expect(metaOf(await peer.notification(updated))?.[idKey]).toBe(next);
     expect(peer.count(updated)).toBe(1);
+  });
+
+  test('that was cancelled is sent nothing of what happens in the same turn', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const { peer, id, session } = listening({ resourceSubscriptions: ['test://a'] });
+    await peer.notification(acknowledged);
+    peer.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    session.resourceUpdated('test://a');
+    await turn();
+    expect(warn).not.toHaveBeenCalled();
   });
 
   test('ends gracefully with the session: its result carries its id', async () => {
