@@ -1,14 +1,15 @@
 /** Plays generated sequences against a server and finds out which invariants hold. */
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { MetaKey } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
-import { count, invariants } from './invariants/tally.ts';
+import { count, invariantsOf } from './invariants/tally.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
 import type { Breach, Tally } from './invariants/tally.ts';
 import { readSequence, sequenceText } from './move.ts';
 import type { MoveType, MoveSequence } from './move.ts';
-import { hasBatches } from './outgoing.ts';
+import { hasBatches, isStateless } from './outgoing.ts';
 import { play } from './player.ts';
 import type { PlayOptions, PlayTimes } from './player.ts';
 import { rootName } from './roots-folder.ts';
@@ -115,13 +116,15 @@ class CheckRun {
   constructor(options: CheckOptions) {
     this.#options = options;
     const { revision, movesTime = false } = options;
-    this.#tallies = invariants
+    this.#tallies = invariantsOf(revision)
       .filter(({ id }) => options.only?.has(id) ?? true)
       .map((invariant) => ({ invariant, held: 0, breaches: [] }));
     const declares = { tools: false, resources: false, prompts: false, logging: false };
     const batches = hasBatches(revision);
+    const stateless = isStateless(revision);
+    const withdraws = movesTime && !stateless;
     this.#probed = {
-      features: { tools: [], asks: false, withdraws: movesTime, declares, batches, movesTime },
+      features: { tools: [], asks: false, withdraws, declares, stateless, batches, movesTime },
       fence: 'ping',
       rootsTools: [],
       revision,
@@ -163,21 +166,26 @@ class CheckRun {
 
   /** Shakes hands and finds out what the server has; false if it cannot be talked to. */
   async #probe(): Promise<boolean> {
-    const handshake = movesOf('initialize wait initialized wait');
+    const { stateless } = this.#probed.features;
+    const handshake = movesOf(stateless ? 'discover wait' : 'initialize wait initialized wait');
     const first = await this.#play(handshake);
     if (this.#isInterrupted) return false;
     const end = first.happenings.find((one) => one.kind === 'ended');
     if (end?.exit.failure !== undefined) throw new NotStarted(end.exit.failure);
-    const { greeting, declared = {} } = first;
+    const { declared = {} } = first;
+    const greeting = stateless ? first.discovered : first.greeting?.result;
     if (!greeting) {
       this.#count(handshake, first);
       const stderr = end?.exit.stderr?.trim();
       this.#notes.push(
-        `The server did not answer initialize, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}`,
+        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}`,
       );
       return false;
     }
-    const { serverInfo, protocolVersion } = greeting.result;
+    const { protocolVersion } = greeting;
+    const meta = greeting['_meta'];
+    const serverInfo =
+      stateless && isJsonObject(meta) ? meta[MetaKey.serverInfo] : greeting['serverInfo'];
     if (isJsonObject(serverInfo)) {
       this.#server = { name: String(serverInfo['name']), version: String(serverInfo['version']) };
     }
@@ -222,31 +230,37 @@ class CheckRun {
   async #probeTools(): Promise<void> {
     const { features } = this.#probed;
     const calls = features.tools.map((tool) => ({ type: 'call', tool }) as const);
-    const start = movesOf('initialize wait initialized wait answer-reversed wait');
+    const start = movesOf(
+      features.stateless ? 'list wait' : 'initialize wait initialized wait answer-reversed wait',
+    );
     const sequence = [...start, ...calls, ...movesOf('wait')];
     const trace = await this.#play(sequence);
     if (this.#isInterrupted) return;
     const rootsTools: string[] = [];
+    const asking: string[] = [];
     for (const { id, params } of trace.of('call')) {
       const tool = String(params['name']);
       const answer = trace.answersTo(id)[0]?.message;
       const text = JSON.stringify(answer?.['result'] ?? null);
       if (text.includes(rootName)) rootsTools.push(tool);
-      const { isError } = (answer?.['result'] ?? {}) as JsonObject;
+      const { isError, resultType } = (answer?.['result'] ?? {}) as JsonObject;
+      if (resultType === 'input_required') asking.push(tool);
       if (!answer) this.#notes.push(`The tool ${tool} did not answer in time`);
       else if (answer['error'] || isError) {
         this.#notes.push(`The tool ${tool} failed: ${JSON.stringify(answer).slice(0, 300)}`);
       }
     }
-    const asks = trace.calls.some(({ message }) => message['method'] === 'roots/list');
+    const asks =
+      asking.length > 0 || trace.calls.some(({ message }) => message['method'] === 'roots/list');
     this.#probed = { ...this.#probed, rootsTools, features: { ...features, asks } };
     this.#count(sequence, trace);
   }
 
   /** Finds out whether the server cancels requests of its own. */
   async #probeWithdrawals(): Promise<void> {
-    if (this.#isInterrupted) return;
     const { features } = this.#probed;
+    // Without requests of its own it has none to cancel.
+    if (this.#isInterrupted || features.stateless) return;
     const cancellations = features.tools.flatMap((tool): MoveSequence => [
       { type: 'call', tool },
       ...movesOf('wait cancel wait'),

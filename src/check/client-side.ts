@@ -6,7 +6,7 @@ import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
-import { answerTo, notification, request } from './outgoing.ts';
+import { answerTo, enveloped, notification, request, statelessCapabilities } from './outgoing.ts';
 import { lateMark, rootFolders, rootName } from './roots-folder.ts';
 import { idKey, messagesIn } from './trace.ts';
 import type { Sent } from './trace.ts';
@@ -27,6 +27,12 @@ export interface HeldRequest {
   readonly root: string;
 }
 
+/** A call that has asked its client by ending. */
+export interface AskingCall {
+  readonly tool: string;
+  readonly result: JsonObject;
+}
+
 export class ClientSide {
   readonly revision: string;
   readonly declares: ClientFeatures['declares'];
@@ -41,12 +47,17 @@ export class ClientSide {
   readonly owed = new Map<string, { readonly id: RequestId; readonly method: string }>();
   /** The client's requests that the server has answered, in the order of the answers. */
   readonly done: RequestId[] = [];
+  /** The calls that have asked and wait for their retry. */
+  readonly asking: AskingCall[] = [];
+  /** The subscriptions that are open. */
+  readonly listening: RequestId[] = [];
   /** The tools whose calls the client has cancelled. */
   readonly cancelledTools = new Set<string>();
   readonly #options: ClientSideOptions;
   readonly #write: (sent: Sent) => void;
   readonly #used = new Set<string>();
   readonly #calls: { readonly id: RequestId; readonly tool: string }[] = [];
+  #retried: AskingCall | undefined = undefined;
   #count = 0;
   #rootsVersion = 0;
   #lateAnswers = 0;
@@ -57,6 +68,14 @@ export class ClientSide {
     this.#write = write;
     this.revision = options.revision;
     this.declares = options.features.declares;
+    if (options.features.stateless) this.offered = statelessCapabilities;
+  }
+
+  /** Asks something that every server answers at once. */
+  probe(): RequestId {
+    const id = this.nextId();
+    this.send(request(id, this.#options.features.stateless ? Method.discover : Method.ping));
+    return id;
   }
 
   nextId(): number {
@@ -87,7 +106,9 @@ export class ClientSide {
   }
 
   /** Sends a message, or a batch as one line. */
-  send(message: unknown, move?: Move): void {
+  send(plain: unknown, move?: Move): void {
+    const isEnveloped = this.#options.features.stateless && move?.type !== 'bare';
+    const message = isEnveloped && isJsonObject(plain) ? enveloped(plain, this.revision) : plain;
     for (const { id, method, params } of messagesIn(message)) {
       if (!isRequestId(id) || typeof method !== 'string') continue;
       this.owed.set(idKey(id), { id, method });
@@ -105,12 +126,15 @@ export class ClientSide {
     this.#write({ kind: 'sent', text, value, move: move?.type, impolite });
   }
 
-  call(id: RequestId, tool: string, move?: Move): void {
+  /** @param more params of its own, such as the answers that it has asked for */
+  call(id: RequestId, tool: string, move?: Move, more: JsonObject = {}): void {
     this.#calls.push({ id, tool });
+    const { _meta: meta, ...others } = more;
     const params = {
       name: tool,
       arguments: this.#options.argumentsOf(tool),
-      _meta: { progressToken: `progress-${idKey(id)}` },
+      ...others,
+      _meta: { progressToken: `progress-${idKey(id)}`, ...(meta as JsonObject | undefined) },
     };
     this.send(request(id, 'tools/call', params), move);
   }
@@ -122,6 +146,46 @@ export class ClientSide {
     this.owed.delete(idKey(newest.id));
     this.cancelledTools.add(newest.tool);
     this.send(notification(Method.cancelled, { requestId: newest.id, reason: 'checked' }), move);
+  }
+
+  /** Goes on with the newest call that has asked, if there is one. */
+  retry(
+    move?: Move,
+    asked = move?.type === 'retry-twice' ? this.#retried : this.asking.pop(),
+  ): void {
+    if (!asked) return;
+    const isForged = move?.type === 'retry-forged';
+    // It may still be gone on with as the server has asked.
+    if (isForged) this.asking.push(asked);
+    else this.#retried = asked;
+    const { inputRequests, requestState } = asked.result;
+    const root = this.#root;
+    const answers = Object.entries(isJsonObject(inputRequests) ? inputRequests : {}).map(
+      ([key, question]) => {
+        const method = isJsonObject(question) ? question['method'] : undefined;
+        const result = answerTo(method, statelessCapabilities, root, 'An answer of the check.');
+        return [key, result ?? {}];
+      },
+    );
+    const state = isForged ? 'check-forged-state' : requestState;
+    this.call(this.nextId(), asked.tool, move, {
+      inputResponses: Object.fromEntries(answers) as JsonObject,
+      ...(state === undefined ? {} : { requestState: state }),
+    });
+  }
+
+  listen(move: Move): void {
+    const id = this.nextId();
+    this.listening.push(id);
+    const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+    this.send(request(id, 'subscriptions/listen', { notifications: all }), move);
+  }
+
+  /** Cancels the newest subscription, if there is one. */
+  unlisten(move?: Move): void {
+    const id = this.listening.pop();
+    if (id === undefined || !this.owed.delete(idKey(id))) return;
+    this.send(notification(Method.cancelled, { requestId: id, reason: 'checked' }), move);
   }
 
   /** Answers a request that the server sent, by default as the declared capabilities ask. */
@@ -151,7 +215,13 @@ export class ClientSide {
     for (const message of messagesIn(value)) {
       const { id, method, params } = message;
       if (typeof method !== 'string') {
-        if (isRequestId(id) && this.owed.delete(idKey(id))) this.done.push(id);
+        if (!isRequestId(id) || !this.owed.delete(idKey(id))) continue;
+        this.done.push(id);
+        const { result } = message;
+        const call = this.#calls.find((each) => idKey(each.id) === idKey(id));
+        if (call && isJsonObject(result) && result['resultType'] === 'input_required') {
+          this.asking.push({ tool: call.tool, result });
+        }
       } else if (!('id' in message)) {
         if (method === Method.cancelled && isJsonObject(params)) this.#withdraw(params);
       } else {

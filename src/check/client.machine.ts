@@ -10,7 +10,7 @@ import type { Move } from './move.ts';
 export interface ClientFeatures {
   /** Tools that may be called. */
   readonly tools: readonly string[];
-  /** The server asks a client with roots for them. */
+  /** The server asks a client with roots for them; since 2026-07-28: a tool asks its client. */
   readonly asks: boolean;
   /** The server cancels requests of its own: with their call, when the roots change, or in time. */
   readonly withdraws: boolean;
@@ -21,6 +21,8 @@ export interface ClientFeatures {
     readonly prompts: boolean;
     readonly logging: boolean;
   };
+  /** The revision has no handshake: each request says who its client is. */
+  readonly stateless: boolean;
   /** The revision has batches. */
   readonly batches: boolean;
   /** Time can be moved, because the server and its clock are in this process. */

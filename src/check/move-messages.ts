@@ -1,5 +1,6 @@
 /** The messages that each move sends. */
 import type { JsonObject } from '../protocol/frames.ts';
+import { MetaKey } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { Move, SendingType } from './move.ts';
 import {
@@ -89,6 +90,21 @@ export const moveMessages: { readonly [K in SendingType]: Sends } = {
   'bad-prompt': asks('prompts/get', { name: 'check-no-such-prompt' }),
   'bad-level': asks('logging/setLevel', { level: 'check-no-such-level' }),
   call: calls((client) => client.nextId()),
+  'call-bare': (client, move) => {
+    const _meta = { [MetaKey.clientCapabilities]: {} };
+    if ('tool' in move) client.call(client.nextId(), move.tool, move, { _meta });
+  },
+  discover: asks(Method.discover),
+  'revision-unknown': asks(Method.discover, {
+    _meta: { [MetaKey.protocolVersion]: unknownRevision },
+  }),
+  bare: (client, move) => asks(firstList(client))(client, move),
+  removed: asks(Method.ping),
+  listen: (client, move) => client.listen(move),
+  unlisten: (client, move) => client.unlisten(move),
+  retry: (client, move) => client.retry(move),
+  'retry-twice': (client, move) => client.retry(move),
+  'retry-forged': (client, move) => client.retry(move),
   'call-zero': calls((client) => (client.isUsed(0) ? client.nextId() : 0)),
   cancel: (client, move) => client.cancel(move),
   'cancel-unknown': notifies(Method.cancelled, { requestId: 'check-never-sent' }),

@@ -36,6 +36,15 @@ export const plainMoves = {
   refuse: 'answer the oldest request of the server with an error',
   malformed: 'send a line that is not JSON',
   invalid: 'send a JSON object that is not a message',
+  discover: 'send server/discover',
+  'revision-unknown': 'send a request in a revision that does not exist',
+  bare: 'send a list request that does not say who its client is',
+  removed: 'send a ping, which the revision has not',
+  listen: 'listen for changes of every list',
+  unlisten: 'cancel the newest subscription',
+  retry: 'send a call again, with the answers that it has asked for',
+  'retry-twice': 'send the same retry once more',
+  'retry-forged': 'send a call again, with a state that the server has not given out',
   'pass-time': 'let so much time pass that what waits is given up',
 } as const;
 
@@ -43,6 +52,7 @@ export const plainMoves = {
 const toolMoves = {
   call: 'call the tool',
   'call-zero': 'call the tool in a request with the id 0',
+  'call-bare': 'call the tool as a client that declares nothing',
 } as const;
 
 type PlainType = keyof typeof plainMoves;
@@ -68,6 +78,7 @@ const impolite: ReadonlySet<MoveType> = new Set([
   'cancel-malformed',
   'answer-twice',
   'answer-unknown',
+  'retry-forged',
   'malformed',
   'invalid',
 ]);

@@ -1,6 +1,7 @@
 /** The messages that a play's client sends. */
-import { negotiateDialect } from '../protocol/dialects/registry.ts';
+import { negotiateDialect, statelessVersions } from '../protocol/dialects/registry.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import { MetaKey } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
 import type { ClientFeatures } from './client.machine.ts';
 
@@ -13,6 +14,29 @@ export function request(id: RequestId, method: string, params?: JsonObject): Jso
 
 export function notification(method: string, params?: JsonObject): JsonObject {
   return { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
+}
+
+/** Whether each request of this revision says who its client is. */
+export function isStateless(revision: string): boolean {
+  return statelessVersions.includes(revision);
+}
+
+/** What the client of a revision without a handshake declares. */
+export const statelessCapabilities: JsonObject = { roots: {}, sampling: {}, elicitation: {} };
+
+const clientInfo = { name: 'mcp-actors-check', version: '1.0.0' };
+
+/** The same message; if it is a request, with what it has to say of its client. */
+export function enveloped(message: JsonObject, revision: string): JsonObject {
+  const { id, method, params = {} } = message as { params?: JsonObject } & JsonObject;
+  if (id === undefined || typeof method !== 'string') return message;
+  const _meta = {
+    [MetaKey.protocolVersion]: revision,
+    [MetaKey.clientCapabilities]: statelessCapabilities,
+    [MetaKey.clientInfo]: clientInfo,
+    ...(params['_meta'] as JsonObject | undefined),
+  };
+  return { ...message, params: { ...params, _meta } };
 }
 
 /** Whether this revision has batches. */
@@ -33,7 +57,7 @@ export function initializeParams(revision: string, declares: 'all' | 'nothing'):
             ...(lacking === undefined ? elicitation : {}),
           }
         : {},
-    clientInfo: { name: 'mcp-actors-check', version: '1.0.0' },
+    clientInfo,
   };
 }
 

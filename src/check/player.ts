@@ -7,7 +7,6 @@ import { ClientSide } from './client-side.ts';
 import type { ClientSideOptions } from './client-side.ts';
 import { moveMessages } from './move-messages.ts';
 import type { Move, MoveSequence } from './move.ts';
-import { request } from './outgoing.ts';
 import { Trace, idKey } from './trace.ts';
 import type { Happening, Waited } from './trace.ts';
 import type { Launch, ServerWire } from './server-process.ts';
@@ -34,6 +33,9 @@ export interface PlayTimes {
   /** How long the server must send nothing, if there is no answer to wait for. */
   readonly quietMs: number;
 }
+
+/** How many times the calls that ask are gone on with at the end of a play. */
+const maxRounds = 20;
 
 /** Longer than any time for which our own servers wait for roots. */
 const longTimeMs = 6_000;
@@ -111,6 +113,12 @@ class SequencePlayer {
         this.#flush();
         if (this.#client.held.length === 0) await this.#fence();
         break;
+      case 'retry':
+      case 'retry-twice':
+      case 'retry-forged':
+        // Whether a call asks is known once it has its answer.
+        await this.#owesNothing(({ method }) => method === 'tools/call');
+        break;
       default:
     }
     moveMessages[move.type](this.#client, move);
@@ -134,9 +142,10 @@ class SequencePlayer {
       await this.#until(() => false, times.quietMs);
       return (this.#phase as Phase) !== 'ended';
     }
-    const id = this.#client.nextId();
-    this.#client.send(request(id, Method.ping));
-    const answered = await this.#answered([idKey(id)], times.answerMs);
+    // A server that has sent nothing yet may still be starting.
+    const isUp = this.happenings.some(({ kind }) => kind === 'received');
+    const key = idKey(this.#client.probe());
+    const answered = await this.#answered([key], isUp ? times.answerMs : times.startMs);
     await this.#wire.idle?.();
     return answered;
   }
@@ -147,10 +156,16 @@ class SequencePlayer {
     const client = this.#client;
     this.#flush();
     for (const held of [...client.held]) client.answer(held);
+    while (client.listening.length > 0) client.unlisten();
     let ok = await this.#owesNothing();
     // The same call again ends after the cancelled one would have ended.
     for (const tool of ok ? client.cancelledTools : []) client.call(client.nextId(), tool);
     ok &&= await this.#owesNothing();
+    // A tool may ask more than once.
+    for (let rounds = 0; ok && rounds < maxRounds && client.asking.length > 0; rounds++) {
+      client.retry();
+      ok = await this.#owesNothing();
+    }
     ok &&= await this.#callRootsTools();
     this.#waited('settled', (await this.#answersPing()) && ok);
   }
@@ -175,13 +190,19 @@ class SequencePlayer {
     }
   }
 
-  async #owesNothing(): Promise<boolean> {
+  /** @param concerns which requests are waited for; by default all */
+  async #owesNothing(
+    concerns: (asked: { readonly method: string }) => boolean = () => true,
+  ): Promise<boolean> {
     const { owed } = this.#client;
+    const left = () => [...owed].flatMap(([key, asked]) => (concerns(asked) ? [key] : []));
     this.#flush();
-    if (!this.#wire.passTime) return this.#answered([...owed.keys()], this.#options.times.answerMs);
+    if (!this.#wire.passTime) return this.#answered(left(), this.#options.times.answerMs);
     // If time can be moved, it moves until nothing waits for it.
-    for (let rounds = 0; rounds < 20 && owed.size > 0; rounds++) await this.#wire.passTime(1_000);
-    return owed.size === 0;
+    for (let rounds = 0; rounds < 20 && left().length > 0; rounds++) {
+      await this.#wire.passTime(1_000);
+    }
+    return left().length === 0;
   }
 
   #endInput(): void {

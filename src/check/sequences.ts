@@ -4,10 +4,17 @@ import type { SnapshotFrom } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { clientMachine } from './client.machine.ts';
 import type { ClientFeatures } from './client.machine.ts';
+import { modernClientMachine } from './modern-client.machine.ts';
 import { isImpolite, plainMoves, sequenceText } from './move.ts';
 import type { Move, MoveType, MoveSequence } from './move.ts';
 
 type Client = SnapshotFrom<typeof clientMachine>;
+
+/** The machine of the client that a server with these features is played. */
+function machineFor({ stateless }: ClientFeatures): typeof clientMachine {
+  // They take the same moves, and differ in their states alone.
+  return stateless ? (modernClientMachine as unknown as typeof clientMachine) : clientMachine;
+}
 
 const wait: Move = { type: 'wait' };
 
@@ -17,17 +24,19 @@ function movesFor(tools: readonly string[]): readonly Move[] {
   const calls = tools.flatMap((tool): Move[] => [
     { type: 'call', tool },
     { type: 'call-zero', tool },
+    { type: 'call-bare', tool },
   ]);
   return [...plain, ...calls];
 }
 
 /** Whether a client may make these moves in this order. It may wait at any time. */
 export function isWalk(sequence: MoveSequence, features: ClientFeatures): boolean {
-  let [client] = initialTransition(clientMachine, features);
+  const machine = machineFor(features);
+  let [client] = initialTransition(machine, features);
   for (const move of sequence) {
     if (move.type === 'wait') continue;
     if (!client.can(move)) return false;
-    [client] = transition(clientMachine, client, move);
+    [client] = transition(machine, client, move);
   }
   return true;
 }
@@ -35,15 +44,17 @@ export function isWalk(sequence: MoveSequence, features: ClientFeatures): boolea
 /**
  * Every transition that changes the client's state, from every state, by the shortest path to it;
  * every other move once. The first tool stands for all. Each other tool is called once and, if the
- * server cancels requests of its own, also cancelled and answered late.
+ * server cancels requests of its own, also cancelled and answered late; where tools ask by ending,
+ * it is also gone on with.
  * Each sequence comes at two paces: with a wait after each move, and with everything after the
  * handshake in one chunk. Shortest first.
  */
 export function coveringSequences(features: ClientFeatures): readonly MoveSequence[] {
+  const machine = machineFor(features);
   const moves = movesFor(features.tools);
   const enabled = (client: Client) => moves.filter((move) => client.can(move));
   const isMain = (move: Move) => !('tool' in move) || move.tool === features.tools[0];
-  const paths = getShortestPaths(clientMachine, {
+  const paths = getShortestPaths(machine, {
     input: features,
     events: (client) => enabled(client).filter(isMain),
     serializeState: ({ value }) => JSON.stringify(value),
@@ -54,16 +65,21 @@ export function coveringSequences(features: ClientFeatures): readonly MoveSequen
   for (const { state, steps } of [...paths].sort((a, b) => a.steps.length - b.steps.length)) {
     const way = steps.map(({ event }) => event).filter(({ type }) => Object.hasOwn(known, type));
     for (const move of enabled(state)) {
-      const [next] = transition(clientMachine, state, move);
+      const [next] = transition(machine, state, move);
       const changes = JSON.stringify(next.value) !== JSON.stringify(state.value);
       const isOther = 'tool' in move && move.tool !== features.tools[0];
       if (!changes || isOther) {
         if (seen.has(sequenceOfOne(move))) continue;
         seen.add(sequenceOfOne(move));
       }
-      sequences.push(paced([...way, move]));
+      sequences.push(paced([...way, move], features));
       if (isOther && features.withdraws && move.type === 'call') {
-        sequences.push(paced([...way, move, { type: 'cancel' }, { type: 'answer-late' }]));
+        const late = [...way, move, { type: 'cancel' }, { type: 'answer-late' }] as const;
+        sequences.push(paced(late, features));
+      }
+      if (isOther && features.stateless && features.asks && move.type === 'call') {
+        sequences.push(paced([...way, move, { type: 'retry' }, { type: 'retry-twice' }], features));
+        sequences.push(paced([...way, move, { type: 'retry-forged' }], features));
       }
       if (changes || isImpolite(move)) sequences.push(together([...way, move]));
     }
@@ -95,7 +111,8 @@ export function randomWalks(
   without: ReadonlySet<MoveType> = new Set(),
 ): readonly MoveSequence[] {
   const moves = movesFor(features.tools).filter(({ type }) => !without.has(type));
-  const [start] = initialTransition(clientMachine, features);
+  const machine = machineFor(features);
+  const [start] = initialTransition(machine, features);
   return Array.from({ length: count }, () => {
     const sequence: Move[] = [];
     let client: Client = start;
@@ -106,14 +123,20 @@ export function randomWalks(
       const move = going[random(going.length)];
       if (!move) break;
       sequence.push(move);
-      [client] = transition(clientMachine, client, move);
-      if (greets(move) || (sequence.some(greets) && random(2) === 0)) sequence.push(wait);
+      [client] = transition(machine, client, move);
+      const isUp = features.stateless || sequence.some(greets);
+      if (greets(move) || (isUp && random(2) === 0)) sequence.push(wait);
     }
     return sequence;
   });
 }
 
-const known: { readonly [type: string]: string } = { ...plainMoves, call: '', 'call-zero': '' };
+const known: { readonly [type: string]: string } = {
+  ...plainMoves,
+  call: '',
+  'call-zero': '',
+  'call-bare': '',
+};
 
 function sequenceOfOne(move: Move): string {
   return sequenceText([move]);
@@ -123,8 +146,8 @@ function greets({ type }: Move): boolean {
   return type.startsWith('initialize-') || type === 'initialize' || type === 'rush';
 }
 
-function paced(moves: MoveSequence): MoveSequence {
-  const first = moves.findIndex(greets);
+function paced(moves: MoveSequence, { stateless }: ClientFeatures): MoveSequence {
+  const first = stateless ? 0 : moves.findIndex(greets);
   return moves.flatMap((move, at) =>
     first !== -1 && at >= first && move.type !== 'end' ? [move, wait] : [move],
   );

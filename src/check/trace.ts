@@ -188,9 +188,19 @@ export class Trace {
     return undefined;
   }
 
+  /** The first successful answer to server/discover. */
+  get discovered(): JsonObject | undefined {
+    for (const { id, method } of this.clientRequests.values()) {
+      if (method !== Method.discover) continue;
+      const result = this.answersTo(id)[0]?.message['result'];
+      if (isJsonObject(result)) return result;
+    }
+    return undefined;
+  }
+
   /** The server's capabilities. */
   get declared(): JsonObject | undefined {
-    const capabilities = this.greeting?.result['capabilities'];
+    const capabilities = (this.greeting?.result ?? this.discovered)?.['capabilities'];
     return isJsonObject(capabilities) ? capabilities : undefined;
   }
 

@@ -3,6 +3,7 @@ import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
 import type { CheckReport } from '../check/check-server.ts';
 import { invariants } from '../check/invariants/tally.ts';
+import { statelessInvariants } from '../check/invariants/modern.ts';
 import { moveHelp, readSequence } from '../check/move.ts';
 import type { MoveSequence } from '../check/move.ts';
 import { breaksMust, reportJson, reportText } from '../check/report-text.ts';
@@ -11,7 +12,7 @@ import type { RootsFolder } from '../check/roots-folder.ts';
 import { launchProcess } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import { handshakeVersions } from '../protocol/dialects/registry.ts';
+import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
@@ -30,7 +31,7 @@ export const checkOptions = {
   },
   revision: {
     kind: 'choice',
-    choices: handshakeVersions,
+    choices: [...handshakeVersions, ...statelessVersions],
     default: handshakeVersions[0] as string,
     help: 'The revision of the protocol that the client asks for.',
   },
@@ -212,8 +213,11 @@ function readCall(text: string): readonly [string, JsonObject] {
   return [tool, value];
 }
 
+/** Of every revision. */
+const allInvariants = [...invariants, ...statelessInvariants];
+
 function readInvariant(id: string): string {
-  if (invariants.some((invariant) => invariant.id === id)) return id;
+  if (allInvariants.some((invariant) => invariant.id === id)) return id;
   throw new UsageError(
     `--only: there is no invariant ${JSON.stringify(id)}; mcp-actors check --list shows them`,
   );
@@ -228,6 +232,6 @@ function readPlay(text: string): MoveSequence {
 }
 
 function listText(): string {
-  const rows = invariants.map(({ id, title }) => `  ${id}: ${title}`);
+  const rows = allInvariants.map(({ id, title }) => `  ${id}: ${title}`);
   return `Invariants:\n${rows.join('\n')}\n\nMoves:\n${moveHelp()}\n`;
 }

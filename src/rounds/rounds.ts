@@ -10,7 +10,7 @@ import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../act
 import type { RoundLimits } from '../actors/limits.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
-import { RuntimeError } from '../protocol/errors.ts';
+import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequired, readRetry, withoutRound } from '../protocol/input-required.ts';
 import type { Retry } from '../protocol/input-required.ts';
@@ -100,7 +100,7 @@ export class Rounds implements RunKeeper, CallRounds {
     state: RequestState,
     answers: JsonObject,
   ): Promise<unknown> {
-    if (this.#closedBy) throw this.#closedBy;
+    if (this.#closedBy) throw fromWireError(shuttingDown);
     const { replay = true, singleUse = false } = handler.resumption?.(exchange.params) ?? {};
     const kept = this.#runs.get(state.run);
     const before = kept?.outcomeFrom(state.round);

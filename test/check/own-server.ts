@@ -4,6 +4,8 @@ import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
 import { TestClock, connect, turn } from 'mcp-actors/testing';
 import type { Launch } from '../../src/check/server-process.ts';
+import { plainEnvironment } from '../../src/session/session-environment.ts';
+import type { SessionEnvironment } from '../../src/session/session-environment.ts';
 import type { PortSnapshot } from '../../src/machines/port.ts';
 import { tool } from '../contract/serving.ts';
 
@@ -57,6 +59,36 @@ export async function warm(): Promise<void> {
   await client.close();
 }
 
+/** The environment of a session that tells when nothing is sealed or digested any more: that takes real time, and no turn waits for it. */
+function computing() {
+  const open = new Set<Promise<unknown>>();
+  const noted =
+    <TArgs extends unknown[], T>(compute: (...args: TArgs) => Promise<T>) =>
+    (...args: TArgs): Promise<T> => {
+      const result = compute(...args);
+      open.add(result);
+      void result.finally(() => open.delete(result));
+      return result;
+    };
+  const environment: SessionEnvironment = {
+    ...plainEnvironment,
+    sealer: ({ seal, open: unseal, digest, turn: pass }) => ({
+      seal: noted(seal),
+      open: noted(unseal),
+      digest: noted(digest),
+      turn: noted(pass),
+    }),
+  };
+  const quiet = async () => {
+    await turn();
+    while (open.size > 0) {
+      await Promise.all(open);
+      await turn();
+    }
+  };
+  return { environment, quiet };
+}
+
 /**
  * What must be empty at the end is told as the signal that ended it, so that a play that leaves something is found, and made shorter, like
  * any other that breaks an invariant.
@@ -65,7 +97,8 @@ export const launchOwn: Launch = (listener) => {
   const clock = new TestClock();
   const { transport, peer } = memory();
   const limits = { rootsRetryMs: 1_000, requestTimeoutMs: 4_000 };
-  const session = server.listen(transport, { clock, limits });
+  const { environment, quiet } = computing();
+  const session = server.listen(transport, { clock, limits, environment });
   clocks.set(session.id, clock);
   const { correlation } = session.actor.getSnapshot().context;
   const { behaviour } = correlation.getSnapshot() as PortSnapshot<EventObject, unknown>;
@@ -93,10 +126,10 @@ export const launchOwn: Launch = (listener) => {
       clock.increment(defaultLimits.drainTimeoutMs);
     },
     passTime: async (durationMs) => {
-      await turn();
+      await quiet();
       clock.increment(durationMs);
-      await turn();
+      await quiet();
     },
-    idle: turn,
+    idle: quiet,
   };
 };

@@ -12,6 +12,7 @@ const features: ClientFeatures = {
   asks: true,
   withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
+  stateless: false,
   batches: false,
   movesTime: true,
 };
@@ -52,6 +53,12 @@ describe('a session of our own', () => {
     expect(total).toBeGreaterThan(30);
     expect(progress).toEqual(Array.from({ length: total + 1 }, (_, done) => [done, total]));
     // None of them holds because nothing has tried it.
+    const untried = findings.filter(({ outcome }) => outcome === 'untried');
+    expect(untried.map(({ id }) => id)).toEqual([]);
+  }, 60_000);
+
+  test('keeps those of the stateless era in every order of a client’s moves', async () => {
+    const { findings } = await check({ revision: '2026-07-28' });
     const untried = findings.filter(({ outcome }) => outcome === 'untried');
     expect(untried.map(({ id }) => id)).toEqual([]);
   }, 60_000);

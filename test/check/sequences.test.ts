@@ -17,6 +17,7 @@ const features: ClientFeatures = {
   asks: true,
   withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
+  stateless: false,
   batches: true,
   movesTime: true,
 };
@@ -25,6 +26,7 @@ const nothing: ClientFeatures = {
   asks: false,
   withdraws: false,
   declares: { tools: false, resources: false, prompts: false, logging: false },
+  stateless: false,
   batches: false,
   movesTime: false,
 };

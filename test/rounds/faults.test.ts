@@ -11,7 +11,7 @@ import { accepted, form, nameIn, startRounds } from './start-rounds.ts';
 import type { Asking } from './start-rounds.ts';
 
 const demand = () =>
-  Object.assign(new ProtocolError(-32042, 'Sign in first'), {
+  new ProtocolError(-32042, 'Sign in first', {
     elicitations: [{ mode: 'url', url: 'https://example.com/', message: 'Sign in' }],
   });
 
@@ -313,7 +313,7 @@ describe('while a retry is read', () => {
     await checking.arrived();
     rounds.close(new Error('The session has ended'));
     checking.release();
-    await expect(result).rejects.toThrow('The session has ended');
+    await expect(result).rejects.toThrow('The server is shutting down');
     await turn();
     expect([rounds.waiting, rounds.isIdle, clock.liveTimers]).toEqual([[], true, 0]);
   });

@@ -138,7 +138,7 @@ interface Refusal {
   readonly needs: string;
 }
 
-function refuses({ id, title, move, code, page, quote, needs }: Refusal): Invariant {
+export function refuses({ id, title, move, code, page, quote, needs }: Refusal): Invariant {
   return {
     id,
     title,
@@ -149,7 +149,7 @@ function refuses({ id, title, move, code, page, quote, needs }: Refusal): Invari
   };
 }
 
-function refused(trace: Trace, id: string | number, code: number): Judgement {
+export function refused(trace: Trace, id: string | number, code: number): Judgement {
   const answer = trace.answersTo(id)[0]?.message;
   if (!answer) return untried;
   const { error } = answer;

@@ -204,7 +204,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       // A call may take long, and the server decides whether it goes on without a client.
       return firstBroken(
         [...whole.clientRequests.values()]
-          .filter(({ method }) => method !== 'tools/call')
+          .filter(({ method }) => method !== 'tools/call' && method !== 'subscriptions/listen')
           .map(({ id, method }) =>
             whole.answersTo(id).length > 0
               ? held

@@ -1,17 +1,19 @@
 /** Every invariant, and the tally of the plays that broke it or did not. */
 import type { MoveSequence } from '../move.ts';
+import { isStateless } from '../outgoing.ts';
 import type { Trace } from '../trace.ts';
 import { answerInvariants } from './answers.ts';
 import { cancellationInvariants } from './cancellation.ts';
 import { capabilityInvariants } from './capabilities.ts';
 import type { Invariant, Played } from './invariant.ts';
 import { lifecycleInvariants } from './lifecycle.ts';
+import { modernInvariants } from './of-both-eras.ts';
 import { messageInvariants } from './messages.ts';
 import { progressInvariants } from './progress.ts';
 import { robustnessInvariants } from './robustness.ts';
 import { rootsInvariants } from './roots.ts';
 
-/** In the order of the report. */
+/** Of the revisions with a handshake, in the order of the report. */
 export const invariants: readonly Invariant[] = [
   ...messageInvariants,
   ...answerInvariants,
@@ -22,6 +24,11 @@ export const invariants: readonly Invariant[] = [
   ...rootsInvariants,
   ...robustnessInvariants,
 ];
+
+/** The invariants of a revision, in the order of the report. */
+export function invariantsOf(revision: string): readonly Invariant[] {
+  return isStateless(revision) ? modernInvariants(invariants) : invariants;
+}
 
 /** A play in which an invariant did not hold. */
 export interface Breach {
