@@ -1,15 +1,16 @@
 /**
- * What the tests hold this project to, for a session of the revisions 2024-11-05 to 2025-11-25: one row per demand.
+ * What the tests hold this project to, in each revision: one row per demand.
  * A test cites a row in its name, `test('refuses … [LIFE-04]')`; a whole run fails if a citation is unknown, or if a row is not cited by tests that are
- * run for each revision or transport that could change it. `requirements/clauses-2025-11-25.md` has the sentences of the specification with their rows.
+ * run for each revision or transport that could change it. `requirements/clauses-2025-11-25.md` and `clauses-2026-07-28.md` have the sentences of the specification with their rows.
  */
-import { byteTransports, revisions, transportNames } from './contract/everywhere.ts';
+import { byteTransports, revisions, stateless, transportNames } from './contract/everywhere.ts';
 import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
 import { roots } from './requirements/roots.ts';
 import { serverFeatures } from './requirements/server-features.ts';
+import { statelessFeatures, statelessMessages } from './requirements/stateless.ts';
 import { tasks } from './requirements/tasks.ts';
 
 export interface Requirement extends Demand {
@@ -24,6 +25,8 @@ export const requirements: readonly Requirement[] = [
   clientFeatures,
   serverFeatures,
   tasks,
+  statelessFeatures,
+  statelessMessages,
 ]
   .flatMap((demands) => Object.entries(demands))
   .flatMap(([source, rows]) =>
@@ -35,8 +38,9 @@ export const requirements: readonly Requirement[] = [
   )
   .sort((one, other) => (one.id < other.id ? -1 : 1));
 
-/** The revisions that a row belongs to. */
+/** The revisions that a row belongs to: those with a handshake, unless it begins with the one that has none. */
 function revisionsOf({ since, before }: Demand): readonly Revision[] {
+  if (since === stateless) return [since];
   return revisions.filter(
     (revision) =>
       (since === undefined || revision >= since) && (before === undefined || revision < before),
@@ -47,7 +51,9 @@ function revisionsOf({ since, before }: Demand): readonly Revision[] {
 export function combinationsOf(row: Demand): readonly Partial<Combination>[] {
   if (row.apart !== undefined || row.by === undefined) return [];
   const transports = row.over === 'bytes' ? byteTransports : transportNames;
-  if (row.by === 'transport') return transports.map((transport) => ({ transport }));
+  if (row.by === 'transport' && row.since !== stateless) {
+    return transports.map((transport) => ({ transport }));
+  }
   if (row.by === 'revision') return revisionsOf(row).map((revision) => ({ revision }));
   return revisionsOf(row).flatMap((revision) =>
     transports.map((transport) => ({ revision, transport })),

@@ -37,7 +37,7 @@ export type ServerCaching = Caching & { readonly [kind in CachedKind]?: Caching 
 export type KnownHints = { readonly [kind in CachedKind]: CacheHints };
 
 /** Without hints, nothing may be cached: only an author knows what stays true, and for whom. */
-const uncached: CacheHints = { ttlMs: 0, scope: 'private' };
+export const uncached: CacheHints = { ttlMs: 0, scope: 'private' };
 
 /**
  * The hints of a server.

@@ -8,10 +8,11 @@ import type { Exchange } from '../actors/exchange.ts';
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, ProtocolError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { isRetry } from '../protocol/input-required.ts';
 import { Method } from '../protocol/methods.ts';
 import type { CacheHints, Dialect } from '../protocol/dialects/dialect.ts';
 import type { Catalog } from './registry.ts';
-import { hintsOf } from '../define/caching.ts';
+import { hintsOf, uncached } from '../define/caching.ts';
 import type { KnownHints } from '../define/caching.ts';
 import { isUri } from '../define/uri-template.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
@@ -128,7 +129,8 @@ export function resourcesFeature(
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
   const { dialect } = call.client;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
-  return dialect.cacheable({ contents: readContents(output, target, dialect) }, target.caching);
+  const caching = isRetry(call.params) ? uncached : target.caching;
+  return dialect.cacheable({ contents: readContents(output, target, dialect) }, caching);
 }
 
 function tooManySubscriptions(max: number): ProtocolError {

@@ -67,6 +67,16 @@ export function readRetry(params: JsonObject | undefined): Retry | undefined {
   throw invalidParams(`"requestState" must be a string, this is ${describe(requestState)}`);
 }
 
+/**
+ * Whether a request brings something along from an earlier round. What it is answered with depends
+ * on that, and must not be cached.
+ *
+ * @see MCP 2026-07-28, server/utilities/caching, "Cache Key"
+ */
+export function isRetry(params: JsonObject | undefined): boolean {
+  return params?.['requestState'] !== undefined || params?.['inputResponses'] !== undefined;
+}
+
 const ofOneRound: ReadonlySet<string> = new Set(['_meta', 'requestState', 'inputResponses']);
 
 /** The params without what belongs to one round: what all rounds of a call have in common. */

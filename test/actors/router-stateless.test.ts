@@ -47,7 +47,7 @@ describe('a request with an envelope', () => {
     expect(answersTo(router).map(({ id }) => id)).toEqual([1, 2]);
   });
 
-  test('settles nothing in a session that is of the other era', () => {
+  test('settles nothing in a session that is of the other era [ERA-04]', () => {
     const router = startRouter(handlers);
     router.receive(enveloped(1, method));
     expect(router.told()).toEqual([]);
@@ -160,7 +160,7 @@ describe('at the end of a session', () => {
     expect(router.told()).not.toContain('calls.drained');
   });
 
-  test('what runs is abandoned with a code that its revision allows', () => {
+  test('what runs is abandoned with a code that its revision allows [ENV-09]', () => {
     const router = startRouter({ [method]: () => new Promise(() => {}) }, 'none');
     router.receive(enveloped(1, method));
     router.tell({ type: 'calls.abandon' });

@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, onTestFinished } from 'vitest';
 export const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
 /** The revision without a handshake. */
-const modern = '2026-07-28';
+export const modern = '2026-07-28';
 
 export type Revision = (typeof revisions)[number] | typeof modern;
 
@@ -44,6 +44,9 @@ export const eachRevision = combine(revisions, ['memory']);
 
 /** The revision without a handshake over every transport. */
 export const modernEverywhere = combine([modern], transportNames);
+
+/** The revision without a handshake over our own transports. */
+export const modernOverBytes = combine([modern], byteTransports);
 
 /** The combinations of one revision. */
 export const only = (one: Revision, among: readonly Combination[] = combinations) =>

@@ -1,4 +1,4 @@
-/** The sentences of the specification, each with the rows that hold this project to it: `clauses-2025-11-25.md`, read. */
+/** The sentences of the specification, each with the rows that hold this project to it: `clauses-….md`, read. */
 import { readFile } from 'node:fs/promises';
 
 export interface Clause {
@@ -17,8 +17,9 @@ export const exemptions = ['clients', 'author', 'authorization', 'HTTP', 'host',
 /** A sentence with its arrow, and what is under it where it begins with spaces. */
 const line = /^( *)- (.*) → (.*)$/;
 
-export async function readClauses(): Promise<readonly Clause[]> {
-  const url = new URL('clauses-2025-11-25.md', import.meta.url);
+/** The sentences of a revision. */
+export async function readClauses(revision: string): Promise<readonly Clause[]> {
+  const url = new URL(`clauses-${revision}.md`, import.meta.url);
   const [, ...sections] = (await readFile(url, 'utf8')).split(/^## /m);
   return sections.flatMap((section) => {
     const [page = '', ...rest] = section.trimEnd().split('\n');

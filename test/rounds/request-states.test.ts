@@ -37,7 +37,7 @@ describe('where the run is not kept', () => {
     expect(begun).toHaveLength(3);
   });
 
-  test('another process with the same key goes on', async () => {
+  test('another process with the same key goes on [ROUNDS-09]', async () => {
     const { handler } = askingTwice();
     const one = startRounds(handler, { sealer: stateSealer([key, other]) });
     const another = startRounds(handler, { sealer: stateSealer([other, key]) });
@@ -124,7 +124,7 @@ describe('where the run is not kept', () => {
 });
 
 describe('a state that comes twice', () => {
-  test('does the work once: the second gets what the first gets', async () => {
+  test('does the work once: the second gets what the first gets [ROUNDS-07]', async () => {
     const work = gate();
     let worked = 0;
     const { ask, retry } = startRounds(async (_, exchange) => {
@@ -169,7 +169,7 @@ describe('a state that comes twice', () => {
     expect(begun).toHaveLength(1);
   });
 
-  test('is refused if the call is for single use, also where nothing is known of it', async () => {
+  test('is refused if the call is for single use, also where nothing is known of it [ROUNDS-07]', async () => {
     const { handler } = askingTwice();
     const single = Object.assign(handler, { resumption: () => ({ singleUse: true }) });
     const { ask, retry, options } = startRounds(single);
@@ -295,7 +295,7 @@ describe('a state that is not accepted', () => {
         started.retry(asking, answers, same, { ...ada, method: 'prompts/get' }).result,
     ],
   ] as const satisfies readonly (readonly [string, string, Parameters<typeof refusal>[0]])[])(
-    'is one that is %s; the client learns nothing of why',
+    'is one that is %s; the client learns nothing of why [ROUNDS-05] [ROUNDS-06]',
     async (_, why, tamper) => {
       const { error, noted } = await refusal(tamper);
       expect(error).toMatchObject({
@@ -313,16 +313,24 @@ describe('a state that is not accepted', () => {
     await expect(forged).rejects.toMatchObject({ code: -32602 });
   });
 
-  test.each([7, null, {}, ['x']])('is one that is no string: %j', async (requestState) => {
-    const { send } = startRounds(() => ({}));
-    await expect(send({ requestState }).result).rejects.toThrow('"requestState" must be a string');
-  });
+  test.each([7, null, {}, ['x']])(
+    'is one that is no string: %j [ROUNDS-05]',
+    async (requestState) => {
+      const { send } = startRounds(() => ({}));
+      await expect(send({ requestState }).result).rejects.toThrow(
+        '"requestState" must be a string',
+      );
+    },
+  );
 
-  test.each([7, null, 'x', ['x']])('answers that are no object are refused: %j', async (given) => {
-    const { send } = startRounds(() => ({}));
-    const refused = send({ requestState: 'x', inputResponses: given }).result;
-    await expect(refused).rejects.toThrow('"inputResponses" must be an object');
-  });
+  test.each([7, null, 'x', ['x']])(
+    'answers that are no object are refused: %j [ROUNDS-10]',
+    async (given) => {
+      const { send } = startRounds(() => ({}));
+      const refused = send({ requestState: 'x', inputResponses: given }).result;
+      await expect(refused).rejects.toThrow('"inputResponses" must be an object');
+    },
+  );
 });
 
 describe('the state', () => {

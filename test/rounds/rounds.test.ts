@@ -38,7 +38,7 @@ describe('a handler that asks', () => {
     expect(await retry(second, { q2: accepted('b') }).result).toEqual({ first: 'a', second: 'b' });
   });
 
-  test('asks in one round what it asks together, and asks again what has no answer', async () => {
+  test('asks in one round what it asks together, and asks again what has no answer [ROUNDS-04]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const names = await Promise.all(['A?', 'B?', 'C?'].map((each) => exchange.ask(form(each))));
       return { names: names.map(nameIn) };
@@ -52,7 +52,7 @@ describe('a handler that asks', () => {
     expect(result).toEqual({ names: ['a', 'b', 'c'] });
   });
 
-  test('is not asked the same again for an answer of the wrong shape: that is an error that says which', async () => {
+  test('is not asked the same again for an answer of the wrong shape: that is an error that says which [ROUNDS-10]', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => ({
       name: nameIn(await exchange.ask(form('Name?'))),
     }));
@@ -104,7 +104,7 @@ describe('a handler that asks', () => {
     expect(await retry(asking).result).toEqual({ by: 'itself' });
   });
 
-  test('asks for the roots once, and only a client that declares them', async () => {
+  test('asks for the roots once, and only a client that declares them [ROOTS-23]', async () => {
     const handler: RequestHandler = async (_, exchange) => {
       const [one, two] = [await exchange.roots(never), await exchange.roots(never)];
       return { status: one.status, uris: two.roots.map(({ uri }) => uri) };
@@ -142,7 +142,7 @@ describe('the end of a run', () => {
     return { ended, handler };
   }
 
-  test('comes when nobody goes on with it in time, as if it were cancelled', async () => {
+  test('comes when nobody goes on with it in time, as if it were cancelled [ROUNDS-08]', async () => {
     const { ended, handler } = noting();
     const { ask, rounds, clock, facts } = startRounds(handler);
     await ask();
@@ -155,7 +155,7 @@ describe('the end of a run', () => {
     expect(facts).toContainEqual(expect.objectContaining({ name: 'call.expired' }));
   });
 
-  test('comes for the oldest when more are suspended than are kept', async () => {
+  test('comes for the oldest when more are suspended than are kept [ROUNDS-08]', async () => {
     const { ended, handler } = noting();
     const { ask, retry, rounds } = startRounds(handler, { limits: { maxSuspendedCalls: 2 } });
     const first = await ask({ arguments: { n: 1 } });

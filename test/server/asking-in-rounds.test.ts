@@ -56,7 +56,7 @@ describe('a tool that asks', () => {
     expect(peer.count('elicitation/create')).toBe(0);
   });
 
-  test('content that the form refuses is -32602 that says which and why', async () => {
+  test('content that the form refuses is -32602 that says which and why [ROUNDS-10] [ELICIT-13]', async () => {
     const { ask } = modern({ tools: [greet] });
     const { requestState } = await ask(...call('greet'));
     const inputResponses = { q1: accept({ name: 7 }) };
@@ -65,7 +65,7 @@ describe('a tool that asks', () => {
     expect(error['message']).toMatch(/"inputResponses.q1".*name/);
   });
 
-  test('what its client did not declare: nothing is asked, and the call is refused with -32021', async () => {
+  test('what its client did not declare: nothing is asked, and the call is refused with -32021 [ELICIT-11] [SAMPLE-08]', async () => {
     const { ask, session } = modern({ tools: [greet] });
     const error = await ask(...call('greet'), { sampling: {} });
     expect(error).toMatchObject({
@@ -75,7 +75,7 @@ describe('a tool that asks', () => {
     expect(session.dump().calls).toEqual([]);
   });
 
-  test('form, URL, sampling and roots at once: all travel together', async () => {
+  test('form, URL, sampling and roots at once: all travel together [ROUNDS-04] [ELICIT-12]', async () => {
     const tool = defineTool({
       name: 'everything',
       description: 'Asks everything.',
@@ -116,7 +116,7 @@ describe('a tool that asks', () => {
     }
   });
 
-  test('goes on in another process with the same key', async () => {
+  test('goes on in another process with the same key [ROUNDS-09]', async () => {
     const stateKeys = ['00'.repeat(32)];
     const [one, another] = [0, 1].map(() => modern({ tools: [greet], stateKeys }));
     const { requestState } = await one!.ask(...call('greet'));
@@ -125,7 +125,7 @@ describe('a tool that asks', () => {
     expect(textOf(result)).toBe('Hello Ada');
   });
 
-  test('reports progress on the token of the request that is open', async () => {
+  test('reports progress on the token of the request that is open [PROGRESS-08]', async () => {
     const tool = defineTool({
       name: 'steps',
       description: 'Asks between two steps.',
@@ -206,7 +206,7 @@ describe('a tool that asks', () => {
   });
 });
 
-test('a prompt and a resource may ask, too; a list may not', async () => {
+test('a prompt and a resource may ask, too; a list may not [ROUNDS-03]', async () => {
   const { ask } = modern({
     prompts: [
       definePrompt({

@@ -31,14 +31,20 @@ describe('what is cached', () => {
     ['resources/read', { uri: 'a:1' }],
   ] as const;
 
-  test.each(requests)('is nothing unless the author says so: %s', async (method, params) => {
-    expect(hints(await askModern(serve(features), method, params))).toEqual([0, 'private']);
-  });
+  test.each(requests)(
+    'is nothing unless the author says so: %s [CACHE-01]',
+    async (method, params) => {
+      expect(hints(await askModern(serve(features), method, params))).toEqual([0, 'private']);
+    },
+  );
 
-  test.each(requests)('is what the author says of everything: %s', async (method, params) => {
-    const serving = serve({ ...features, caching: { ttlMs: 60_000, scope: 'public' } });
-    expect(hints(await askModern(serving, method, params))).toEqual([60_000, 'public']);
-  });
+  test.each(requests)(
+    'is what the author says of everything: %s [CACHE-01]',
+    async (method, params) => {
+      const serving = serve({ ...features, caching: { ttlMs: 60_000, scope: 'public' } });
+      expect(hints(await askModern(serving, method, params))).toEqual([60_000, 'public']);
+    },
+  );
 
   test('is what the author says of each kind, and of each resource', async () => {
     const caching = {
@@ -69,7 +75,7 @@ describe('what is cached', () => {
     ]);
   });
 
-  test('has the same scope on all pages of a list', async () => {
+  test('has the same scope on all pages of a list [CACHE-04] [PAGE-03]', async () => {
     const options = { limits: { pageSize: 1 } };
     const serving = serve({ ...features, caching: { resources: { scope: 'public' } } }, options);
     const first = await askModern(serving, 'resources/list');
@@ -100,11 +106,11 @@ describe('hints that are wrong', () => {
     [{ scope: 'shared' }, '"caching.scope" of the server must be "public" or "private"'],
     [{ tools: { ttlMs: NaN } }, '"caching.tools.ttlMs" of the server'],
     [{ tools: [] }, '"caching.tools" of the server must be an object, this is an array'],
-  ])('are refused when the server is defined: %j', (caching, message) => {
+  ])('are refused when the server is defined: %j [CACHE-03]', (caching, message) => {
     expect(make(caching)).toThrow(message);
   });
 
-  test('of a resource are refused when it is defined', () => {
+  test('of a resource are refused when it is defined [CACHE-03]', () => {
     const read = () => '';
     const caching = { ttlMs: -1 };
     expect(() => defineResource({ uri: 'a:b', name: 'n', read, caching })).toThrow(

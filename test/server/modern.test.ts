@@ -33,7 +33,7 @@ const settled = async (features: Partial<ServerDefinition>, options?: ServingOpt
 };
 
 describe('a result', () => {
-  test('has its type, and the name and version of its server', async () => {
+  test('has its type, and the name and version of its server [ENV-08] [ENV-10]', async () => {
     const serving = serve({ title: 'Title', icons: [{ src: 'https://x.y/z.png' }], tools: [echo] });
     const result = await call(serving, 'echo');
     expect(result).toMatchObject({
@@ -46,7 +46,7 @@ describe('a result', () => {
     });
   });
 
-  test('keeps the metadata that its author gave', async () => {
+  test('keeps the metadata that its author gave [ENV-10]', async () => {
     const serving = serve({
       tools: [tool('meta', () => ({ content: [], _meta: { 'x.y/z': 1 } }))],
     });
@@ -54,7 +54,7 @@ describe('a result', () => {
     expect(Object.keys(_meta as object)).toEqual(['x.y/z', 'io.modelcontextprotocol/serverInfo']);
   });
 
-  test('of a resource that is missing is -32602 with its URI', async () => {
+  test('of a resource that is missing is -32602 with its URI [RES-09]', async () => {
     const serving = serve({ resources: [] });
     await expect(ask(serving, 'resources/read', { uri: 'a:b' })).rejects.toMatchObject({
       code: -32602,
@@ -99,7 +99,7 @@ describe('a result', () => {
 });
 
 describe('a request', () => {
-  test('says who its client is for itself alone', async () => {
+  test('says who its client is for itself alone [ENV-03] [ENV-11]', async () => {
     const serving = serve({
       tools: [
         tool('client', (_, { client, session }) =>
@@ -275,7 +275,7 @@ describe('a client of this era', () => {
   const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 1 };
   const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
 
-  test('is never sent a request, nor a notification that belongs to none', async () => {
+  test('is never sent a request, nor a notification that belongs to none [ENV-06]', async () => {
     const { ask: asks, errors } = asking();
     const serving = await settled(
       { tools: [asks], resources: [], prompts: [], logging: {} },
@@ -316,19 +316,22 @@ describe('a client of this era', () => {
     ['sampling/createMessage', { messages: [], tools: [] }, { sampling: { tools: {} } }],
     ['elicitation/create', { mode: 'form' }, { elicitation: {} }],
     ['elicitation/create', { mode: 'url' }, { elicitation: { url: {} } }],
-  ])('that lacks what %s with %j needs is told so: -32021', async (method, params, required) => {
-    const { ask: asks } = asking();
-    const serving = serve({ tools: [asks] });
-    const capability = Object.keys(required)[0] as string;
-    const declared = method === 'sampling/createMessage' ? { sampling: {} } : {};
-    const options = { capabilities: Object.hasOwn(params, 'tools') ? declared : {} };
-    const args = { method, params, options: { probe: true } };
-    await expect(call(serving, 'ask', args, options)).rejects.toMatchObject({
-      code: -32021,
-      message: expect.stringContaining(capability) as string,
-      data: { requiredCapabilities: required },
-    });
-  });
+  ])(
+    'that lacks what %s with %j needs is told so: -32021 [ELICIT-11] [SAMPLE-08] [ROOTS-23]',
+    async (method, params, required) => {
+      const { ask: asks } = asking();
+      const serving = serve({ tools: [asks] });
+      const capability = Object.keys(required)[0] as string;
+      const declared = method === 'sampling/createMessage' ? { sampling: {} } : {};
+      const options = { capabilities: Object.hasOwn(params, 'tools') ? declared : {} };
+      const args = { method, params, options: { probe: true } };
+      await expect(call(serving, 'ask', args, options)).rejects.toMatchObject({
+        code: -32021,
+        message: expect.stringContaining(capability) as string,
+        data: { requiredCapabilities: required },
+      });
+    },
+  );
 
   test('that lacks a capability may be served without it', async () => {
     const serving = serve({
@@ -345,7 +348,7 @@ describe('a client of this era', () => {
     expect(textOf(await call(serving, 'careful'))).toBe('went on: "CAPABILITY_MISSING"');
   });
 
-  test('gets a form from nobody if it takes URLs alone', async () => {
+  test('gets a form from nobody if it takes URLs alone [ELICIT-11]', async () => {
     const { ask: asks } = asking();
     const serving = serve({ tools: [asks] });
     const options = { capabilities: { elicitation: { url: {} } } };
@@ -369,7 +372,7 @@ describe('a dump', () => {
 });
 
 describe('a session of the other era', () => {
-  test('is served as before, while requests with an envelope come between', async () => {
+  test('is served as before, while requests with an envelope come between [ERA-04]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
     peer.send(initialize(1));

@@ -66,7 +66,7 @@ describe('a subscription', () => {
     expect(peer.count(updated)).toBe(1);
   });
 
-  test('stands beside others: each is told on its own id', async () => {
+  test('stands beside others: each is told on its own id [LISTEN-07]', async () => {
     const { peer, id, listen, session } = listening({ resourceSubscriptions: ['test://a'] });
     const other = listen({ resourceSubscriptions: ['test://a', 'test://b'] });
     await peer.notification(acknowledged);
@@ -128,7 +128,7 @@ describe('a subscription', () => {
 });
 
 describe('a client that does not read', () => {
-  test('is told each thing once when it reads again', async () => {
+  test('is told each thing once when it reads again [LISTEN-06]', async () => {
     const { peer, wire, session, id } = listening(
       { resourceSubscriptions: ['test://a', 'test://b'] },
       { limits: { maxOutboundBytes: 1 } },
@@ -163,7 +163,7 @@ describe('a filter', () => {
       { resourceSubscriptions: Array.from({ length: 100_000 }, (_, at) => `no uri ${at}`) },
       /resourceSubscriptions" names 100000 different ones, and may name 1024/,
     ],
-  ])('of the wrong shape is -32602 that names the member: %j', async (notifications, message) => {
+  ])('of the wrong shape is -32602 that names the member: %j [LISTEN-05]', async (notifications, message) => {
     const { ask } = modern(all);
     const error = await ask('subscriptions/listen', { notifications });
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) });
@@ -177,7 +177,7 @@ describe('a filter', () => {
     expect((await peer.notification(acknowledged)).params?.['notifications']).toEqual({});
   });
 
-  test('may not ask for more than the limit, however many subscriptions share it', async () => {
+  test('may not ask for more than the limit, however many subscriptions share it [LISTEN-06]', async () => {
     const { ask, send, peer } = modern(all, { limits: { maxSubscriptions: 3 } });
     send('subscriptions/listen', { notifications: { resourceSubscriptions: ['test://a'] } });
     await peer.notification(acknowledged);

@@ -103,7 +103,7 @@ describe('a call that becomes a task', () => {
     expect(peer.count('notifications/progress')).toBe(0);
   });
 
-  test('is an ordinary call for a client that takes no tasks, or refused if it must be a task', async () => {
+  test('is an ordinary call for a client that takes no tasks, or refused if it must be a task [ERA-05] [ENV-08]', async () => {
     const { ask, work } = working();
     work.release();
     const result = await ask('tools/call', { name: 'job' }, {});
@@ -118,7 +118,7 @@ describe('a call that becomes a task', () => {
     expect(await until(taskId, 'completed')).toMatchObject({ result: { isError: true } });
   });
 
-  test('is declared by the server as an extension', async () => {
+  test('is declared by the server as an extension [ERA-05]', async () => {
     const { ask } = working();
     const { capabilities } = await ask('server/discover', {});
     expect(capabilities).toMatchObject({ extensions: { [extension]: {} } });

@@ -1,0 +1,139 @@
+/** Calls of 2026-07-28 that ask their client, and subscriptions: over every transport. */
+import { defineResource, defineTool } from 'mcp-actors';
+import type { JsonObject } from 'mcp-actors';
+import { cancelled } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import { askModern as ask, callModern as call, enveloped } from './enveloped.ts';
+import { eachStatelessTransport, everywhere } from './everywhere.ts';
+import { echo, serve, textOf, tool } from './serving.ts';
+
+const form = {
+  type: 'object',
+  properties: { name: { type: 'string' } },
+  required: ['name'],
+} as const;
+const options = { capabilities: { elicitation: { form: {} } } };
+const accept = (name: string) => ({ action: 'accept', content: { name } });
+
+const couple = defineTool({
+  name: 'couple',
+  description: 'Asks for two names.',
+  handler: async (_, context) => {
+    const answers = await Promise.all(
+      ['First?', 'Second?'].map((message) => context.elicit({ message, schema: form })),
+    );
+    return answers
+      .map((each) => (each.action === 'accept' ? each.content.name : '?'))
+      .join(' and ');
+  },
+});
+
+everywhere('a call that asks', eachStatelessTransport, () => {
+  test('ends with its questions and its state, and the retry gets the result [ROUNDS-01]', async () => {
+    const serving = serve({ tools: [couple] });
+    const { peer } = serving;
+    const asking = await call(serving, 'couple', {}, options);
+    expect(asking).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: {
+        q1: { method: 'elicitation/create', params: { message: 'First?' } },
+        q2: { method: 'elicitation/create', params: { message: 'Second?' } },
+      },
+      requestState: expect.any(String) as string,
+    });
+    const retry = {
+      name: 'couple',
+      arguments: {},
+      requestState: asking['requestState'],
+      inputResponses: { q1: accept('Ada'), q2: accept('Bob') },
+    };
+    expect(textOf(await ask(serving, 'tools/call', retry, options))).toBe('Ada and Bob');
+    expect(peer.count('elicitation/create')).toBe(0);
+  });
+
+  test('asks again for what has no answer, and ignores what it did not ask [ROUNDS-02]', async () => {
+    const serving = serve({ tools: [couple] });
+    const retry = ({ requestState }: JsonObject, inputResponses: JsonObject) =>
+      ask(
+        serving,
+        'tools/call',
+        { name: 'couple', arguments: {}, requestState, inputResponses },
+        options,
+      );
+    const first = await call(serving, 'couple', {}, options);
+    const second = await retry(first, { q2: accept('Bob'), other: 7 });
+    expect(second['resultType']).toBe('input_required');
+    expect(Object.keys(second['inputRequests'] as object)).toEqual(['q1']);
+    expect(textOf(await retry(second, { q1: accept('Ada') }))).toBe('Ada and Bob');
+  });
+});
+
+const acknowledged = 'notifications/subscriptions/acknowledged';
+const toolsChanged = 'notifications/tools/list_changed';
+const updated = 'notifications/resources/updated';
+const idKey = 'io.modelcontextprotocol/subscriptionId';
+
+everywhere('a subscription', eachStatelessTransport, () => {
+  const resource = (uri: string) => defineResource({ uri, name: uri, read: () => uri });
+
+  /** A client that listens for what the filter says, on a connection where a request was answered before. */
+  const listening = async (notifications: JsonObject) => {
+    const resources = [resource('test://a'), resource('test://b')];
+    const serving = serve({ tools: [echo], resources });
+    await call(serving, 'echo');
+    serving.peer.send(enveloped(0, 'subscriptions/listen', { notifications }));
+    const first = await serving.peer.notification(acknowledged);
+    return { ...serving, first };
+  };
+
+  test('is acknowledged with what of its filter is served, before anything else [LISTEN-01]', async () => {
+    const filter = { toolsListChanged: true, promptsListChanged: true };
+    const { peer, first, server, clock } = await listening(filter);
+    expect(first.params).toEqual({
+      _meta: { [idKey]: 0 },
+      notifications: { toolsListChanged: true },
+    });
+    server.tools.add(tool('new', () => 'new'));
+    clock.increment(1000);
+    await peer.notification(toolsChanged);
+    const methods = (peer.received as readonly JsonObject[]).flatMap(({ method }) => method ?? []);
+    expect(methods).toEqual([acknowledged, toolsChanged]);
+  });
+
+  test('is told what it names and nothing else, with its id [LISTEN-02]', async () => {
+    const { peer, session, server, clock } = await listening({
+      resourceSubscriptions: ['test://b'],
+    });
+    for (const uri of ['test://a', 'test://b', 'test://c']) session.resourceUpdated(uri);
+    server.tools.add(tool('new', () => 'new'));
+    clock.increment(1000);
+    const told = await peer.notification(updated);
+    expect(told.params).toEqual({ _meta: { [idKey]: 0 }, uri: 'test://b' });
+    await peer.quiet();
+    expect([peer.count(updated), peer.count(toolsChanged)]).toEqual([1, 0]);
+  });
+
+  test('is told nothing more once its client has cancelled it, nor answered [LISTEN-03]', async () => {
+    const { peer, session } = await listening({ resourceSubscriptions: ['test://a'] });
+    const before = peer.received.length;
+    peer.send(cancelled(0));
+    await peer.quiet();
+    session.resourceUpdated('test://a');
+    await peer.quiet();
+    const more = (peer.received.slice(before) as readonly JsonObject[]).filter(
+      ({ id }) => !String(id).startsWith('peer-'),
+    );
+    expect(more).toEqual([]);
+  });
+
+  test('that the server ends gets its result with its id, and no cancellation [LISTEN-04]', async () => {
+    const { peer, session } = await listening({ toolsListChanged: true });
+    session.shutdown('the test is over');
+    expect((await peer.response(0)).result).toMatchObject({
+      resultType: 'complete',
+      _meta: { [idKey]: 0 },
+    });
+    await session.closed;
+    expect(peer.count('notifications/cancelled')).toBe(0);
+  });
+});
