@@ -1,10 +1,18 @@
 /** Requests of 2026-07-28, each of which says itself who its client is: over every transport. */
-import { cancelled, failure, gate, progressed, request, result } from 'mcp-actors/testing';
+import {
+  cancelled,
+  enveloped,
+  failure,
+  gate,
+  progressed,
+  request,
+  result,
+} from 'mcp-actors/testing';
+import type { EnvelopeOptions } from 'mcp-actors/testing';
 import type { JsonObject } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { askModern as ask, callModern as call, enveloped } from './enveloped.ts';
-import type { EnvelopeOptions } from './enveloped.ts';
+import { askModern as ask, callModern as call } from './enveloped.ts';
 import { eachStatelessByteTransport, eachStatelessTransport, everywhere } from './everywhere.ts';
 import { echo, initialize, serve, textOf, tool } from './serving.ts';
 import type { Serving } from './serving.ts';

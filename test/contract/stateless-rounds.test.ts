@@ -1,9 +1,9 @@
 /** Calls of 2026-07-28 that ask their client, and subscriptions: over every transport. */
 import { defineResource, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { cancelled } from 'mcp-actors/testing';
+import { cancelled, enveloped } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { askModern as ask, callModern as call, enveloped } from './enveloped.ts';
+import { askModern as ask, callModern as call } from './enveloped.ts';
 import { eachStatelessTransport, everywhere } from './everywhere.ts';
 import { echo, serve, textOf, tool } from './serving.ts';
 
