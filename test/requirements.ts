@@ -3,7 +3,7 @@
  * A test cites a row in its name, `test('refuses … [LIFE-04]')`; a whole run fails if a citation is unknown, or if a row is not cited by tests that are
  * run for each revision or transport that could change it. `requirements/clauses-2025-11-25.md` and `clauses-2026-07-28.md` have the sentences of the specification with their rows.
  */
-import { byteTransports, revisions, stateless, transportNames } from './contract/everywhere.ts';
+import { byteTransports, modern, revisions, transportNames } from './contract/everywhere.ts';
 import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
@@ -40,7 +40,7 @@ export const requirements: readonly Requirement[] = [
 
 /** The revisions that a row belongs to: those with a handshake, unless it begins with the one that has none. */
 function revisionsOf({ since, before }: Demand): readonly Revision[] {
-  if (since === stateless) return [since];
+  if (since === modern) return [since];
   return revisions.filter(
     (revision) =>
       (since === undefined || revision >= since) && (before === undefined || revision < before),
@@ -51,7 +51,7 @@ function revisionsOf({ since, before }: Demand): readonly Revision[] {
 export function combinationsOf(row: Demand): readonly Partial<Combination>[] {
   if (row.apart !== undefined || row.by === undefined) return [];
   const transports = row.over === 'bytes' ? byteTransports : transportNames;
-  if (row.by === 'transport' && row.since !== stateless) {
+  if (row.by === 'transport' && row.since !== modern) {
     return transports.map((transport) => ({ transport }));
   }
   if (row.by === 'revision') return revisionsOf(row).map((revision) => ({ revision }));

@@ -13,7 +13,7 @@ import type { JsonObject } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
 import { askModern as ask, callModern as call } from './enveloped.ts';
-import { eachStatelessByteTransport, eachStatelessTransport, everywhere } from './everywhere.ts';
+import { modernOverBytes, modernEverywhere, everywhere } from './everywhere.ts';
 import { echo, initialize, serve, textOf, tool } from './serving.ts';
 import type { Serving } from './serving.ts';
 
@@ -51,7 +51,7 @@ const held = (id: unknown) =>
     { logLevel: 'debug' },
   );
 
-everywhere('a request', eachStatelessTransport, () => {
+everywhere('a request', modernEverywhere, () => {
   test.each<[string, EnvelopeOptions]>([
     ['protocolVersion', { protocolVersion: 7 }],
     ['clientCapabilities', { capabilities: undefined }],
@@ -225,7 +225,7 @@ everywhere('a request', eachStatelessTransport, () => {
   });
 });
 
-everywhere('what is no request', eachStatelessTransport, () => {
+everywhere('what is no request', modernEverywhere, () => {
   test('is not answered: notifications of any method, and responses to nothing [ENV-02]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
@@ -243,7 +243,7 @@ everywhere('what is no request', eachStatelessTransport, () => {
   });
 });
 
-everywhere('the era', eachStatelessTransport, () => {
+everywhere('the era', modernEverywhere, () => {
   test('is settled by a call: initialize is refused with the versions, and the connection goes on [ERA-02]', async () => {
     const serving = serve({ tools: [echo] });
     const { peer } = serving;
@@ -255,7 +255,7 @@ everywhere('the era', eachStatelessTransport, () => {
   });
 });
 
-everywhere('discovery', eachStatelessTransport, () => {
+everywhere('discovery', modernEverywhere, () => {
   test('is the first answer, and tells versions, capabilities and instructions [DISC-01]', async () => {
     const serving = serve({ tools: [echo], instructions: 'Echo.' });
     expect(await ask(serving, 'server/discover')).toMatchObject({
@@ -268,7 +268,7 @@ everywhere('discovery', eachStatelessTransport, () => {
   });
 });
 
-everywhere('the end of the input', eachStatelessByteTransport, () => {
+everywhere('the end of the input', modernOverBytes, () => {
   test('lets what runs be answered, and ends what waits for its client [STDIO-10]', async () => {
     const { door, hold } = holding();
     const ended: string[] = [];
