@@ -163,11 +163,14 @@ describe('a filter', () => {
       { resourceSubscriptions: Array.from({ length: 100_000 }, (_, at) => `no uri ${at}`) },
       /resourceSubscriptions" names 100000 different ones, and may name 1024/,
     ],
-  ])('of the wrong shape is -32602 that names the member: %j [LISTEN-05]', async (notifications, message) => {
-    const { ask } = modern(all);
-    const error = await ask('subscriptions/listen', { notifications });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) });
-  });
+  ])(
+    'of the wrong shape is -32602 that names the member: %j [LISTEN-05]',
+    async (notifications, message) => {
+      const { ask } = modern(all);
+      const error = await ask('subscriptions/listen', { notifications });
+      expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) });
+    },
+  );
 
   test('with a __proto__ is one without it', async () => {
     const { peer, send } = modern(all);
