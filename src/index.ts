@@ -22,6 +22,10 @@ export type {
   ToolAnnotations,
   ToolSpecification,
 } from './define/tool.ts';
+export { defineAppResource } from './define/app.ts';
+export type { AppCsp, AppOptions, AppPermissions, AppResourceSpecification } from './define/app.ts';
+export { appMimeType } from './protocol/apps.ts';
+export type { ToolUi, UiVisibility } from './protocol/apps.ts';
 export { defineResource, defineResourceTemplate } from './define/resource.ts';
 export type {
   Annotations,

@@ -8,6 +8,7 @@ import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import { declaresApps } from '../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
@@ -75,6 +76,10 @@ export class CallContext implements HandlerContext {
 
   get client(): ClientDescription {
     return this.#exchange.client;
+  }
+
+  get supportsApps(): boolean {
+    return declaresApps(this.client.capabilities);
   }
 
   get session(): SessionView {

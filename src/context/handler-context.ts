@@ -43,6 +43,13 @@ export interface HandlerContext {
   readonly task?: TaskHandle | undefined;
   /** How the client describes itself, and the dialect of the protocol that it speaks. */
   readonly client: ClientDescription;
+  /**
+   * True if the client of this call shows apps, see `ui` of a tool; for a result that is better read
+   * as text if it does not.
+   *
+   * @see MCP Apps 2026-01-26
+   */
+  readonly supportsApps: boolean;
   /** The session that the request belongs to. */
   readonly session: SessionView;
   /**

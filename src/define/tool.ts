@@ -5,6 +5,7 @@
  */
 import type { AnyStateMachine, InputFrom } from 'xstate';
 import type { HandlerContext } from '../context/handler-context.ts';
+import type { ToolUi } from '../protocol/apps.ts';
 import { describe } from '../protocol/classify.ts';
 import type { ContentBlock } from '../protocol/content.ts';
 import type { Described } from '../protocol/described.ts';
@@ -15,6 +16,7 @@ import { faultOfSchema } from '../schema/schema-faults.ts';
 import { isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
 import type { SchemaSide } from '../schema/json-schema.ts';
+import { checkToolUi } from './app.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
 import { checkToolMachine, machineHandler } from './tool-machine.ts';
@@ -55,6 +57,13 @@ interface ToolDescription extends Described {
    * @see MCP 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"
    */
   readonly taskSupport?: TaskSupport;
+  /**
+   * The app that hosts show for the tool; its resource must be one of the server's, see
+   * {@link defineAppResource}. Other clients get the result: give it a text that says all.
+   *
+   * @see MCP Apps 2026-01-26
+   */
+  readonly ui?: ToolUi;
   /** What a model sees of an unexpected error; by default what the server's `errors` says. */
   readonly errors?: ErrorExposure;
   /**
@@ -202,6 +211,7 @@ export const toolRules: ItemRules = {
     outputSchema: true,
     annotations: true,
     taskSupport: true,
+    ui: true,
     errors: true,
     replay: true,
     singleUse: true,
@@ -252,6 +262,7 @@ export function defineTool<
       `taskSupport is one of ${taskSupports.join(', ')}; of the tool "${tool.name}" it is ${describe(tool.taskSupport)}`,
     );
   }
+  checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
   const { machine } = tool;
   if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);

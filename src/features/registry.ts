@@ -11,6 +11,7 @@ import { resourceRules, templateRules } from '../define/resource.ts';
 import type { Resource, ResourceTemplate } from '../define/resource.ts';
 import { toolRules } from '../define/tool.ts';
 import type { Tool } from '../define/tool.ts';
+import { appMimeType } from '../protocol/apps.ts';
 import { describe } from '../protocol/classify.ts';
 
 /**
@@ -28,16 +29,19 @@ interface SwitchableEntry<T> extends RegistryEntry<T> {
 
 export class Registry<T> {
   readonly #rules: ItemRules;
+  readonly #check: ((item: T) => void) | undefined;
   readonly #entries = new Map<string, SwitchableEntry<T>>();
   readonly #listeners = new Set<() => void>();
   #nextPlace = 1;
 
   /**
    * @param rules what an item must have, and which member is its unique key
+   * @param check throws a TypeError at an item that does not fit in with the server's others
    * @throws {TypeError} an item is not defined as it must be, or two have the same key
    */
-  constructor(rules: ItemRules, items: readonly T[] = []) {
+  constructor(rules: ItemRules, items: readonly T[] = [], check?: (item: T) => void) {
     this.#rules = rules;
+    this.#check = check;
     if (!Array.isArray(items)) {
       throw new TypeError(`The ${rules.kind}s of a server are a list; this is ${describe(items)}`);
     }
@@ -51,6 +55,7 @@ export class Registry<T> {
     if (this.#entries.has(key)) {
       throw new TypeError(`There is a ${this.#rules.kind} "${key}" already`);
     }
+    this.#check?.(item);
     this.#entries.set(key, { place: this.#nextPlace++, item, enabled: true });
     this.announce();
   }
@@ -128,13 +133,34 @@ export interface Catalog {
   readonly prompts: Registry<Prompt>;
 }
 
-/** @throws {TypeError} an item is not defined as it must be, or two have the same key */
+/**
+ * @throws {TypeError} an item is not defined as it must be, two have the same key, or a tool names
+ *   an app that the server does not have
+ */
 export function catalogOf(definition: ServerDefinition): Catalog {
-  const { tools, resources, resourceTemplates, prompts } = definition;
+  const { tools, prompts } = definition;
+  const resources = new Registry(resourceRules, definition.resources);
+  const resourceTemplates = new Registry(templateRules, definition.resourceTemplates);
+  const checkApp = ({ name, ui }: Tool) => {
+    const uri = ui?.resourceUri;
+    if (uri === undefined) return;
+    const template = () => resourceTemplates.list().find(({ item }) => item.match(uri))?.item;
+    const page = resources.get(uri) ?? template();
+    const named = `The tool "${name}" names the app resource ${describe(uri)}`;
+    if (!page) {
+      throw new TypeError(
+        `${named}, which the server does not have: define it with defineAppResource, and add it first`,
+      );
+    }
+    if (page.mimeType === appMimeType) return;
+    throw new TypeError(
+      `${named}, whose mimeType must be "${appMimeType}", this is ${describe(page.mimeType)}`,
+    );
+  };
   return {
-    tools: new Registry(toolRules, tools),
-    resources: new Registry(resourceRules, resources),
-    resourceTemplates: new Registry(templateRules, resourceTemplates),
+    tools: new Registry(toolRules, tools, checkApp),
+    resources,
+    resourceTemplates,
     prompts: new Registry(promptRules, prompts),
   };
 }

@@ -5,6 +5,7 @@
  */
 import { isThenable } from '../actors/exchange.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { metaWithApp, uiExtension } from '../protocol/apps.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import { textBlock } from '../protocol/content.ts';
 import type { CacheHints, Dialect, ToolItem } from '../protocol/dialects/dialect.ts';
@@ -38,6 +39,16 @@ interface ToolsOptions {
   readonly errors: ErrorExposure | undefined;
   /** Of their list. */
   readonly caching: CacheHints;
+}
+
+/** That some tool has an app. It declares the extension, and answers nothing. */
+export const appsFeature: Feature = {
+  capabilities: { extensions: { [uiExtension]: {} } },
+  handlers: {},
+};
+
+export function offersApps(tools: Registry<Tool>): boolean {
+  return tools.list().some(({ item }) => item.ui !== undefined);
 }
 
 /** The tools of a server. */
@@ -110,9 +121,10 @@ function needsCompiler({ inputSchema, outputSchema }: Tool): boolean {
 
 /** A tool as a list shows it, with its schemas as JSON Schema. */
 function listed(tool: Tool): ToolItem {
-  const { inputSchema, outputSchema } = tool;
+  const { inputSchema, outputSchema, ui, _meta } = tool;
   return {
     ...tool,
+    ...(ui ? { _meta: metaWithApp(_meta, ui) } : {}),
     inputSchema: jsonSchemaOf(inputSchema, 'input', schemaOf(tool, 'input')),
     outputSchema: outputSchema && jsonSchemaOf(outputSchema, 'output', schemaOf(tool, 'output')),
   };

@@ -26,7 +26,7 @@ import { resourcesFeature } from '../features/resources.ts';
 import type { ResourcesFeature } from '../features/resources.ts';
 import { offersTasks, tasksFeature } from '../features/tasks.ts';
 import type { TasksFeature } from '../features/tasks.ts';
-import { toolsFeature } from '../features/tools.ts';
+import { appsFeature, offersApps, toolsFeature } from '../features/tools.ts';
 import { withMiddleware } from '../features/middleware.ts';
 import type { Middleware } from '../features/middleware.ts';
 import { catalogOf } from '../features/registry.ts';
@@ -223,7 +223,11 @@ export class ServerCore {
   #serve(): Service {
     const { catalog, definition } = this;
     const completes = definition.completions ?? completesSomething(catalog);
-    const features = [...this.#features, ...(completes ? [this.#completion] : [])];
+    const features = [
+      ...this.#features,
+      ...(completes ? [this.#completion] : []),
+      ...(offersApps(catalog.tools) ? [appsFeature] : []),
+    ];
     const tasks = offersTasks(catalog.tools) ? this.#tasks : undefined;
     const authored = this.#handlersOf(features);
     return {

@@ -18,7 +18,9 @@ export default async function setup(): Promise<void> {
 async function buildPrograms(): Promise<void> {
   const { outputFiles } = await build({
     absWorkingDir: repository,
-    entryPoints: [...programs],
+    // And the page that one of them reads from beside it.
+    entryPoints: [...programs, 'examples/app/view.html'],
+    loader: { '.html': 'copy' },
     outbase: repository,
     outdir: programsFolder,
     bundle: true,

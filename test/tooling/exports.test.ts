@@ -24,11 +24,13 @@ describe('the public names', () => {
         RuntimeError
         ToolError
         UrlElicitationRequired
+        appMimeType
         causesOf
         classify
         content
         createMcpServer
         defaultLimits
+        defineAppResource
         defineForm
         definePrompt
         defineResource
@@ -47,6 +49,10 @@ describe('the public names', () => {
         toSdkTransport
         type AcceptedBy
         type Annotations
+        type AppCsp
+        type AppOptions
+        type AppPermissions
+        type AppResourceSpecification
         type AskInput
         type AskOutcome
         type CachedKind
@@ -170,6 +176,7 @@ describe('the public names', () => {
         type ToolQuestion
         type ToolResult
         type ToolSpecification
+        type ToolUi
         type ToolUse
         type ToolUseResult
         type TrafficItem
@@ -177,6 +184,7 @@ describe('the public names', () => {
         type TransitionListener
         type Transport
         type TransportActors
+        type UiVisibility
         type UriTemplate
         type UrlAnswer
         type UrlElicitation

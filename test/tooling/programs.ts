@@ -8,6 +8,7 @@ export const programsFolder = join(repository, 'test/.programs');
 
 /** Their sources, from the repository's root. */
 export const programs = [
+  'examples/app/server.ts',
   'examples/arktype/server.ts',
   'examples/booking/server.ts',
   'examples/coming-from/mcp-actors.ts',

@@ -47,6 +47,7 @@ export function fakeContext(
       info: { name: 'test', version: '0' },
       capabilities: {},
     },
+    supportsApps: false,
     roots: async () => report,
     once: async (_, make) => make(),
     checkpoint: undefined,

@@ -13,10 +13,14 @@ import type { WireObject } from './members.ts';
 
 /**
  * Removes batches; adds structured output, titles, `_meta`, resource links, elicitation with forms,
- * completion context.
+ * completion context. Extensions may be declared from here on: what they add stands in `_meta`.
  */
 export class Dialect20250618 extends Dialect20250326 {
   override readonly version: string = '2025-06-18';
+
+  protected override capabilities(capabilities: JsonObject): JsonObject {
+    return { ...super.capabilities(capabilities), ...only(capabilities, 'extensions') };
+  }
 
   protected override implementation(info: Implementation): JsonObject {
     return { ...super.implementation(info), ...only(info, 'title') };
