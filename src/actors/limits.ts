@@ -40,7 +40,7 @@ export interface RouterLimits {
 
 /** Bounds of the correlation actor. */
 export interface CorrelationLimits {
-  /** Requests to the client that may be pending at once. */
+  /** Requests to the client that may be pending at once; since 2026-07-28, in one call. */
   readonly maxPending: number;
   /** Default time for the client to answer, milliseconds. */
   readonly requestTimeoutMs: number;

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { CallRounds, Exchange, RequestHandler, SuspendedCall } from '../actors/exchange.ts';
-import type { RoundLimits } from '../actors/limits.ts';
+import type { CorrelationLimits, RoundLimits } from '../actors/limits.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { RootsResolver } from '../machines/roots-report.ts';
 import { RuntimeError, fromWireError, shuttingDown } from '../protocol/errors.ts';
@@ -21,7 +21,7 @@ import { Run } from './run.ts';
 import type { RunKeeper } from './run.ts';
 
 export interface RoundsOptions {
-  readonly limits: RoundLimits;
+  readonly limits: RoundLimits & Pick<CorrelationLimits, 'maxPending'>;
   readonly clock: Clock;
   readonly sealer: StateSealer;
   readonly report: Report<ActorFactName>;
@@ -62,6 +62,10 @@ export class Rounds implements RunKeeper, CallRounds {
 
   get patienceMs(): number {
     return this.#options.limits.suspendedCallTimeoutMs;
+  }
+
+  get maxQuestions(): number {
+    return this.#options.limits.maxPending;
   }
 
   /** The calls that wait for a retry. */

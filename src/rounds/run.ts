@@ -27,6 +27,8 @@ export interface RunKeeper {
   readonly clock: Clock;
   /** How long a run may be suspended, milliseconds. A question has no longer time than that. */
   readonly patienceMs: number;
+  /** How many questions of a run may be open at once. */
+  readonly maxQuestions: number;
   readonly sealer: StateSealer;
   /** What turns the client's roots into directories, if the server does. */
   resolveRoots(exchange: Exchange): RootsResolver | undefined;
@@ -150,6 +152,11 @@ export class Run extends OverRequests implements Exchange {
     if (spec.signal?.aborted) {
       const message = `${spec.method} was not asked: it was cancelled before`;
       return refused(new RuntimeError('CANCELLED', message));
+    }
+    const { maxQuestions } = this.keeper;
+    if (this.#open.length >= maxQuestions) {
+      const message = `${spec.method} was not asked: ${maxQuestions} questions of the call are open`;
+      return refused(new RuntimeError('LIMIT_EXCEEDED', message));
     }
     const question = new Question(spec, this.keeper);
     this.#open.push(question);

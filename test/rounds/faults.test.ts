@@ -336,6 +336,20 @@ describe('a handler', () => {
     expect([rounds.isIdle, clock.liveTimers]).toEqual([true, 0]);
   });
 
+  test('that asks too much at once is refused what is too much, before it costs anything', async () => {
+    const { ask } = startRounds(
+      async (_, exchange) => {
+        const asked = Array.from({ length: 100_000 }, (__, n) => exchange.ask(form(`${n}?`)));
+        const refusals = await Promise.allSettled(asked.slice(3));
+        expect(refusals.every(({ status }) => status === 'rejected')).toBe(true);
+        expect(refusals[0]).toMatchObject({ reason: { code: 'LIMIT_EXCEEDED' } });
+        return await asked[0]!;
+      },
+      { limits: { maxPending: 3 } },
+    );
+    expect(Object.keys((await ask()).inputRequests)).toEqual(['q1', 'q2', 'q3']);
+  });
+
   test('that makes something once at the same time twice makes it once; what fails is made anew', async () => {
     let made = 0;
     const { send } = startRounds(async (_, exchange) => {

@@ -67,6 +67,7 @@ export function startRounds(
       maxSuspendedCalls: 1024,
       suspendedCallTimeoutMs: 600_000,
       maxRounds: 100,
+      maxPending: 1024,
       maxRequestStateBytes: 262_144,
       ...given.limits,
     },
