@@ -2,6 +2,7 @@
 import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
 import { decodeLine, encodeFrame } from '../../src/protocol/codec.ts';
 import type { MicroCase } from './micro-case.ts';
+import type { ClientRequestId } from '../../src/protocol/frames.ts';
 
 const maxDepth = 256;
 const maxLineBytes = 16 * 1024 * 1024;
@@ -64,7 +65,11 @@ export const codecCases: readonly MicroCase[] = [
     messages: 1,
     run: () =>
       encodeFrame(
-        { jsonrpc: '2.0', id: 7, result: { content: [{ type: 'text', text: 'text number 7' }] } },
+        {
+          jsonrpc: '2.0',
+          id: 7 as ClientRequestId,
+          result: { content: [{ type: 'text', text: 'text number 7' }] },
+        },
         unserializable,
       ),
   },

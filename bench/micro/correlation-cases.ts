@@ -5,7 +5,7 @@ import { correlationActor } from '../../src/actors/correlation/correlation.actor
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { WriterEvent } from '../../src/machines/session-ports.ts';
-import type { RequestId } from '../../src/protocol/frames.ts';
+import type { ServerRequestId } from '../../src/protocol/frames.ts';
 import type { MicroCase } from './micro-case.ts';
 
 const minute = 60_000;
@@ -14,7 +14,7 @@ export const correlationCases: readonly MicroCase[] = [10, 1_000, 100_000].map(c
 
 /** Always the oldest pending request is answered, which has waited for as long as the others allow. */
 function caseOf(pending: number): MicroCase {
-  const sent: RequestId[] = [];
+  const sent: ServerRequestId[] = [];
   const writer = createActor(
     plainActor<WriterEvent, undefined>(() => ({
       receive: (event) => {

@@ -5,7 +5,7 @@
  */
 import type { ClientDescription } from '../protocol/initialize.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
-import type { JsonObject, OutboundResponse, RequestId } from '../protocol/frames.ts';
+import type { JsonObject, OutboundResponse, ClientRequestId } from '../protocol/frames.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { Clock } from './clock.ts';
@@ -58,7 +58,7 @@ export interface DetachedWork {
    * The request that waits for what comes of it, if there is one: what the work has to ask goes on
    * that one's stream.
    */
-  waiting(): RequestId | undefined;
+  waiting(): ClientRequestId | undefined;
   /** The handler says how far it is. */
   described(message: string): void;
   /** The handler asks the client something. Told before the question is sent. */
@@ -93,7 +93,7 @@ export interface CallRounds {
 
 /** A call that waits for a retry, as a snapshot shows it. */
 export interface SuspendedCall {
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly state: 'suspended';
@@ -108,7 +108,7 @@ export interface SuspendedCall {
 
 export interface Exchange extends Caller {
   /** The client's id of the request. */
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   /** What the server keeps of the session that it came in. */

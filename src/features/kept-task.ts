@@ -6,7 +6,7 @@ import type { Exchange } from '../actors/exchange.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
-import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { relatedTask } from '../protocol/tasks.ts';
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
@@ -19,7 +19,7 @@ type TaskRef = ActorRefFrom<typeof taskMachine>;
 
 /** A request for a result that does not exist yet. */
 interface ResultWaiter {
-  readonly requestId: RequestId;
+  readonly requestId: ClientRequestId;
   settle(answer: TaskAnswer): void;
 }
 
@@ -72,7 +72,7 @@ export class KeptTask {
   }
 
   /** The request that has waited longest for the result. */
-  get waiting(): RequestId | undefined {
+  get waiting(): ClientRequestId | undefined {
     for (const { requestId } of this.#waiters) return requestId;
     return undefined;
   }

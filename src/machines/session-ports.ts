@@ -5,12 +5,13 @@
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RuntimeError } from '../protocol/errors.ts';
 import type {
+  ClientRequestId,
   InboundFrame,
   InboundResponse,
   JsonObject,
   OutboundFrame,
   OutboundResponse,
-  RequestId,
+  ServerRequestId,
 } from '../protocol/frames.ts';
 import type { ClientDescription, InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
@@ -53,7 +54,7 @@ export interface FramesToSend {
    * The client's request that requests and notifications among them belong to: if each request has
    * its own stream, they go there.
    */
-  readonly relatedTo?: RequestId | undefined;
+  readonly relatedTo?: ClientRequestId | undefined;
   /**
    * Hears of each request or notification that is not sent: JSON cannot hold it, or the transport
    * did not take it.
@@ -80,7 +81,7 @@ export type CorrelationEvent =
   | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
   /** The client cancelled an id that is none of its own requests. */
-  | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
+  | { readonly type: 'remote.cancelled'; readonly id: ServerRequestId; readonly reason: unknown }
   /** Requests may be sent; those that waited go out now. */
   | { readonly type: 'gate.opened' }
   /** Settle everything that is pending with this error, refuse what comes. */
@@ -91,7 +92,7 @@ export interface ClientRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /** The client's request on whose behalf it is sent. */
-  readonly relatedTo?: RequestId | undefined;
+  readonly relatedTo?: ClientRequestId | undefined;
   /** More for the `_meta` of its params, and of its cancellation. */
   readonly meta?: JsonObject | undefined;
   /**
@@ -108,7 +109,7 @@ export interface ClientRequest {
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
   /** Set once it is taken. */
-  ticket?: { readonly id: RequestId } | undefined;
+  ticket?: { readonly id: ServerRequestId } | undefined;
 }
 
 export type RequestOutcome =
@@ -125,7 +126,7 @@ export interface ClientUnresponsive {
 /** The client has sent `initialize`. */
 export interface InitializeReceived {
   readonly type: 'initialize.received';
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   /** What its params say, read once for everybody. */
   readonly reading: InitializeReading;
 }

@@ -9,7 +9,7 @@
  */
 import { assign, setup } from 'xstate';
 import { MetaKey } from '../protocol/meta.ts';
-import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
 import { covers, filterOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
 import type { SessionInputScope } from './session-ports.ts';
@@ -25,7 +25,7 @@ export interface SubscriptionPort {
 
 export interface SubscriptionInput extends SessionInputScope {
   /** The id of the request. */
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   /** What was agreed on. */
   readonly interests: Interests;
   readonly port: SubscriptionPort;

@@ -2,6 +2,7 @@
 import { classify, isJsonObject, isRequestId } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
 import type {
+  ClientRequestId,
   InboundFrame,
   InvalidFrame,
   OutboundFrame,
@@ -35,7 +36,10 @@ export function decodeValue(
   if (size === Infinity) return { frame: tooDeep(maxDepth), size: 0 };
   const { id } = isJsonObject(value) ? value : {};
   const error = tooLong(maxLineBytes);
-  return { frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id } : {}) }, size };
+  return {
+    frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id: id as ClientRequestId } : {}) },
+    size,
+  };
 }
 
 /** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */

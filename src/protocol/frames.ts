@@ -7,6 +7,18 @@
 /** A request's id: a string or a safe integer. `1` and `"1"` are different ids. */
 export type RequestId = string | number;
 
+/** Who has sent the request. It is in the types only: no value has it. */
+declare const asker: unique symbol;
+
+/**
+ * The id of a request of the client's: made where its message is read. It is a {@link RequestId},
+ * and never a {@link ServerRequestId}.
+ */
+export type ClientRequestId = RequestId & { readonly [asker]: 'client' };
+
+/** The id of a request of ours: made where it is minted, and where an answer names it. */
+export type ServerRequestId = RequestId & { readonly [asker]: 'server' };
+
 /** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -19,7 +31,7 @@ export interface WireError {
 
 export interface OutboundRequest {
   readonly jsonrpc: '2.0';
-  readonly id: RequestId;
+  readonly id: ServerRequestId;
   readonly method: string;
   readonly params?: object;
 }
@@ -32,7 +44,7 @@ export interface OutboundNotification {
 
 export interface OutboundResult {
   readonly jsonrpc: '2.0';
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   readonly result: object;
 }
 
@@ -41,7 +53,7 @@ export interface OutboundError {
   /**
    * Absent if the request's id could not be read: clients with the official schema reject `null`.
    */
-  readonly id?: RequestId;
+  readonly id?: ClientRequestId;
   readonly error: WireError;
 }
 
@@ -54,7 +66,7 @@ export type OutboundFrame = OutboundMessage | readonly OutboundResponse[];
 /** A checked request from the client. */
 export interface InboundRequest {
   readonly kind: 'request';
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   /** Its length on the wire, if measured, in UTF-16 units: for ASCII, bytes. */
@@ -71,7 +83,7 @@ export interface InboundNotification {
 /** The client's answer to one of our requests. */
 export interface InboundResponse {
   readonly kind: 'response';
-  readonly id: RequestId;
+  readonly id: ServerRequestId;
   readonly outcome:
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
@@ -82,7 +94,7 @@ export interface InboundResponse {
 /** A value that is not a message: the error to answer with, and the id, if one could be read. */
 export interface InvalidFrame {
   readonly kind: 'invalid';
-  readonly id?: RequestId;
+  readonly id?: ClientRequestId;
   readonly error: WireError;
 }
 

@@ -3,7 +3,7 @@
  * outlive it.
  */
 import type { DetachedWork, Exchange, RequestHandler, TaskHandle } from '../actors/exchange.ts';
-import type { JsonObject, RequestId } from '../protocol/frames.ts';
+import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
 
 export abstract class OverRequests {
@@ -14,7 +14,7 @@ export abstract class OverRequests {
     this.exchange = exchange;
   }
 
-  get id(): RequestId {
+  get id(): ClientRequestId {
     return this.exchange.id;
   }
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { BatchReplies } from '../../src/actors/router/batch-replies.ts';
 import type { OutboundResponse } from '../../src/protocol/frames.ts';
+import { clientId } from './ids.ts';
 
-const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id, result: {} });
+const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id: clientId(id), result: {} });
 
 function startBatch(expected: number) {
   const sent: (readonly OutboundResponse[])[] = [];

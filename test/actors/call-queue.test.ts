@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CallQueue } from '../../src/actors/router/call-queue.ts';
 import { Call } from '../../src/actors/router/call.ts';
+import { clientId } from './ids.ts';
 
 const replies = { add: () => {}, drop: () => {} };
 const call = (id: number | string = 0, weight?: object, size = 0): Call =>
   new Call(
-    { id, method: 'm', params: weight ? { weight } : undefined, size },
+    { id: clientId(id), method: 'm', params: weight ? { weight } : undefined, size },
     () => ({}),
     {} as never,
     {} as never,

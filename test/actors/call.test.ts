@@ -6,6 +6,7 @@ import type { CallScope } from '../../src/actors/router/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
+import { clientId } from './ids.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
@@ -29,7 +30,7 @@ function startCall(options = {}) {
   };
   const replies = { add: () => {}, drop: () => {} };
   const call = new Call(
-    { id: 1, method: 'tools/call', params: undefined },
+    { id: clientId(1), method: 'tools/call', params: undefined },
     () => ({}),
     scope,
     { client: {} as never },

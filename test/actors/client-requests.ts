@@ -8,7 +8,14 @@ import type {
   RequestOutcome,
   WriterEvent,
 } from '../../src/machines/session-ports.ts';
-import type { JsonObject, OutboundFrame, RequestId, WireError } from '../../src/protocol/frames.ts';
+import type {
+  JsonObject,
+  OutboundFrame,
+  RequestId,
+  ServerRequestId,
+  WireError,
+} from '../../src/protocol/frames.ts';
+import { serverId } from './ids.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { CountingClock } from './counting-clock.ts';
 import { facts, listener, startPort } from './stand-ins.ts';
@@ -69,7 +76,7 @@ export function startCorrelation({
   const answer = (id: RequestId | undefined, result: JsonObject = {}) =>
     actor.send({
       type: 'responses.received',
-      responses: [{ kind: 'response', id: id as RequestId, outcome: { ok: true, result } }],
+      responses: [{ kind: 'response', id: id as ServerRequestId, outcome: { ok: true, result } }],
     });
   const fail = (
     id: RequestId | undefined,
@@ -79,12 +86,14 @@ export function startCorrelation({
   ) =>
     actor.send({
       type: 'responses.received',
-      responses: [{ kind: 'response', id: id as RequestId, outcome: { ok: false, ...outcome } }],
+      responses: [
+        { kind: 'response', id: id as ServerRequestId, outcome: { ok: false, ...outcome } },
+      ],
     });
   const progress = (params: JsonObject | undefined) =>
     actor.send({ type: 'progress.received', params });
   const remoteCancel = (id: RequestId, reason?: unknown) =>
-    actor.send({ type: 'remote.cancelled', id, reason });
+    actor.send({ type: 'remote.cancelled', id: serverId(id), reason });
   /** The wire in short: `roots/list` for a request, `cancelled` for a cancellation, `error` for an error. */
   const wire = () =>
     frames().map((frame) =>

@@ -4,15 +4,16 @@ import { Call } from '../../src/actors/router/call.ts';
 import { TaskRun } from '../../src/actors/router/task-run.ts';
 import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
-import type { OutboundResponse, RequestId } from '../../src/protocol/frames.ts';
+import type { OutboundResponse, ClientRequestId } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
+import { clientId } from './ids.ts';
 
 const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 };
 const meta = { 'io.modelcontextprotocol/related-task': { taskId: 't' } };
 
 /** The run of a task, begun by the request 1. */
-function startRun(waiting: () => RequestId | undefined = () => undefined) {
+function startRun(waiting: () => ClientRequestId | undefined = () => undefined) {
   const all = startCorrelation();
   all.open();
   const actor = createActor(taskMachine, {
@@ -36,7 +37,7 @@ function startRun(waiting: () => RequestId | undefined = () => undefined) {
   const replies = { add: () => {}, drop: () => {} };
   const params = { name: 'tool', task: {} };
   const call = new Call(
-    { id: 1, method: 'tools/call', params },
+    { id: clientId(1), method: 'tools/call', params },
     () => ({}),
     scope,
     { client: {} as never },
@@ -79,7 +80,7 @@ describe("a task's run", () => {
 
   test('gives its answer to the task', () => {
     const { run, responses } = startRun();
-    const response = { jsonrpc: '2.0', id: 1, result: {} } as const;
+    const response = { jsonrpc: '2.0', id: clientId(1), result: {} } as const;
     run.replies.add(response);
     run.replies.drop();
     expect(responses).toEqual([response]);
@@ -88,7 +89,7 @@ describe("a task's run", () => {
   test.each([undefined, 7])(
     'sends on the stream of who waits for the result, not on its request’s, which is over: %j',
     async (waiter) => {
-      const { run, sends } = startRun(() => waiter);
+      const { run, sends } = startRun(() => (waiter === undefined ? undefined : clientId(waiter)));
       run.notify('notifications/message', { level: 'info', _meta: { 'x/y': 1 } });
       void run.ask(spec);
       await settled();

@@ -4,6 +4,7 @@ import type { Sink } from '../../src/actors/writer/writer.actor.ts';
 import type { SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';
+import { clientId, serverId } from './ids.ts';
 
 /** A writer over a sink that takes `room` writes before it is full. */
 function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
@@ -50,7 +51,11 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   return { actor, errors, sink, heard, send, drain, ids, told, view };
 }
 
-const answer = (id: number, text = ''): OutboundFrame => ({ jsonrpc: '2.0', id, result: { text } });
+const answer = (id: number, text = ''): OutboundFrame => ({
+  jsonrpc: '2.0',
+  id: clientId(id),
+  result: { text },
+});
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 describe('the writer', () => {
@@ -81,7 +86,7 @@ describe('the writer', () => {
     const error = { code: 1, message: 'a\nb' };
     send(answer(1, '\n'), [
       { jsonrpc: '2.0', error },
-      { jsonrpc: '2.0', id: 2, error },
+      { jsonrpc: '2.0', id: clientId(2), error },
     ]);
     await settled();
     expect(sink.writes.join('').match(/\n/g)).toHaveLength(2);
@@ -309,7 +314,7 @@ describe('a broken sink', () => {
 describe('what JSON cannot hold', () => {
   const request = (params: object): OutboundFrame => ({
     jsonrpc: '2.0',
-    id: 's-1',
+    id: serverId('s-1'),
     method: 'm',
     params,
   });
@@ -331,7 +336,7 @@ describe('what JSON cannot hold', () => {
 
   test('is an internal error to the client and a fact to us, where it is a response', async () => {
     const { send, sink, heard } = startWriter();
-    send({ jsonrpc: '2.0', id: 7, result: { a: 1n } });
+    send({ jsonrpc: '2.0', id: clientId(7), result: { a: 1n } });
     await settled();
     expect(JSON.parse(sink.writes.join(''))).toMatchObject({ id: 7, error: { code: -32603 } });
     expect(heard).toMatchObject([{ name: 'response.unserializable', level: 'error' }]);
@@ -354,7 +359,7 @@ describe('what JSON cannot hold', () => {
           throw thrown;
         },
       };
-      send({ jsonrpc: '2.0', id: 1, result }, answer(2));
+      send({ jsonrpc: '2.0', id: clientId(1), result }, answer(2));
       await settled();
       expect(errors).toEqual([]);
       expect(ids()).toEqual([1, 2]);

@@ -18,6 +18,7 @@ import type {
 } from '../../src/machines/session-ports.ts';
 import { stateName } from '../../src/machines/state-name.ts';
 import { recorder, noKeepalive } from './stand-ins.ts';
+import { clientId } from '../actors/ids.ts';
 
 const limits = {
   ...noKeepalive,
@@ -83,7 +84,7 @@ function startSession(changed: Partial<typeof limits> = {}) {
 
 const initialize = (capabilities: object = { roots: {} }): SessionEvent => ({
   type: 'initialize.received',
-  id: 1,
+  id: clientId(1),
   reading: readInitialize(params(capabilities)),
 });
 const initialized: SessionEvent = { type: 'initialized.received' };

@@ -12,6 +12,7 @@ import type { JsonObject } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
 import { inWords, noKeepalive } from './stand-ins.ts';
 import type { Action } from './stand-ins.ts';
+import { clientId } from '../actors/ids.ts';
 
 type Snapshot = SnapshotFrom<typeof sessionMachine>;
 
@@ -33,7 +34,7 @@ const params = {
 };
 
 const initialize = (id: number, said: JsonObject) =>
-  ({ type: 'initialize.received', id, reading: readInitialize(said) }) as const;
+  ({ type: 'initialize.received', id: clientId(id), reading: readInitialize(said) }) as const;
 
 const events = {
   initialize: initialize(1, params),

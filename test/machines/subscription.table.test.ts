@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
 import type { Notice } from '../../src/protocol/subscriptions.ts';
+import { clientId } from '../actors/ids.ts';
 
 const updated: Notice = {
   method: 'notifications/resources/updated',
@@ -25,7 +26,11 @@ function after(events: readonly SubscriptionEvent[], isWritable: boolean) {
     uris: ['test://a'],
     taskIds: [],
   };
-  let [snapshot, actions] = initialTransition(subscriptionMachine, { id: 1, interests, port });
+  let [snapshot, actions] = initialTransition(subscriptionMachine, {
+    id: clientId(1),
+    interests,
+    port,
+  });
   for (const event of events)
     [snapshot, actions] = transition(subscriptionMachine, snapshot, event);
   const held = snapshot.context.held.map(({ subject }) => subject);

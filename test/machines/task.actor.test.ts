@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
 import type { TaskEmitted, TaskEvent } from '../../src/machines/task.machine.ts';
 import { TestClock } from 'mcp-actors/testing';
+import { clientId } from '../actors/ids.ts';
 
 function startTask(ttlMs = 1000) {
   const clock = new TestClock();
@@ -22,7 +23,7 @@ function startTask(ttlMs = 1000) {
 
 const success: TaskEvent = {
   type: 'run.answered',
-  response: { jsonrpc: '2.0', id: 1, result: {} },
+  response: { jsonrpc: '2.0', id: clientId(1), result: {} },
 };
 
 test.each([

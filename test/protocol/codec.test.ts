@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { decodeLine, encodeFrame, parseError } from '../../src/protocol/codec.ts';
 import { ErrorCode, internalError } from '../../src/protocol/errors.ts';
 import type { OutboundMessage, OutboundResponse } from '../../src/protocol/frames.ts';
+import { clientId, serverId } from '../actors/ids.ts';
 
 const maxDepth = 256;
 
@@ -76,7 +77,7 @@ describe('encoding', () => {
   const heard = () => vi.fn<(message: OutboundMessage, error: unknown) => void>();
   const response = (id: number, result: object): OutboundResponse => ({
     jsonrpc: '2.0',
-    id,
+    id: clientId(id),
     result,
   });
 
@@ -111,7 +112,7 @@ describe('encoding', () => {
 
   test.each(unserializable)('an error whose data has %s becomes an internal error', (_, data) => {
     const error = { code: 1, message: 'm', data };
-    expect(JSON.parse(encodeFrame({ jsonrpc: '2.0', id: 7, error }, heard()))).toEqual({
+    expect(JSON.parse(encodeFrame({ jsonrpc: '2.0', id: clientId(7), error }, heard()))).toEqual({
       jsonrpc: '2.0',
       id: 7,
       error: internalError,
@@ -126,7 +127,9 @@ describe('encoding', () => {
 
   test.each(unserializable)('a request or notification with %s is not sent', (_, params) => {
     const hear = heard();
-    expect(encodeFrame({ jsonrpc: '2.0', id: 's-1', method: 'm', params }, hear)).toBe('');
+    expect(encodeFrame({ jsonrpc: '2.0', id: serverId('s-1'), method: 'm', params }, hear)).toBe(
+      '',
+    );
     expect(encodeFrame({ jsonrpc: '2.0', method: 'm', params }, hear)).toBe('');
     expect(hear).toHaveBeenCalledTimes(2);
   });

@@ -9,6 +9,7 @@ import {
   shuttingDown,
   toWireError,
 } from '../../src/protocol/errors.ts';
+import { clientId } from '../actors/ids.ts';
 
 describe('what was thrown', () => {
   test('goes to the wire as it is, if it was meant for the wire', () => {
@@ -39,12 +40,12 @@ describe('what was thrown', () => {
 
 describe('an error response', () => {
   test('has the id of its request, also where that is 0 or empty', () => {
-    expect(errorResponse(0, internalError)).toEqual({
+    expect(errorResponse(clientId(0), internalError)).toEqual({
       jsonrpc: '2.0',
       id: 0,
       error: internalError,
     });
-    expect(errorResponse('', internalError)).toHaveProperty('id', '');
+    expect(errorResponse(clientId(''), internalError)).toHaveProperty('id', '');
   });
 
   test('has no id at all where the id could not be read', () => {

@@ -8,6 +8,7 @@ import { stateSealer } from '../../src/rounds/request-state.ts';
 import { Rounds } from '../../src/rounds/rounds.ts';
 import type { RoundsOptions } from '../../src/rounds/rounds.ts';
 import { TestClock } from '../../src/testing/clock.ts';
+import { clientId } from '../actors/ids.ts';
 
 export const accepted = (name: string): JsonObject => ({ action: 'accept', content: { name } });
 
@@ -98,7 +99,7 @@ export function startRounds(
       for (const callback of ends.splice(0)) callback();
     };
     const exchange: Exchange = {
-      id: ++requests,
+      id: clientId(++requests),
       method,
       params: { name: 'tool', arguments: {}, ...params },
       client: {

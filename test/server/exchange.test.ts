@@ -11,6 +11,7 @@ import { OpenElicitations } from '../../src/context/elicitation.ts';
 import { ResultChecks } from '../../src/context/result-checks.ts';
 import { defaultLimits } from '../../src/actors/limits.ts';
 import { SchemaCompiler } from '../../src/schema/validation.ts';
+import { clientId } from '../actors/ids.ts';
 
 const everything = { roots: {}, sampling: { tools: {} }, elicitation: { form: {}, url: {} } };
 const report: RootsReport = { status: 'known', generation: 1, settled: true, roots: [] };
@@ -42,7 +43,7 @@ function contextOver(capabilities: JsonObject = everything) {
     capabilities,
   };
   const exchange: Exchange = {
-    id: 7,
+    id: clientId(7),
     method: 'tools/call',
     params: { _meta: { progressToken: 't' } },
     client,

@@ -7,7 +7,7 @@ import type {
 } from '../../machines/session-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import type { ClientRequestId, JsonObject, ServerRequestId } from '../../protocol/frames.ts';
 import { forgettable, refused } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
@@ -16,7 +16,7 @@ import { afterThis } from '../microtask.ts';
 export interface Asker {
   readonly correlation: Ref<CorrelationEvent>;
   /** See {@link ClientRequest.relatedTo}. */
-  readonly relatedTo?: RequestId | undefined;
+  readonly relatedTo?: ClientRequestId | undefined;
   /** See {@link ClientRequest.meta}. */
   readonly meta?: JsonObject | undefined;
   /** See {@link ClientRequest.inBackground}. */
@@ -32,7 +32,7 @@ const progressFailed = 'its progress callback failed';
 export class AskedRequest implements ClientRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  readonly relatedTo: RequestId | undefined;
+  readonly relatedTo: ClientRequestId | undefined;
   readonly meta: JsonObject | undefined;
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
@@ -40,7 +40,7 @@ export class AskedRequest implements ClientRequest {
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Its index among its asker's requests without an outcome. Only the asker writes it. */
   place = 0;
-  ticket: { readonly id: RequestId } | undefined = undefined;
+  ticket: { readonly id: ServerRequestId } | undefined = undefined;
   state: 'unsent' | 'sent' | 'settled' = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
   readonly result: Promise<JsonObject>;

@@ -22,10 +22,11 @@ import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../proto
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import type { ActorFactName, Fact, Report } from '../facts.ts';
 import type {
+  ClientRequestId,
   InboundResponse,
   JsonObject,
   OutboundFrame,
-  RequestId,
+  ServerRequestId,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
@@ -180,7 +181,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Sends requests in order; those that belong to the same request of the client's in one go. */
   #send(taken: Iterable<Pending>): void {
     let frames: OutboundFrame[] = [];
-    let relatedTo: RequestId | undefined = undefined;
+    let relatedTo: ClientRequestId | undefined = undefined;
     for (const pending of taken) {
       const { request } = pending;
       pending.state = 'sent';
@@ -200,14 +201,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writeRequests(frames, relatedTo);
   }
 
-  #writeRequests(frames: OutboundFrame[], relatedTo: RequestId | undefined): void {
+  #writeRequests(frames: OutboundFrame[], relatedTo: ClientRequestId | undefined): void {
     if (frames.length === 0) return;
     const rejected = (this.#rejected ??= (error, frame) => this.#unwritable(error, frame));
     this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
   }
 
   #unwritable(error: unknown, frame: OutboundFrame): void {
-    const pending = 'id' in frame ? this.#find(frame.id) : undefined;
+    const pending = 'method' in frame && 'id' in frame ? this.#find(frame.id) : undefined;
     if (pending) this.#reject(pending, error);
   }
 
@@ -241,7 +242,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** A response to a request that has ended. */
-  #unexpected(id: RequestId, ending: Unanswered | undefined): void {
+  #unexpected(id: ServerRequestId, ending: Unanswered | undefined): void {
     if (ending === undefined) {
       return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
     }
@@ -249,7 +250,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#report('response.late', message);
   }
 
-  #unknown(id: RequestId, outcome: InboundResponse['outcome']): void {
+  #unknown(id: ServerRequestId, outcome: InboundResponse['outcome']): void {
     this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
@@ -294,7 +295,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#find(progressToken);
+    const pending = this.#find(progressToken as ServerRequestId);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
       // No report: an untimely flood would only become a flood of log lines, and progress after an
       // end is normal.
@@ -312,7 +313,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.request.onProgress(report);
   }
 
-  #remoteCancelled(id: RequestId, reason: unknown): void {
+  #remoteCancelled(id: ServerRequestId, reason: unknown): void {
     const pending = this.#find(id);
     if (!pending) {
       const message = `The client cancelled ${describe(id)}, which is not in flight`;
@@ -339,7 +340,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** The pending request that an id belongs to. */
-  #find(id: unknown): Pending | undefined {
+  #find(id: ServerRequestId | undefined): Pending | undefined {
     const number = this.#ids.read(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }
@@ -371,7 +372,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#report('request.answered', message, { id, method, elapsedMs });
   }
 
-  #write(frame: OutboundFrame, relatedTo?: RequestId): void {
+  #write(frame: OutboundFrame, relatedTo?: ClientRequestId): void {
     this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 

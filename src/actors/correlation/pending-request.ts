@@ -2,14 +2,19 @@
 import type { ClientRequest } from '../../machines/session-ports.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
-import type { JsonObject, OutboundRequest, RequestId, WireError } from '../../protocol/frames.ts';
+import type {
+  JsonObject,
+  OutboundRequest,
+  ServerRequestId,
+  WireError,
+} from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import { Expiring } from './deadline-queue.ts';
 import type { RequestIds } from './request-ids.ts';
 
 /** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
 export interface PendingRequest {
-  readonly id: RequestId;
+  readonly id: ServerRequestId;
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
@@ -38,7 +43,7 @@ export class Pending extends Expiring implements PendingRequest {
   }
 
   /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
-  get id(): string {
+  get id(): ServerRequestId {
     return this.#ids.of(this.number);
   }
 
@@ -77,7 +82,7 @@ export class Pending extends Expiring implements PendingRequest {
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
-function paramsOf(request: ClientRequest, id: RequestId): JsonObject | undefined {
+function paramsOf(request: ClientRequest, id: ServerRequestId): JsonObject | undefined {
   const { params, meta, onProgress } = request;
   if (!meta && !onProgress) return params;
   return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });

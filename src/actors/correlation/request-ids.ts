@@ -1,3 +1,5 @@
+import type { ServerRequestId } from '../../protocol/frames.ts';
+
 /**
  * The ids of a session's requests to the client: `s-<n>-<uuid>`, counted, with a random end that is
  * the session's.
@@ -22,9 +24,9 @@ export class RequestIds {
   }
 
   /** The id of a request with that number. */
-  of(number: number): string {
+  of(number: number): ServerRequestId & string {
     this.#end ??= `-${this.#randomId()}`;
-    return `s-${number}${this.#end}`;
+    return `s-${number}${this.#end}` as ServerRequestId & string;
   }
 
   /**

@@ -7,7 +7,12 @@ import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
 import { errorResponse } from '../../protocol/errors.ts';
-import type { JsonObject, OutboundResponse, RequestId, WireError } from '../../protocol/frames.ts';
+import type {
+  JsonObject,
+  OutboundResponse,
+  ClientRequestId,
+  WireError,
+} from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
@@ -83,7 +88,7 @@ const requestEnded = 'its request has ended';
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
 export class Call implements Asker, Exchange {
-  readonly id: RequestId;
+  readonly id: ClientRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly handler: RequestHandler;
@@ -113,7 +118,7 @@ export class Call implements Asker, Exchange {
 
   constructor(
     request: {
-      readonly id: RequestId;
+      readonly id: ClientRequestId;
       readonly method: string;
       readonly params: JsonObject | undefined;
       readonly size?: number | undefined;
@@ -142,7 +147,7 @@ export class Call implements Asker, Exchange {
   }
 
   /** The client's request to whose stream belongs what is sent on this call's behalf. */
-  get relatedTo(): RequestId | undefined {
+  get relatedTo(): ClientRequestId | undefined {
     return this.id;
   }
 

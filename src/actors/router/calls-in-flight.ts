@@ -4,7 +4,7 @@
  */
 import { RuntimeError, shuttingDown } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
-import type { OutboundResponse, RequestId } from '../../protocol/frames.ts';
+import type { OutboundResponse, ClientRequestId } from '../../protocol/frames.ts';
 import type { Call } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
@@ -43,7 +43,7 @@ const leastAdded = 64;
 export class CallsInFlight {
   readonly #options: CallOptions;
   readonly #onLate: () => void;
-  #calls = new Map<RequestId, Call>();
+  #calls = new Map<ClientRequestId, Call>();
   /** Calls that the map has taken. */
   #added = 0;
   readonly #queue: CallQueue;
@@ -74,7 +74,7 @@ export class CallsInFlight {
   }
 
   /** By the client's id. */
-  get byId(): ReadonlyMap<RequestId, Call> {
+  get byId(): ReadonlyMap<ClientRequestId, Call> {
     return this.#calls;
   }
 

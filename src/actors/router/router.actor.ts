@@ -16,6 +16,7 @@ import type { RouterEvent, RouterInput } from '../../machines/session-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type {
+  ClientRequestId,
   InboundBatch,
   InboundFrame,
   InboundNotification,
@@ -25,6 +26,8 @@ import type {
   JsonObject,
   OutboundFrame,
   OutboundResponse,
+  RequestId,
+  ServerRequestId,
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
@@ -321,8 +324,14 @@ class Router implements Behaviour<RouterEvent>, Replies {
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#made?.byId.get(id);
-    if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
+    const call = this.#made?.byId.get(id as ClientRequestId);
+    if (!call) {
+      return this.#input.correlation.send({
+        type: 'remote.cancelled',
+        id: id as ServerRequestId,
+        reason,
+      });
+    }
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client cancelled the request${why}`;
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
@@ -342,7 +351,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
     if (id !== undefined && this.#options.requestIds.read(id) !== undefined) {
       // Nobody else can know such an id: this was meant as the answer to a request of ours.
       const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
-      const responses = [{ kind: 'response', id, outcome }] as const;
+      const ours = id as RequestId as ServerRequestId;
+      const responses = [{ kind: 'response', id: ours, outcome }] as const;
       this.#input.correlation.send({ type: 'responses.received', responses });
       return replies.drop();
     }

@@ -1,0 +1,55 @@
+/** What the compiler proves: the ids of the client's requests and those of ours are never taken for each other. Run by `tsc`. */
+import { expectTypeOf, test } from 'vitest';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import type { CallsInFlight } from '../../src/actors/router/calls-in-flight.ts';
+import type { Exchange } from '../../src/actors/exchange.ts';
+import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import { errorResponse, internalError } from '../../src/protocol/errors.ts';
+import type {
+  ClientRequestId,
+  InboundRequest,
+  InboundResponse,
+  OutboundRequest,
+  OutboundResult,
+  RequestId,
+  ServerRequestId,
+} from '../../src/protocol/frames.ts';
+
+const minted = new RequestIds(() => 'end').of(1);
+const read = 1 as ClientRequestId;
+
+test('neither is the other, and both are ids', () => {
+  expectTypeOf<ClientRequestId>().not.toExtend<ServerRequestId>();
+  expectTypeOf<ServerRequestId>().not.toExtend<ClientRequestId>();
+  expectTypeOf<ClientRequestId>().toExtend<RequestId>();
+  expectTypeOf<ServerRequestId>().toExtend<RequestId>();
+});
+
+test('any other text or number is neither', () => {
+  expectTypeOf<RequestId>().not.toExtend<ClientRequestId>();
+  expectTypeOf<RequestId>().not.toExtend<ServerRequestId>();
+});
+
+test('what is read and what is sent say whose request it is', () => {
+  expectTypeOf<InboundRequest['id']>().toEqualTypeOf<ClientRequestId>();
+  expectTypeOf<OutboundResult['id']>().toEqualTypeOf<ClientRequestId>();
+  expectTypeOf<Exchange['id']>().toEqualTypeOf<ClientRequestId>();
+  expectTypeOf<OutboundRequest['id']>().toEqualTypeOf<ServerRequestId>();
+  expectTypeOf<InboundResponse['id']>().toEqualTypeOf<ServerRequestId>();
+});
+
+test('no answer goes to a request of ours, and none of the client is looked for among ours', () => {
+  // @ts-expect-error It is one of ours.
+  errorResponse(minted, internalError);
+  // @ts-expect-error It is one of ours.
+  expectTypeOf<CallsInFlight['byId']['get']>().toBeCallableWith(minted);
+  expectTypeOf<CallsInFlight['byId']['get']>().toBeCallableWith(read);
+  const cancelled = (id: ServerRequestId): CorrelationEvent => ({
+    type: 'remote.cancelled',
+    id,
+    reason: undefined,
+  });
+  // @ts-expect-error It is one of the client's.
+  cancelled(read);
+  cancelled(minted);
+});
