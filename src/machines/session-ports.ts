@@ -11,6 +11,7 @@ import type {
   JsonObject,
   OutboundFrame,
   OutboundResponse,
+  RequestId,
   ServerRequestId,
 } from '../protocol/frames.ts';
 import type { ClientDescription, InitializeReading } from '../protocol/initialize.ts';
@@ -81,7 +82,7 @@ export type CorrelationEvent =
   | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
   /** The client cancelled an id that is none of its own requests. */
-  | { readonly type: 'remote.cancelled'; readonly id: ServerRequestId; readonly reason: unknown }
+  | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
   /** Requests may be sent; those that waited go out now. */
   | { readonly type: 'gate.opened' }
   /** Settle everything that is pending with this error, refuse what comes. */

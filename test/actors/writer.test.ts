@@ -3,8 +3,8 @@ import { writerActor } from '../../src/actors/writer/writer.actor.ts';
 import type { Sink } from '../../src/actors/writer/writer.actor.ts';
 import type { SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
+import { answerOf, clientId, serverId } from './ids.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';
-import { clientId, serverId } from './ids.ts';
 
 /** A writer over a sink that takes `room` writes before it is full. */
 function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
@@ -51,11 +51,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
   return { actor, errors, sink, heard, send, drain, ids, told, view };
 }
 
-const answer = (id: number, text = ''): OutboundFrame => ({
-  jsonrpc: '2.0',
-  id: clientId(id),
-  result: { text },
-});
+const answer = (id: number, text = '') => answerOf(id, { text });
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 describe('the writer', () => {
@@ -312,12 +308,8 @@ describe('a broken sink', () => {
 });
 
 describe('what JSON cannot hold', () => {
-  const request = (params: object): OutboundFrame => ({
-    jsonrpc: '2.0',
-    id: serverId('s-1'),
-    method: 'm',
-    params,
-  });
+  const own = { jsonrpc: '2.0', id: serverId('s-1'), method: 'm' } as const;
+  const request = (params: object): OutboundFrame => ({ ...own, params });
 
   test('is refused to whoever asked, and the next frames are sent', async () => {
     const { actor, ids, heard } = startWriter();
@@ -336,7 +328,7 @@ describe('what JSON cannot hold', () => {
 
   test('is an internal error to the client and a fact to us, where it is a response', async () => {
     const { send, sink, heard } = startWriter();
-    send({ jsonrpc: '2.0', id: clientId(7), result: { a: 1n } });
+    send(answerOf(7, { a: 1n }));
     await settled();
     expect(JSON.parse(sink.writes.join(''))).toMatchObject({ id: 7, error: { code: -32603 } });
     expect(heard).toMatchObject([{ name: 'response.unserializable', level: 'error' }]);
@@ -359,7 +351,7 @@ describe('what JSON cannot hold', () => {
           throw thrown;
         },
       };
-      send({ jsonrpc: '2.0', id: clientId(1), result }, answer(2));
+      send(answerOf(1, result), answer(2));
       await settled();
       expect(errors).toEqual([]);
       expect(ids()).toEqual([1, 2]);

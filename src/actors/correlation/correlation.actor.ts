@@ -127,7 +127,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       case 'progress.received':
         return this.#progress(event.params);
       case 'remote.cancelled':
-        return this.#remoteCancelled(event.id, event.reason);
+        return this.#remoteCancelled(event.id as ServerRequestId, event.reason);
       case 'gate.opened':
         return this.#open();
       case 'gate.closed':

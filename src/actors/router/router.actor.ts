@@ -26,8 +26,6 @@ import type {
   JsonObject,
   OutboundFrame,
   OutboundResponse,
-  RequestId,
-  ServerRequestId,
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
@@ -305,12 +303,10 @@ class Router implements Behaviour<RouterEvent>, Replies {
         return this.#input.correlation.send({ type: 'progress.received', params });
       case Method.rootsListChanged:
         return this.#input.session.send({ type: 'roots.changed' });
-      default:
-        this.#options.report({
-          level: 'debug',
-          name: 'notification.ignored',
-          message: `Nobody handles the notification ${describe(method)}`,
-        });
+      default: {
+        const message = `Nobody handles the notification ${describe(method)}`;
+        this.#options.report({ level: 'debug', name: 'notification.ignored', message });
+      }
     }
   }
 
@@ -325,13 +321,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
       });
     }
     const call = this.#made?.byId.get(id as ClientRequestId);
-    if (!call) {
-      return this.#input.correlation.send({
-        type: 'remote.cancelled',
-        id: id as ServerRequestId,
-        reason,
-      });
-    }
+    if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client cancelled the request${why}`;
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
@@ -351,8 +341,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     if (id !== undefined && this.#options.requestIds.read(id) !== undefined) {
       // Nobody else can know such an id: this was meant as the answer to a request of ours.
       const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
-      const ours = id as RequestId as ServerRequestId;
-      const responses = [{ kind: 'response', id: ours, outcome }] as const;
+      const responses = [{ kind: 'response', id: id as never, outcome }] as const;
       this.#input.correlation.send({ type: 'responses.received', responses });
       return replies.drop();
     }

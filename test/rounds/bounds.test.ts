@@ -1,0 +1,66 @@
+/** Rounds at their bounds: many calls, many rounds, many questions at once. */
+import { expect, test } from 'vitest';
+import { Rounds } from '../../src/rounds/rounds.ts';
+import { turn } from '../../src/testing/clock.ts';
+import { accepted, form, startRounds } from './start-rounds.ts';
+import type { Asking } from './start-rounds.ts';
+
+test('a handler that asks too much at once is refused what is too much, before it costs anything', async () => {
+  const { ask } = startRounds(
+    async (_, exchange) => {
+      const asked = Array.from({ length: 100_000 }, (__, n) => exchange.ask(form(`${n}?`)));
+      const refusals = await Promise.allSettled(asked.slice(3));
+      expect(refusals.every(({ status }) => status === 'rejected')).toBe(true);
+      expect(refusals[0]).toMatchObject({ reason: { code: 'LIMIT_EXCEEDED' } });
+      return await asked[0]!;
+    },
+    { limits: { maxPending: 3 } },
+  );
+  expect(Object.keys((await ask()).inputRequests)).toEqual(['q1', 'q2', 'q3']);
+});
+
+test('calls that nobody goes on with leave as many as are kept, and each handler ends', async () => {
+  let ended = 0;
+  const { ask, rounds, clock } = startRounds(
+    async (_, exchange) => {
+      try {
+        return await exchange.ask(form('Name?'));
+      } finally {
+        ended++;
+      }
+    },
+    { limits: { maxSuspendedCalls: 64 } },
+  );
+  for (let n = 0; n < 2000; n++) await ask({ arguments: { n } });
+  await turn();
+  expect([rounds.waiting.length, ended, clock.liveTimers]).toEqual([64, 1936, 64]);
+  clock.increment(600_000);
+  await turn();
+  expect([rounds.waiting.length, ended, clock.liveTimers, rounds.isIdle]).toEqual([
+    0,
+    2000,
+    0,
+    true,
+  ]);
+});
+
+test('as many rounds as are allowed are one run', async () => {
+  let runs = 0;
+  const { ask, retry, options } = startRounds(
+    async (_, exchange) => {
+      runs++;
+      for (let n = 1; n <= 300; n++) {
+        await exchange.ask(form(`Question ${n}`));
+        exchange.checkpoint = n;
+      }
+      return { runs };
+    },
+    { limits: { maxRounds: 300 } },
+  );
+  let asking = await ask();
+  for (let n = 1; n < 300; n++)
+    asking = (await retry(asking, { [`q${n}`]: accepted('a') }).result) as Asking;
+  expect(asking.requestState.length).toBeLessThan(2000);
+  expect(await retry(asking, { q300: accepted('a') }).result).toEqual({ runs: 1 });
+  expect(new Rounds(options).isIdle).toBe(true);
+});
