@@ -214,7 +214,7 @@ describe('the published package', { timeout: 180_000 }, () => {
     expect(installed.stderr).not.toContain('mcp-actors');
     const tested = await npm(['test'], own);
     expect(tested.stdout).toMatch(/^. fail 0$/m);
-    expect(tested.stdout).toMatch(/^. pass 10$/m);
+    expect(tested.stdout).toMatch(/^. pass 12$/m);
 
     const client = new Client({ name: 'test', version: '1' });
     const server = { command: process.execPath, args: [join(own, 'dist', 'main.js')] };

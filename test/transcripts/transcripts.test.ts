@@ -56,11 +56,16 @@ function checked(connection: TranscriptConnection) {
   return { connection: { transport, peer: { ...peer, sendRaw, end: () => peer.end() } }, checker };
 }
 
+/** With its title, whole: it cites rows at its end, and `$about` would be cut. */
+function titled<T extends { readonly file: string; readonly about: string }>(each: T) {
+  return [`${each.file}: ${each.about}`, each] as const;
+}
+
 describe.each([
   ['memory', memory],
   ['stdio', streams],
 ] as const)('transcripts over %s', (_, connect) => {
-  test.each(transcripts)('$file: $about', async ({ path }) => {
+  test.each(transcripts.map(titled))('%s', async (_title, { path }) => {
     const { connection, checker } = checked(connect());
     await expectReplay(path, { server: createMcpServer(features), connection });
     expect(checker.violations).toEqual([]);
@@ -68,7 +73,7 @@ describe.each([
 });
 
 describe('recordings', () => {
-  test.each(recordings)('$file: $about', async ({ path }) => {
+  test.each(recordings.map(titled))('%s', async (_title, { path }) => {
     expect(await expectReplay(path)).toMatchObject({ note: undefined });
   });
 });
