@@ -163,7 +163,7 @@ export const answerInvariants: readonly Invariant[] = [
   },
   {
     id: 'method-not-found',
-    title: 'A method that there is not is refused with -32601.',
+    title: 'An unknown method is refused with -32601.',
     demanded: always(
       'advice',
       jsonRpc,

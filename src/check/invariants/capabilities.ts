@@ -99,7 +99,7 @@ export const capabilityInvariants: readonly Invariant[] = [
   }),
   refuses({
     id: 'invalid-log-level',
-    title: 'A log level that there is not is refused with -32602.',
+    title: 'An unknown log level is refused with -32602.',
     move: 'bad-level',
     code: -32602,
     page: 'server/utilities/logging',

@@ -118,7 +118,8 @@ function Chart(props: {
     const active = box.current?.querySelector('.node.active');
     if (isLarge) active?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [isLarge, state]);
-  const now = state === undefined ? `There is no ${name} now` : `The ${name} is in ${state}`;
+  const now =
+    state === undefined ? `There is no ${name} machine now` : `The ${name} machine is in ${state}`;
   const by = last && state !== undefined ? `; it came from ${last.from} by ${last.cause}` : '';
   return (
     <div
