@@ -12,6 +12,7 @@ import { declaresApps } from '../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
+import { printableName } from '../protocol/printable.ts';
 import { CallProgress } from './call-progress.ts';
 import type { ProgressDetails } from './call-progress.ts';
 import {
@@ -297,7 +298,7 @@ function missingCapability(
   const lacking = client.dialect.lacking(method, params, client.capabilities);
   if (lacking === undefined) return undefined;
   const { why, required: requiredCapabilities } = lacking;
-  const message = `The client ${client.info.name} ${why}, so it cannot be sent ${method}`;
+  const message = `The client ${printableName(client.info.name)} ${why}, so it cannot be sent ${method}`;
   return new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
 }
 

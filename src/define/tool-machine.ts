@@ -87,21 +87,20 @@ export function machineHandler(machine: AnyStateMachine) {
     );
     // The error is thrown below, by whoever waits for the actor.
     actor.subscribe({ error: () => {} });
-    let isResumed = checkpoint !== undefined;
     const { signal } = context;
     const stop = () => actor.stop();
     signal.addEventListener('abort', stop);
     actor.start();
     try {
-      for (;;) {
-        const snapshot = await pauseOf(actor, signal);
-        if (snapshot.status === 'done') return snapshot.output;
-        if (snapshot.status === 'error') throw snapshot.error;
-        // In the state that it was resumed in, the answer to its question may be there already.
-        if (!isResumed) context.checkpoint = checkpointOf(actor, snapshot);
-        isResumed = false;
-        await answer(actor, snapshot, context);
+      let snapshot = await pauseOf(actor, signal);
+      // A new checkpoint would drop the answer that the client may have brought for this state.
+      if (checkpoint !== undefined) snapshot = await answered(actor, snapshot, context);
+      while (snapshot.status === 'active') {
+        context.checkpoint = checkpointOf(actor, snapshot);
+        snapshot = await answered(actor, snapshot, context);
       }
+      if (snapshot.status === 'error') throw snapshot.error;
+      return snapshot.output;
     } finally {
       signal.removeEventListener('abort', stop);
       actor.stop();
@@ -118,11 +117,12 @@ async function pauseOf(actor: AnyActorRef, signal: AbortSignal): Promise<AnyMach
   return (await waitFor(actor, isPause, { signal, timeout: Infinity })) as AnyMachineSnapshot;
 }
 
-async function answer(
+/** Asks what the state in which it waits asks, and gives the next snapshot of {@link pauseOf}. */
+async function answered(
   actor: AnyActorRef,
   snapshot: AnyMachineSnapshot,
   context: HandlerContext,
-): Promise<void> {
+): Promise<AnyMachineSnapshot> {
   let event: ToolAnswer;
   try {
     event = await answerTo(questionOf(snapshot), context);
@@ -137,6 +137,7 @@ async function answer(
     throw new ToolError(message, { code: 'UNANSWERED' });
   }
   actor.send(event);
+  return await pauseOf(actor, context.signal);
 }
 
 async function answerTo(question: ToolQuestion, context: HandlerContext): Promise<ToolAnswer> {

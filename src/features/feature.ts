@@ -9,6 +9,7 @@ import { RuntimeError, fromWireError, invalidParams } from '../protocol/errors.t
 import type { ProtocolError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { nearest } from '../protocol/nearest.ts';
+import { printableName } from '../protocol/printable.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import type { Changing } from './list-changed.observable.ts';
 
@@ -87,6 +88,6 @@ export function refuseWithoutTasks({ client, method }: Exchange): void {
   const lacking = client.dialect.lackingForTasks(client.capabilities);
   if (!lacking) return;
   const { why, required: requiredCapabilities } = lacking;
-  const message = `The client ${client.info.name} ${why}, which ${method} is about`;
+  const message = `The client ${printableName(client.info.name)} ${why}, which ${method} is about`;
   throw new RuntimeError('CAPABILITY_MISSING', message, { requiredCapabilities });
 }

@@ -44,8 +44,11 @@ export interface OpenTelemetryOptions {
    * stdio.
    */
   readonly attributes?: Attributes;
-  /** Gives `mcp.session.id`. By default the id that the session has in this process. */
-  readonly sessionId?: (call: IncomingCall) => string;
+  /**
+   * Gives `mcp.session.id`; undefined if the request is part of no session. By default the id that
+   * the session has in this process, if the revision has sessions.
+   */
+  readonly sessionId?: (call: IncomingCall) => string | undefined;
 }
 
 /**
@@ -58,7 +61,7 @@ export interface OpenTelemetryOptions {
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   const { tracerProvider = trace, meterProvider = metrics, propagator = propagation } = options;
-  const { sessionId: sessionIdOf = ({ context }: IncomingCall) => context.session.id } = options;
+  const { sessionId: sessionIdOf = idOfSession } = options;
   const tracer = tracerProvider.getTracer(scope);
   const durations = durationHistogram(
     meterProvider,
@@ -68,6 +71,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
 
   return (call, next) => {
     const subject = subjectOf(call, options.attributes);
+    const sessionId = sessionIdOf(call);
     const ambient = contexts.active();
     const parent = propagator.extract(ambient, carrierOf(call.params), metaGetter);
     const span = tracer.startSpan(
@@ -76,7 +80,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
         kind: SpanKind.SERVER,
         attributes: {
           ...subject.spanAttributes,
-          'mcp.session.id': sessionIdOf(call),
+          ...(sessionId === undefined ? {} : { 'mcp.session.id': sessionId }),
         },
         links: ambientLinks(ambient, parent),
       },
@@ -93,6 +97,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
       end(span, outcome);
     });
   };
+}
+
+function idOfSession({ context }: IncomingCall): string | undefined {
+  return context.client.dialect.sessionOfRequest(context.session)?.id;
 }
 
 /** Reports the outcome once: an aborted call has ended, even if its handler still runs. */

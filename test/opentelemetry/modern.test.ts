@@ -31,12 +31,13 @@ async function spanOf(name: string, args: object, meta: object = {}) {
   return spans()[0];
 }
 
-test('a request is a child of the client’s span that its metadata names, and says its revision [OTEL-02]', async () => {
+test('a request is a child of the client’s span that its metadata names, and says its revision, and no session [OTEL-02]', async () => {
   const [traceId, parentId] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
   const span = await spanOf('echo', {}, { traceparent: `00-${traceId}-${parentId}-01` });
   expect(span?.spanContext().traceId).toBe(traceId);
   expect(span?.parentSpanContext?.spanId).toBe(parentId);
   expect(span?.attributes).toMatchObject({ 'mcp.protocol.version': '2026-07-28' });
+  expect(span?.attributes).not.toHaveProperty('mcp.session.id');
 });
 
 test.each([

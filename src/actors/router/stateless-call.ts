@@ -11,6 +11,7 @@ import { statelessVersions } from '../../protocol/dialects/registry.ts';
 import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
+import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
@@ -23,7 +24,7 @@ import { methodNotOffered } from './refusals.ts';
 export class StatelessCall extends Call {
   override ask({ method }: RequestSpec): Promise<JsonObject> {
     const { dialect, info } = this.client;
-    const message = `${method} was not sent: the client ${info.name} speaks revision ${dialect.version}, in which a server sends no requests`;
+    const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
     return refused(new RuntimeError('CAPABILITY_MISSING', message));
   }
 

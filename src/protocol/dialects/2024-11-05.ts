@@ -81,6 +81,10 @@ export class Dialect20241105 implements Dialect {
     return { name: info.name, version: info.version };
   }
 
+  sessionOfRequest<T>(session: T): T | undefined {
+    return session;
+  }
+
   offers(method: string): boolean {
     return methods.has(method);
   }

@@ -73,6 +73,10 @@ export class Dialect20260728 extends Dialect20251125 implements StatelessDialect
     return { ...kept, extensions: tasks ? { ...given, [tasksExtension]: {} } : given };
   }
 
+  override sessionOfRequest(): undefined {
+    return undefined;
+  }
+
   override offers(method: string): boolean {
     return methods.has(method);
   }

@@ -122,6 +122,8 @@ export interface Dialect {
 
   /** The result of `initialize`. It declares only what the revision knows. */
   initializeResult(server: ServerDescription): JsonObject;
+  /** The session that a request is part of; undefined if the revision has none. */
+  sessionOfRequest<T>(session: T): T | undefined;
   /** True for a request that a client of this revision may send. */
   offers(method: string): boolean;
   /** Why a batch of this size is refused; undefined if it is accepted. */
