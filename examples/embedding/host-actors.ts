@@ -134,6 +134,7 @@ export function overLine(connection: ActorRefFrom<typeof line>): Transport {
     writer: fromCallback<WriterEvent, WriterInput>(({ input: { session }, receive }) => {
       receive((event) => {
         if (event.type === 'output.flush') return session.send({ type: 'output.flushed' });
+        if (event.type !== 'frames.send') return;
         for (const frame of event.frames) connection.send({ type: 'hear', frame });
       });
     }),

@@ -5,7 +5,13 @@
  */
 import type { ClientDescription } from '../protocol/initialize.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
-import type { JsonObject, OutboundResponse, ClientRequestId } from '../protocol/frames.ts';
+import type {
+  JsonObject,
+  OutboundResponse,
+  ClientRequestId,
+  RelatedRequest,
+} from '../protocol/frames.ts';
+import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { Clock } from './clock.ts';
@@ -58,7 +64,7 @@ export interface DetachedWork {
    * The request that waits for what comes of it, if there is one: what the work has to ask goes on
    * that one's stream.
    */
-  waiting(): ClientRequestId | undefined;
+  waiting(): RelatedRequest | undefined;
   /** The handler says how far it is. */
   described(message: string): void;
   /** The handler asks the client something. Told before the question is sent. */
@@ -113,8 +119,8 @@ export interface Exchange extends Caller {
   readonly params: JsonObject | undefined;
   /** What the server keeps of the session that it came in. */
   readonly session: object | undefined;
-  /** Who calls; undefined without authentication. */
-  readonly principal?: string | undefined;
+  /** What is known of the request itself, if its transport answers each by itself. */
+  readonly origin?: RequestOrigin | undefined;
   /** Aborted when the request is cancelled or the session ends. Made when first read. */
   readonly signal: AbortSignal;
   /** The task that this is the work of, if it is one's. */

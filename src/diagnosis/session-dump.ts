@@ -262,7 +262,7 @@ function dumpPending(
     state,
     ageMs: Math.round(now - sentAt),
     leftMs: Math.round(dueAt - now),
-    ...(relatedTo === undefined ? {} : { relatedTo }),
+    ...(relatedTo ? { relatedTo: relatedTo.id } : {}),
     ...(taskId === undefined ? {} : { taskId }),
   };
 }

@@ -6,7 +6,7 @@ import type { Exchange } from '../actors/exchange.ts';
 import { taskIn } from '../machines/task.machine.ts';
 import type { taskMachine } from '../machines/task.machine.ts';
 import { ErrorCode, ProtocolError, RuntimeError, fromWireError } from '../protocol/errors.ts';
-import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
+import type { JsonObject, RelatedRequest } from '../protocol/frames.ts';
 import { withMeta } from '../protocol/meta.ts';
 import { relatedTask } from '../protocol/tasks.ts';
 import type { DetailedTask, Task } from '../protocol/tasks.ts';
@@ -19,7 +19,7 @@ type TaskRef = ActorRefFrom<typeof taskMachine>;
 
 /** A request for a result that does not exist yet. */
 interface ResultWaiter {
-  readonly requestId: ClientRequestId;
+  readonly request: RelatedRequest;
   settle(answer: TaskAnswer): void;
 }
 
@@ -72,8 +72,8 @@ export class KeptTask {
   }
 
   /** The request that has waited longest for the result. */
-  get waiting(): ClientRequestId | undefined {
-    for (const { requestId } of this.#waiters) return requestId;
+  get waiting(): RelatedRequest | undefined {
+    for (const { request } of this.#waiters) return request;
     return undefined;
   }
 
@@ -122,7 +122,7 @@ export class KeptTask {
     const { signal } = call;
     return new Promise((resolve, reject) => {
       const waiter: ResultWaiter = {
-        requestId: call.id,
+        request: call,
         settle: (answer) => {
           this.#waiters.delete(waiter);
           signal.removeEventListener('abort', giveUp);

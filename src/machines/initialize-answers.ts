@@ -15,12 +15,13 @@ type Answered = Extract<RouterEvent, { readonly type: 'lifecycle.answered' }>;
 
 /** The result, in the dialect that was negotiated. */
 export function accepted(
-  { id }: InitializeReceived,
+  { request }: Pick<InitializeReceived, 'request'>,
   { dialect }: ClientDescription,
   server: ServerDescription,
 ): Answered {
   const result = dialect.initializeResult(server);
-  return { type: 'lifecycle.answered', response: { jsonrpc: '2.0', id, result } };
+  const response = { jsonrpc: '2.0', id: request.id, result } as const;
+  return { type: 'lifecycle.answered', response, request };
 }
 
 /** What stands in the way of another `initialize`. */
@@ -33,8 +34,9 @@ interface Standing {
 
 /** The error, which says what was wrong with it. */
 export function refused(received: InitializeReceived, standing: Standing): Answered {
-  const response = errorResponse(received.id, refusal(received, standing));
-  return { type: 'lifecycle.answered', response };
+  const { request } = received;
+  const response = errorResponse(request.id, refusal(received, standing));
+  return { type: 'lifecycle.answered', response, request };
 }
 
 /**
@@ -43,13 +45,13 @@ export function refused(received: InitializeReceived, standing: Standing): Answe
  *
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility with Initialization-Based Versions"
  */
-export function refusedVersion({ id, reading }: InitializeReceived): Answered {
+export function refusedVersion({ request, reading }: InitializeReceived): Answered {
   const { message, ...error } = unsupportedVersion(
     reading.ok ? reading.client.requestedVersion : 'unknown',
   );
   const why = 'this connection has served requests with their own version already';
-  const response = errorResponse(id, { ...error, message: `${message}, ${why}` });
-  return { type: 'lifecycle.answered', response };
+  const response = errorResponse(request.id, { ...error, message: `${message}, ${why}` });
+  return { type: 'lifecycle.answered', response, request };
 }
 
 function refusal({ reading }: InitializeReceived, { cause, client }: Standing): WireError {
@@ -60,6 +62,10 @@ function refusal({ reading }: InitializeReceived, { cause, client }: Standing): 
       message: `Invalid request: the session is initialized already, by ${describe(client.info.name)}; it has one initialize`,
     };
   }
-  const fault = reading.ok ? 'it came at the wrong time' : reading.fault;
+  return invalidInitialize(reading.ok ? 'it came at the wrong time' : reading.fault);
+}
+
+/** @param fault what is wrong with it */
+export function invalidInitialize(fault: string): WireError {
   return { code: ErrorCode.invalidParams, message: `Invalid initialize: ${fault}` };
 }

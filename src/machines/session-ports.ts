@@ -5,12 +5,13 @@
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { RuntimeError } from '../protocol/errors.ts';
 import type {
-  ClientRequestId,
+  AnsweredInput,
   InboundFrame,
   InboundResponse,
   JsonObject,
   OutboundFrame,
   OutboundResponse,
+  RelatedRequest,
   RequestId,
   ServerRequestId,
 } from '../protocol/frames.ts';
@@ -42,7 +43,13 @@ export type RouterEvent =
   /** The client's new requests are refused; those in flight may end, then `calls.drained`. */
   | { readonly type: 'gate.closed' }
   /** What the session answers to a lifecycle request. */
-  | { readonly type: 'lifecycle.answered'; readonly response: OutboundResponse }
+  | {
+      readonly type: 'lifecycle.answered';
+      readonly response: OutboundResponse;
+      readonly request: RelatedRequest;
+    }
+  /** Nobody is there any more who could be answered: the request is cancelled. */
+  | { readonly type: 'request.gone'; readonly request: RelatedRequest; readonly reason: string }
   /** End every call now. */
   | { readonly type: 'calls.abandon' }
   | OutputFlow;
@@ -52,10 +59,10 @@ export interface FramesToSend {
   /** The writer's from then on: it lets go of what it has encoded. */
   readonly frames: OutboundFrame[];
   /**
-   * The client's request that requests and notifications among them belong to: if each request has
-   * its own stream, they go there.
+   * The client's request that they answer, or that they belong to: if each request has its own
+   * stream, they go there. Responses have it only if their request has an origin.
    */
-  readonly relatedTo?: ClientRequestId | undefined;
+  readonly relatedTo?: AnsweredInput | undefined;
   /**
    * Hears of each request or notification that is not sent: JSON cannot hold it, or the transport
    * did not take it.
@@ -66,6 +73,8 @@ export interface FramesToSend {
 /** What the writer takes. */
 export type WriterEvent =
   | FramesToSend
+  /** The request has an origin and was cancelled: nothing more is sent for it, no answer either. */
+  | { readonly type: 'request.dropped'; readonly request: AnsweredInput }
   /**
    * Answer `output.flushed` once everything is with the operating system. If the stall time has
    * passed since it was asked last, answer `output.stalled` if nothing was taken meanwhile.
@@ -93,7 +102,7 @@ export interface ClientRequest {
   readonly method: string;
   readonly params?: JsonObject | undefined;
   /** The client's request on whose behalf it is sent. */
-  readonly relatedTo?: ClientRequestId | undefined;
+  readonly relatedTo?: RelatedRequest | undefined;
   /** More for the `_meta` of its params, and of its cancellation. */
   readonly meta?: JsonObject | undefined;
   /**
@@ -127,7 +136,7 @@ export interface ClientUnresponsive {
 /** The client has sent `initialize`. */
 export interface InitializeReceived {
   readonly type: 'initialize.received';
-  readonly id: ClientRequestId;
+  readonly request: RelatedRequest;
   /** What its params say, read once for everybody. */
   readonly reading: InitializeReading;
 }

@@ -4,6 +4,8 @@
  * @see MCP 2025-11-25, basic, "Messages"
  */
 
+import type { RequestOrigin } from './request-origin.ts';
+
 /** A request's id: a string or a safe integer. `1` and `"1"` are different ids. */
 export type RequestId = string | number;
 
@@ -71,7 +73,15 @@ export interface InboundRequest {
   readonly params: JsonObject | undefined;
   /** Its length on the wire, if measured, in UTF-16 units: for ASCII, bytes. */
   readonly size?: number | undefined;
+  /** Set by a transport that answers each request by itself. */
+  readonly origin?: RequestOrigin | undefined;
 }
+
+/** A request of the client's, as far as what is sent on its behalf has to know it. */
+export type RelatedRequest = Pick<InboundRequest, 'id' | 'origin'>;
+
+/** What is answered: a request, or something that was meant as one and has no id. */
+export type AnsweredInput = Partial<RelatedRequest>;
 
 /** A checked notification from the client. */
 export interface InboundNotification {
@@ -96,6 +106,8 @@ export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: ClientRequestId;
   readonly error: WireError;
+  /** See {@link InboundRequest.origin}. */
+  readonly origin?: RequestOrigin | undefined;
 }
 
 /**
@@ -113,6 +125,8 @@ export interface InboundBatch {
   readonly messages: readonly unknown[];
   /** Their total length on the wire, if measured. */
   readonly size?: number | undefined;
+  /** See {@link InboundRequest.origin}. */
+  readonly origin?: RequestOrigin | undefined;
 }
 
 export type SingleFrame =

@@ -42,8 +42,8 @@ export abstract class OverRequests {
     return this.exchange.task;
   }
 
-  get principal(): string | undefined {
-    return this.exchange.principal;
+  get origin(): Exchange['origin'] {
+    return this.exchange.origin;
   }
 
   announce(method: string, params: JsonObject): void {

@@ -158,7 +158,7 @@ export class Rounds implements RunKeeper, CallRounds {
     if (!state) throw this.#refusal('it was not sealed by this server');
     if (exchange.hasEnded) throw refusedState();
     if (state.expiresAt < this.#options.timeOfDay()) throw this.#refusal('it has expired');
-    if (state.principal !== (exchange.principal ?? null)) {
+    if (state.principal !== (exchange.origin?.principal?.id ?? null)) {
       throw this.#refusal('it belongs to another principal');
     }
     if (state.request !== (await this.#requestOf(exchange))) {
@@ -196,7 +196,7 @@ export class Rounds implements RunKeeper, CallRounds {
       round: run.round,
       begunAt: begun.begunAt,
       expiresAt: now + limits.suspendedCallTimeoutMs,
-      principal: run.principal ?? null,
+      principal: run.origin?.principal?.id ?? null,
       request: begun.request,
       questions: run.stated,
       kept: run.ledger.kept,

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { BatchReplies } from '../../src/actors/router/batch-replies.ts';
-import type { OutboundResponse } from '../../src/protocol/frames.ts';
+import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { clientId } from './ids.ts';
 
-const answer = (id: number): OutboundResponse => ({ jsonrpc: '2.0', id: clientId(id), result: {} });
+const answer = (id: number) => ({ jsonrpc: '2.0', id: clientId(id), result: {} }) as const;
+const origin = { idScope: 'session' } as const;
 
 function startBatch(expected: number) {
-  const sent: (readonly OutboundResponse[])[] = [];
-  const replies = new BatchReplies(expected, (responses) => sent.push([...responses]));
-  return { replies, sent };
+  const sent: (OutboundFrame | 'dropped')[] = [];
+  const add = (frame: OutboundFrame) => void sent.push(frame);
+  const drop = () => void sent.push('dropped');
+  return { replies: new BatchReplies(expected, { add, drop }, { origin }), sent };
 }
 
 describe('the answers to a batch', () => {
@@ -39,6 +41,6 @@ describe('the answers to a batch', () => {
     const { replies, sent } = startBatch(2);
     replies.drop();
     replies.drop();
-    expect(sent).toEqual([]);
+    expect(sent).toEqual(['dropped']);
   });
 });

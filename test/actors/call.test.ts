@@ -99,7 +99,7 @@ describe('what a call asks the client', () => {
     expect(writer.events).toEqual([]);
     await settled();
     expect(writer.events).toMatchObject([
-      { relatedTo: 1, frames: [{ method: 'a' }, { method: 'b' }, { method: 'c' }] },
+      { relatedTo: { id: 1 }, frames: [{ method: 'a' }, { method: 'b' }, { method: 'c' }] },
     ]);
   });
 

@@ -4,7 +4,7 @@ import { Call } from '../../src/actors/router/call.ts';
 import { TaskRun } from '../../src/actors/router/task-run.ts';
 import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
-import type { OutboundResponse, ClientRequestId } from '../../src/protocol/frames.ts';
+import type { OutboundResponse, RelatedRequest } from '../../src/protocol/frames.ts';
 import { startCorrelation } from './client-requests.ts';
 import { settled } from './stand-ins.ts';
 import { clientId } from './ids.ts';
@@ -13,7 +13,7 @@ const spec = { method: 'elicitation/create', timeoutMs: 1000, maxTotalMs: 1000 }
 const meta = { 'io.modelcontextprotocol/related-task': { taskId: 't' } };
 
 /** The run of a task, begun by the request 1. */
-function startRun(waiting: () => ClientRequestId | undefined = () => undefined) {
+function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
   const all = startCorrelation();
   all.open();
   const actor = createActor(taskMachine, {
@@ -81,24 +81,27 @@ describe("a task's run", () => {
   test('gives its answer to the task', () => {
     const { run, responses } = startRun();
     const response = { jsonrpc: '2.0', id: clientId(1), result: {} } as const;
-    run.replies.add(response);
-    run.replies.drop();
+    run.replies.add(response, run);
+    run.replies.drop(run);
     expect(responses).toEqual([response]);
   });
 
   test.each([undefined, 7])(
     'sends on the stream of who waits for the result, not on its request’s, which is over: %j',
     async (waiter) => {
-      const { run, sends } = startRun(() => (waiter === undefined ? undefined : clientId(waiter)));
+      const { run, sends } = startRun(() =>
+        waiter === undefined ? undefined : { id: clientId(waiter) },
+      );
       run.notify('notifications/message', { level: 'info', _meta: { 'x/y': 1 } });
       void run.ask(spec);
       await settled();
+      const whose = waiter === undefined ? undefined : { id: waiter };
       expect(sends()).toMatchObject([
         {
-          relatedTo: waiter,
+          relatedTo: whose,
           frames: [{ params: { level: 'info', _meta: { 'x/y': 1, ...meta } } }],
         },
-        { relatedTo: waiter, frames: [{ method: spec.method, params: { _meta: meta } }] },
+        { relatedTo: whose, frames: [{ method: spec.method, params: { _meta: meta } }] },
       ]);
     },
   );

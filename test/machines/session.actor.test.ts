@@ -84,7 +84,7 @@ function startSession(changed: Partial<typeof limits> = {}) {
 
 const initialize = (capabilities: object = { roots: {} }): SessionEvent => ({
   type: 'initialize.received',
-  id: clientId(1),
+  request: { id: clientId(1) },
   reading: readInitialize(params(capabilities)),
 });
 const initialized: SessionEvent = { type: 'initialized.received' };

@@ -33,8 +33,10 @@ const params = {
   clientInfo: { name: 'host', version: '1' },
 };
 
-const initialize = (id: number, said: JsonObject) =>
-  ({ type: 'initialize.received', id: clientId(id), reading: readInitialize(said) }) as const;
+const initialize = (id: number, said: JsonObject) => {
+  const [request, reading] = [{ id: clientId(id) }, readInitialize(said)];
+  return { type: 'initialize.received', request, reading } as const;
+};
 
 const events = {
   initialize: initialize(1, params),
@@ -334,7 +336,7 @@ describe('initialize', () => {
     (state) => {
       for (const event of ['initialize', 'another initialize', 'a malformed initialize'] as const) {
         expect(answerTo(event, ...paths[state])).toMatchObject({
-          id: events[event].id,
+          id: events[event].request.id,
           error: shuttingDown,
         });
       }

@@ -109,7 +109,7 @@ export function startRounds(
         capabilities,
       },
       session: undefined,
-      principal,
+      ...(principal === undefined ? {} : { origin: originOf(principal) }),
       signal: controller.signal,
       task: undefined,
       get hasEnded() {
@@ -162,4 +162,8 @@ export function startRounds(
       how?: Parameters<typeof send>[1],
     ) => send({ ...more, requestState, inputResponses }, how),
   };
+}
+
+function originOf(id: string): Exchange['origin'] {
+  return { idScope: 'request', principal: { id, subject: id, scopes: [], claims: {} } };
 }

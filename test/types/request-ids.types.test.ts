@@ -42,8 +42,8 @@ test('no answer goes to a request of ours, and none of the client is looked for 
   // @ts-expect-error It is one of ours.
   errorResponse(minted, internalError);
   // @ts-expect-error It is one of ours.
-  expectTypeOf<CallsInFlight['byId']['get']>().toBeCallableWith(minted);
-  expectTypeOf<CallsInFlight['byId']['get']>().toBeCallableWith(read);
+  expectTypeOf<CallsInFlight['find']>().toBeCallableWith({ id: minted });
+  expectTypeOf<CallsInFlight['find']>().toBeCallableWith({ id: read });
   const cancelled = (id: ServerRequestId): CorrelationEvent => ({
     type: 'remote.cancelled',
     id,

@@ -7,7 +7,7 @@ import type {
 } from '../../machines/session-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { ClientRequestId, JsonObject, ServerRequestId } from '../../protocol/frames.ts';
+import type { JsonObject, RelatedRequest, ServerRequestId } from '../../protocol/frames.ts';
 import { forgettable, refused } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
@@ -16,7 +16,7 @@ import { afterThis } from '../microtask.ts';
 export interface Asker {
   readonly correlation: Ref<CorrelationEvent>;
   /** See {@link ClientRequest.relatedTo}. */
-  readonly relatedTo?: ClientRequestId | undefined;
+  readonly relatedTo?: RelatedRequest | undefined;
   /** See {@link ClientRequest.meta}. */
   readonly meta?: JsonObject | undefined;
   /** See {@link ClientRequest.inBackground}. */
@@ -32,7 +32,7 @@ const progressFailed = 'its progress callback failed';
 export class AskedRequest implements ClientRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  readonly relatedTo: ClientRequestId | undefined;
+  readonly relatedTo: RelatedRequest | undefined;
   readonly meta: JsonObject | undefined;
   readonly timeoutMs: number;
   readonly maxTotalMs: number;

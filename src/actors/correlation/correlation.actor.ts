@@ -22,10 +22,10 @@ import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../proto
 import { BoundedMap } from '../../protocol/bounded-map.ts';
 import type { ActorFactName, Fact, Report } from '../facts.ts';
 import type {
-  ClientRequestId,
   InboundResponse,
   JsonObject,
   OutboundFrame,
+  RelatedRequest,
   ServerRequestId,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -181,7 +181,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** Sends requests in order; those that belong to the same request of the client's in one go. */
   #send(taken: Iterable<Pending>): void {
     let frames: OutboundFrame[] = [];
-    let relatedTo: ClientRequestId | undefined = undefined;
+    let relatedTo: RelatedRequest | undefined = undefined;
     for (const pending of taken) {
       const { request } = pending;
       pending.state = 'sent';
@@ -201,7 +201,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writeRequests(frames, relatedTo);
   }
 
-  #writeRequests(frames: OutboundFrame[], relatedTo: ClientRequestId | undefined): void {
+  #writeRequests(frames: OutboundFrame[], relatedTo: RelatedRequest | undefined): void {
     if (frames.length === 0) return;
     const rejected = (this.#rejected ??= (error, frame) => this.#unwritable(error, frame));
     this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
@@ -372,7 +372,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#report('request.answered', message, { id, method, elapsedMs });
   }
 
-  #write(frame: OutboundFrame, relatedTo?: ClientRequestId): void {
+  #write(frame: OutboundFrame, relatedTo?: RelatedRequest): void {
     this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 

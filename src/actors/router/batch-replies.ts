@@ -2,18 +2,31 @@
  * The members of a batch, and their responses: when the last one is there, they leave as one frame.
  */
 import { classifyMessage } from '../../protocol/classify.ts';
-import type { InboundBatch, OutboundResponse, SingleFrame } from '../../protocol/frames.ts';
+import type {
+  InboundBatch,
+  InboundRequest,
+  InvalidFrame,
+  OutboundResponse,
+  SingleFrame,
+} from '../../protocol/frames.ts';
+import type { Outbox } from './outbox.ts';
 import type { Replies } from './call.ts';
 
 export class BatchReplies implements Replies {
-  readonly #send: (responses: readonly OutboundResponse[]) => void;
+  readonly #outbox: Pick<Outbox, 'add' | 'drop'>;
+  readonly #batch: Pick<InboundBatch, 'origin'>;
   readonly #responses: OutboundResponse[] = [];
   #outstanding: number;
 
   /** @param expected how many responses will come */
-  constructor(expected: number, send: (responses: readonly OutboundResponse[]) => void) {
+  constructor(
+    expected: number,
+    outbox: Pick<Outbox, 'add' | 'drop'>,
+    batch: Pick<InboundBatch, 'origin'>,
+  ) {
     this.#outstanding = expected;
-    this.#send = send;
+    this.#outbox = outbox;
+    this.#batch = batch;
   }
 
   add(response: OutboundResponse): void {
@@ -24,17 +37,27 @@ export class BatchReplies implements Replies {
   /** A response will not come: its request was cancelled. If all were, nothing is sent. */
   drop(): void {
     this.#outstanding--;
-    if (this.#outstanding === 0 && this.#responses.length > 0) this.#send(this.#responses);
+    if (this.#outstanding > 0) return;
+    const { origin } = this.#batch;
+    if (this.#responses.length > 0) this.#outbox.add(this.#responses, { origin });
+    else this.#outbox.drop({ origin });
   }
 }
 
 /** The messages of a batch, and what gathers their responses. */
 export function openBatch(
-  { messages, size }: InboundBatch,
-  send: (responses: readonly OutboundResponse[]) => void,
+  batch: InboundBatch,
+  outbox: Pick<Outbox, 'add' | 'drop'>,
 ): { readonly frames: readonly SingleFrame[]; readonly replies: Replies } {
+  const { messages, size, origin } = batch;
   const sizeOfEach = (size ?? 0) / messages.length;
-  const frames = messages.map((message) => classifyMessage(message, sizeOfEach));
-  const answered = frames.filter(({ kind }) => kind === 'request' || kind === 'invalid');
-  return { frames, replies: new BatchReplies(answered.length, send) };
+  const frames = messages
+    .map((message) => classifyMessage(message, sizeOfEach))
+    .map((frame) => (origin && isAnswered(frame) ? { ...frame, origin } : frame));
+  const answered = frames.filter(isAnswered);
+  return { frames, replies: new BatchReplies(answered.length, outbox, batch) };
+}
+
+function isAnswered(frame: SingleFrame): frame is InboundRequest | InvalidFrame {
+  return frame.kind === 'request' || frame.kind === 'invalid';
 }

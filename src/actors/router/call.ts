@@ -6,13 +6,16 @@
 import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
-import { errorResponse } from '../../protocol/errors.ts';
+import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
+  AnsweredInput,
+  ClientRequestId,
   JsonObject,
   OutboundResponse,
-  ClientRequestId,
+  RelatedRequest,
   WireError,
 } from '../../protocol/frames.ts';
+import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
@@ -75,11 +78,11 @@ export interface CallScope {
   readonly resume: (call: Call) => void;
 }
 
-/** Gathers the responses to a batch. */
+/** Takes the responses to requests. */
 export interface Replies {
-  add(response: OutboundResponse): void;
+  add(response: OutboundResponse, request: AnsweredInput): void;
   /** One of the expected responses will not come. */
-  drop(): void;
+  drop(request: AnsweredInput): void;
 }
 
 /** Why a request to the client is cancelled whose call was answered without it. */
@@ -89,6 +92,7 @@ export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
 export class Call implements Asker, Exchange {
   readonly id: ClientRequestId;
+  readonly origin: RequestOrigin | undefined;
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly handler: RequestHandler;
@@ -122,6 +126,7 @@ export class Call implements Asker, Exchange {
       readonly method: string;
       readonly params: JsonObject | undefined;
       readonly size?: number | undefined;
+      readonly origin?: RequestOrigin | undefined;
     },
     handler: RequestHandler,
     scope: CallScope,
@@ -129,6 +134,7 @@ export class Call implements Asker, Exchange {
     replies: Replies,
   ) {
     this.id = request.id;
+    this.origin = request.origin;
     this.method = request.method;
     this.params = request.params;
     this.size = request.size ?? 0;
@@ -147,8 +153,8 @@ export class Call implements Asker, Exchange {
   }
 
   /** The client's request to whose stream belongs what is sent on this call's behalf. */
-  get relatedTo(): ClientRequestId | undefined {
-    return this.id;
+  get relatedTo(): RelatedRequest | undefined {
+    return this;
   }
 
   /** What everything that is sent on this call's behalf carries in its `_meta`. */
@@ -195,6 +201,11 @@ export class Call implements Asker, Exchange {
     }
     const aborted = abortedBefore(spec);
     if (aborted) return aborted;
+    const unaskable = this.origin?.unaskable;
+    if (unaskable !== undefined) {
+      const message = `${spec.method} was not sent: ${unaskable}`;
+      return refused(new RuntimeError('CAPABILITY_MISSING', message));
+    }
     const request = new AskedRequest(spec, this);
     request.place = (this.#asked ??= []).push(request) - 1;
     if (this.#unsent) {

@@ -4,7 +4,8 @@
  */
 import { RuntimeError, shuttingDown } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
-import type { OutboundResponse, ClientRequestId } from '../../protocol/frames.ts';
+import type { OutboundResponse, ClientRequestId, RelatedRequest } from '../../protocol/frames.ts';
+import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Call } from './call.ts';
 import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
@@ -43,7 +44,7 @@ const leastAdded = 64;
 export class CallsInFlight {
   readonly #options: CallOptions;
   readonly #onLate: () => void;
-  #calls = new Map<ClientRequestId, Call>();
+  #calls = new Map<ClientRequestId | RequestOrigin, Call>();
   /** Calls that the map has taken. */
   #added = 0;
   readonly #queue: CallQueue;
@@ -73,9 +74,9 @@ export class CallsInFlight {
     this.#queue = new CallQueue(options.limits, (call) => this.#runs.run(call));
   }
 
-  /** By the client's id. */
-  get byId(): ReadonlyMap<ClientRequestId, Call> {
-    return this.#calls;
+  /** The call of a request: by the client's id, or by its origin if others may have the same id. */
+  find(request: RelatedRequest): Call | undefined {
+    return this.#calls.get(keyOf(request));
   }
 
   get view(): CallsView {
@@ -107,7 +108,7 @@ export class CallsInFlight {
   start(call: Call, receivedAt: number): void {
     this.#prepare(call.handler);
     call.receivedAt = receivedAt;
-    this.#calls.set(call.id, call);
+    this.#calls.set(keyOf(call), call);
     this.#added++;
     if (!this.#queue.add(call)) this.#refuseOverload(call);
   }
@@ -116,7 +117,7 @@ export class CallsInFlight {
   cancel(call: Call, reason: RuntimeError): void {
     this.#forget(call);
     call.abort(reason);
-    call.replies.drop();
+    call.replies.drop(call);
   }
 
   /** The session begins to end: calls may still end by themselves. */
@@ -132,7 +133,7 @@ export class CallsInFlight {
     for (const call of [...this.#calls.values(), ...this.#detached]) {
       this.#forget(call);
       call.abort(reason);
-      call.replies.add(call.refused(shuttingDown));
+      call.replies.add(call.refused(shuttingDown), call);
     }
   }
 
@@ -226,23 +227,27 @@ export class CallsInFlight {
     // First its end: who takes the answer may want to end it, too.
     this.#forget(call);
     call.end();
-    call.replies.add(response);
+    call.replies.add(response, call);
   }
 
   #forget(call: Call): void {
     if (this.#detached.delete(call)) return;
-    this.#calls.delete(call.id);
+    this.#calls.delete(keyOf(call));
     this.#queue.remove(call);
   }
 
   #refuseOverload(call: Call): void {
-    const { id, size, replies } = call;
+    const { size, replies } = call;
     const { waiting, waitingBytes } = this.#queue;
     const error = overloaded(this.#options.limits, { waiting, waitingBytes, size });
     this.#options.report({ level: 'warning', name: 'request.refused', message: error.message });
-    this.#calls.delete(id);
-    replies.add(call.refused(error));
+    this.#calls.delete(keyOf(call));
+    replies.add(call.refused(error), call);
   }
+}
+
+function keyOf({ id, origin }: RelatedRequest): ClientRequestId | RequestOrigin {
+  return origin?.idScope === 'request' ? origin : id;
 }
 
 function ended(): RuntimeError {

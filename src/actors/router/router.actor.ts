@@ -24,8 +24,7 @@ import type {
   InboundResponse,
   InvalidFrame,
   JsonObject,
-  OutboundFrame,
-  OutboundResponse,
+  RelatedRequest,
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
@@ -42,8 +41,9 @@ import type { CallOptions, CallsView } from './calls-in-flight.ts';
 import type { Clock } from '../clock.ts';
 import type { Caller } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
+import { Outbox } from './outbox.ts';
 import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
-import { admit, isStateless, settlesEra } from './stateless-call.ts';
+import { admit, isSessionless, isStateless, settlesEra } from './stateless-call.ts';
 import type { StatelessService } from './stateless-call.ts';
 import type { RequestIds } from '../correlation/request-ids.ts';
 
@@ -84,13 +84,12 @@ type Gate =
 
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
-class Router implements Behaviour<RouterEvent>, Replies {
+class Router implements Behaviour<RouterEvent> {
   readonly #options: RouterOptions;
   readonly #input: RouterInput;
   readonly #self: Ref<RouterEvent>;
   #made: CallsInFlight | undefined = undefined;
-  /** Frames of this turn; they go to the writer together. */
-  #outbox: OutboundFrame[] = [];
+  readonly #outbox: Outbox;
   /** What becomes of a request that runs user code. */
   #gate: Gate = { state: 'unopened' };
   #shared: CallScope | undefined = undefined;
@@ -108,6 +107,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
     this.#options = options;
     this.#input = input;
     this.#self = self;
+    this.#outbox = new Outbox(input.writer);
   }
 
   get view(): RouterView {
@@ -130,16 +130,8 @@ class Router implements Behaviour<RouterEvent>, Replies {
   stop(): void {
     this.#gate = { state: 'stopped' };
     this.#made?.abandon();
-    this.#outbox = [];
+    this.#outbox.clear();
   }
-
-  // Responses to requests that came outside a batch.
-
-  add(response: OutboundResponse): void {
-    this.#outbox.push(response);
-  }
-
-  drop(): void {}
 
   receive(event: RouterEvent): void {
     switch (event.type) {
@@ -158,7 +150,10 @@ class Router implements Behaviour<RouterEvent>, Replies {
         this.#made?.close();
         break;
       case 'lifecycle.answered':
-        this.#outbox.push(event.response);
+        this.#outbox.add(event.response, event.request);
+        break;
+      case 'request.gone':
+        this.#gone(event.request, event.reason);
         break;
       case 'calls.abandon':
         this.#made?.abandon();
@@ -205,7 +200,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
 
   #isLifecycle(frame: InboundFrame): frame is InboundRequest | InboundNotification {
     if (frame.kind === 'notification') return frame.method === Method.initialized;
-    if (frame.kind !== 'request') return false;
+    if (frame.kind !== 'request' || isSessionless(frame)) return false;
     return (
       frame.method === Method.initialize || (this.#gate.state === 'unopened' && settlesEra(frame))
     );
@@ -213,20 +208,23 @@ class Router implements Behaviour<RouterEvent>, Replies {
 
   #sendLifecycle(frame: InboundRequest | InboundNotification): void {
     if (frame.kind === 'notification') return this.#notification(frame);
-    const { id, method, params } = frame;
+    const { id, method, params, origin } = frame;
     if (method !== Method.initialize) {
       this.#input.session.send({ type: 'envelope.received' });
-      return this.#request(frame, this);
+      return this.#request(frame, this.#outbox);
     }
-    if (this.#made?.byId.has(id)) return this.add(errorResponse(id, duplicateId(id)));
+    if (this.#made?.find(frame)) {
+      return this.#outbox.add(errorResponse(id, duplicateId(id)), frame);
+    }
     const reading = readInitialize(params);
-    this.#input.session.send({ type: 'initialize.received', id, reading });
+    const request = { id, origin };
+    this.#input.session.send({ type: 'initialize.received', request, reading });
   }
 
   #routeOne(frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
-        return this.#request(frame, this);
+        return this.#request(frame, this.#outbox);
       case 'response':
         return this.#input.correlation.send({ type: 'responses.received', responses: [frame] });
       case 'notification':
@@ -234,7 +232,7 @@ class Router implements Behaviour<RouterEvent>, Replies {
       case 'stray-error':
         return this.#strayError(frame.error);
       case 'invalid':
-        return this.#invalid(frame, this);
+        return this.#invalid(frame, this.#outbox);
       case 'batch':
         return this.#batch(frame);
     }
@@ -243,25 +241,27 @@ class Router implements Behaviour<RouterEvent>, Replies {
   #request(request: InboundRequest, replies: Replies): void {
     const { id, method } = request;
     const gate = this.#gate;
-    if (this.#made?.byId.has(id)) {
-      replies.add(errorResponse(id, duplicateId(id)));
-    } else if (gate.state === 'modern' || isStateless(request)) {
+    if (this.#made?.find(request)) {
+      replies.add(errorResponse(id, duplicateId(id)), request);
+    } else if (gate.state === 'modern' || isStateless(request) || isSessionless(request)) {
       const admitted = admit(request, this.#scope, this.#options, replies);
       if (admitted instanceof Call) this.#calls.start(admitted, this.#lastHeardAt);
-      else replies.add(admitted);
+      else replies.add(admitted, request);
     } else if (method === Method.ping) {
-      replies.add({ jsonrpc: '2.0', id, result: emptyResult });
+      replies.add({ jsonrpc: '2.0', id, result: emptyResult }, request);
     } else if (gate.state === 'open') {
       this.#serve(request, gate.caller, replies);
     } else {
       const error = gate.state === 'unopened' ? beforeInitialize(method) : shuttingDown;
-      replies.add(errorResponse(id, error));
+      replies.add(errorResponse(id, error), request);
     }
   }
 
   #serve(request: InboundRequest, caller: Caller, replies: Replies): void {
     const handler = this.#options.handlerOf(request.method);
-    if (!handler) return replies.add(errorResponse(request.id, methodNotOffered(request.method)));
+    if (!handler) {
+      return replies.add(errorResponse(request.id, methodNotOffered(request.method)), request);
+    }
     const call = new Call(request, handler, this.#scope, caller, replies);
     this.#calls.start(call, this.#lastHeardAt);
   }
@@ -320,11 +320,16 @@ class Router implements Behaviour<RouterEvent>, Replies {
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#made?.byId.get(id as ClientRequestId);
+    const call = this.#made?.find({ id: id as ClientRequestId });
     if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The client cancelled the request${why}`;
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
+  }
+
+  #gone(request: RelatedRequest, reason: string): void {
+    const call = this.#made?.find(request);
+    if (call) this.#calls.cancel(call, new RuntimeError('CANCELLED', reason));
   }
 
   // Input that is not a message by itself.
@@ -337,30 +342,31 @@ class Router implements Behaviour<RouterEvent>, Replies {
     });
   }
 
-  #invalid({ id, error }: InvalidFrame, replies: Replies): void {
+  #invalid(frame: InvalidFrame, replies: Replies): void {
+    const { id, error } = frame;
     if (id !== undefined && this.#options.requestIds.read(id) !== undefined) {
       // Nobody else can know such an id: this was meant as the answer to a request of ours.
       const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
       const responses = [{ kind: 'response', id: id as never, outcome }] as const;
       this.#input.correlation.send({ type: 'responses.received', responses });
-      return replies.drop();
+      return replies.drop(frame);
     }
     this.#options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
-    replies.add(errorResponse(id, error));
+    replies.add(errorResponse(id, error), frame);
   }
 
   #batch(batch: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options.limits;
     const error = this.#dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
-    if (error) return this.#invalid({ kind: 'invalid', error }, this);
-    const { frames, replies } = openBatch(batch, (responses) => {
-      this.#outbox.push(responses);
-    });
+    if (error) {
+      return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this.#outbox);
+    }
+    const { frames, replies } = openBatch(batch, this.#outbox);
     for (const frame of frames) {
       if (frame.kind === 'invalid') this.#invalid(frame, replies);
       else if (frame.kind !== 'request') this.#routeOne(frame);
       else if (frame.method !== Method.initialize) this.#request(frame, replies);
-      else replies.add(errorResponse(frame.id, initializeInBatch));
+      else replies.add(errorResponse(frame.id, initializeInBatch), frame);
     }
   }
 
@@ -377,23 +383,16 @@ class Router implements Behaviour<RouterEvent>, Replies {
   #endTurn(): void {
     // What there is to say goes first: with it the output may be blocked, and then none of those
     // that wait must start.
-    this.#sendOutbox();
+    this.#outbox.send();
     const calls = this.#made;
     if (calls) {
       calls.startWaiting();
-      this.#sendOutbox();
+      this.#outbox.send();
       calls.startDetached();
       calls.renewMap();
     }
     if (this.#gate.state === 'closed' && (!calls || calls.isIdle)) {
       this.#input.session.send({ type: 'calls.drained' });
     }
-  }
-
-  #sendOutbox(): void {
-    if (this.#outbox.length === 0) return;
-    const frames = this.#outbox;
-    this.#outbox = [];
-    this.#input.writer.send({ type: 'frames.send', frames });
   }
 }

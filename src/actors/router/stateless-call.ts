@@ -7,9 +7,12 @@
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
-import { statelessVersions } from '../../protocol/dialects/registry.ts';
+import { negotiateDialect, statelessVersions } from '../../protocol/dialects/registry.ts';
 import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
+import { readInitialize } from '../../protocol/initialize.ts';
+import type { ClientDescription } from '../../protocol/initialize.ts';
+import { accepted, invalidInitialize } from '../../machines/initialize-answers.ts';
 import { Method } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
@@ -22,7 +25,9 @@ import type { CallScope, Replies } from './call.ts';
 import { methodNotOffered } from './refusals.ts';
 
 export class StatelessCall extends Call {
-  override ask({ method }: RequestSpec): Promise<JsonObject> {
+  override ask(spec: RequestSpec): Promise<JsonObject> {
+    if (this.origin?.unaskable !== undefined) return super.ask(spec);
+    const { method } = spec;
     const { dialect, info } = this.client;
     const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
     return refused(new RuntimeError('CAPABILITY_MISSING', message));
@@ -50,7 +55,7 @@ const unaskedRoots: RootsReport = {
   problem: 'This request cannot ask its client for them',
 };
 
-/** What requests of the modern era are answered with. */
+/** What such requests are answered with. */
 export interface StatelessService {
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
@@ -61,6 +66,11 @@ export interface StatelessService {
 /** True for a request that says itself who its client is, or has to. */
 export function isStateless({ method, params }: InboundRequest): boolean {
   return isEnveloped(params) || method === Method.discover;
+}
+
+/** True for a request of the legacy era that belongs to no session: its transport keeps none. */
+export function isSessionless({ origin }: InboundRequest): boolean {
+  return origin?.revision !== undefined;
 }
 
 /**
@@ -81,7 +91,10 @@ export function admit(
   service: StatelessService,
   replies: Replies,
 ): StatelessCall | OutboundResponse {
-  const { id, method } = request;
+  const { id, method, origin } = request;
+  if (origin?.revision !== undefined && !isStateless(request)) {
+    return admitSessionless(request, origin.revision, scope, service, replies);
+  }
   const envelope = readEnvelope(request.params);
   if (!envelope.ok) return errorResponse(id, envelope.error);
   const { dialect } = envelope.client;
@@ -94,4 +107,38 @@ export function admit(
   if (!handler) return errorResponse(id, methodNotOffered(method));
   const run = mayRequireInput.has(method) ? scope.inRounds(handler) : handler;
   return new StatelessCall(request, run, scope, envelope, replies);
+}
+
+/**
+ * A request of the legacy era without a session. Nothing is known of its client but the revision,
+ * and that only from its transport. `initialize` is answered, and changes nothing.
+ */
+function admitSessionless(
+  request: InboundRequest,
+  revision: string,
+  scope: CallScope,
+  service: StatelessService,
+  replies: Replies,
+): StatelessCall | OutboundResponse {
+  const { id, method, params } = request;
+  if (scope.isClosing()) return errorResponse(id, shuttingDown);
+  if (method === Method.ping) return { jsonrpc: '2.0', id, result: {} };
+  if (method === Method.initialize) {
+    const reading = readInitialize(params);
+    if (!reading.ok) return errorResponse(id, invalidInitialize(reading.fault));
+    return accepted({ request }, reading.client, scope.server).response;
+  }
+  const handler = service.handlerOf(method);
+  if (!handler) return errorResponse(id, methodNotOffered(method));
+  const client = unknownClient(revision);
+  return new StatelessCall(request, handler, scope, { client }, replies);
+}
+
+function unknownClient(revision: string): ClientDescription {
+  return {
+    dialect: negotiateDialect(revision),
+    requestedVersion: revision,
+    info: { name: 'unknown', version: 'unknown' },
+    capabilities: {},
+  };
 }

@@ -5,7 +5,7 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
  */
-import type { JsonObject, ClientRequestId } from '../../protocol/frames.ts';
+import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { Call } from './call.ts';
@@ -52,7 +52,7 @@ export class TaskRun extends Call {
   }
 
   /** The request itself is answered: if each request has its own stream, that one is closed. */
-  override get relatedTo(): ClientRequestId | undefined {
+  override get relatedTo(): RelatedRequest | undefined {
     return this.#work.waiting();
   }
 

@@ -67,6 +67,7 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
 
   receive(event: WriterEvent): void {
     if (event.type === 'output.flush') return this.#flow.flush(event.after);
+    if (event.type !== 'frames.send') return;
     const { frames, relatedTo, rejected } = event;
     for (const frame of frames) {
       const text = encodeFrame(frame, (message, error) =>
@@ -76,7 +77,7 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
       // to the other side.
       if (text === '') continue;
       const copy = JSON.parse(text) as OutboundFrame;
-      this.#flow.deliver({ frame: copy, length: text.length, relatedTo, rejected });
+      this.#flow.deliver({ frame: copy, length: text.length, relatedTo: relatedTo?.id, rejected });
     }
   }
 

@@ -85,6 +85,7 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
 
   receive(event: WriterEvent): void {
     if (event.type === 'frames.send') return this.#encode(event);
+    if (event.type === 'request.dropped') return;
     this.#endTurn();
     this.#flow.flush(event.after);
   }

@@ -145,7 +145,7 @@ export function replayEnds(options: {
         receive: (event) => {
           if (event.type === 'output.flush') {
             options.flush?.();
-          } else {
+          } else if (event.type === 'frames.send') {
             const frames = writtenFrames(event.frames, (message, error) => {
               if ('method' in message) event.rejected?.(error, message);
             });

@@ -1,0 +1,48 @@
+/**
+ * What a transport knows of a request that it answers by itself, as HTTP does. A request without an
+ * origin is answered with everything else that its session has to say.
+ */
+
+/** Who sends a request, as its access token says. */
+export interface Principal {
+  /** Tells principals apart: the issuer and the subject. Sessions and states are bound to it. */
+  readonly id: string;
+  /** The user, or the client itself if it acts for nobody. */
+  readonly subject: string;
+  /** The OAuth client. */
+  readonly clientId?: string;
+  /** What it may do. */
+  readonly scopes: readonly string[];
+  /** All that the token says, its own text excepted. */
+  readonly claims: { readonly [name: string]: unknown };
+  /** When the token expires, milliseconds since 1970. */
+  readonly expiresAt?: number;
+}
+
+/** The HTTP request that brought a message. */
+export interface ServedHttpRequest {
+  readonly method: string;
+  /** The path and the query, as they were sent. */
+  readonly target: string;
+  /** A header's value, by its name in any case. What authenticates the client is not shown. */
+  header(name: string): string | undefined;
+  readonly remoteAddress: string | undefined;
+}
+
+export interface RequestOrigin {
+  /**
+   * Within what the request's id is unique. `request`: any number of requests in flight may have
+   * the same.
+   */
+  readonly idScope: 'session' | 'request';
+  /** Undefined without authentication. */
+  readonly principal?: Principal | undefined;
+  readonly http?: ServedHttpRequest | undefined;
+  /** Why its client cannot be asked anything on its behalf; undefined if it can. */
+  readonly unaskable?: string | undefined;
+  /**
+   * The revision of a client that has no session, whose request says nothing of itself; undefined
+   * in a session, and if the request says it.
+   */
+  readonly revision?: string | undefined;
+}
