@@ -95,6 +95,10 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate'],
     node: true,
   },
+  'http/nodes': {
+    holds: 'what the nodes of an HTTP endpoint share: sessions, events, letters; in memory',
+    imports: ['protocol', 'actors'],
+  },
   opentelemetry: {
     holds: 'spans and durations; an entry of its own',
     imports: runtime,
