@@ -4,6 +4,7 @@ import type { RootsReport } from '../machines/roots-report.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
+import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from './elicitation.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import type { HandlerLog } from './session-log.ts';
@@ -50,6 +51,19 @@ export interface HandlerContext {
    * @see MCP Apps 2026-01-26
    */
   readonly supportsApps: boolean;
+  /**
+   * Who calls, as the access token of the HTTP request says; undefined without authentication, as
+   * over stdio. The token is not in it: a server that calls another one on behalf of its caller gets
+   * a token of its own for that.
+   *
+   * @see MCP 2026-07-28, basic/authorization, "Access Token Privilege Restriction"
+   */
+  readonly principal?: Principal | undefined;
+  /**
+   * The HTTP request that brought the client's; undefined over another transport. What authenticates
+   * the client is not in it.
+   */
+  readonly http?: ServedHttpRequest | undefined;
   /** The session that the request belongs to. */
   readonly session: SessionView;
   /**

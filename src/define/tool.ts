@@ -12,6 +12,7 @@ import type { Described } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
+import { faultOfScopes } from '../protocol/scopes.ts';
 import { faultOfSchema } from '../schema/schema-faults.ts';
 import { isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
@@ -64,6 +65,14 @@ interface ToolDescription extends Described {
    * @see MCP Apps 2026-01-26
    */
   readonly ui?: ToolUi;
+  /**
+   * What a caller's access token must allow, all of it; served over HTTP with authorization, a call
+   * with less is refused before the handler runs, and the client is told which scopes to ask for.
+   * Without authorization they mean nothing.
+   *
+   * @see MCP 2026-07-28, basic/authorization, "Scope Challenge Handling"
+   */
+  readonly scopes?: readonly string[];
   /** What a model sees of an unexpected error; by default what the server's `errors` says. */
   readonly errors?: ErrorExposure;
   /**
@@ -212,6 +221,7 @@ export const toolRules: ItemRules = {
     annotations: true,
     taskSupport: true,
     ui: true,
+    scopes: true,
     errors: true,
     replay: true,
     singleUse: true,
@@ -224,6 +234,7 @@ export const toolRules: ItemRules = {
     run: 'handler',
     parameters: 'inputSchema',
     paramsSchema: 'inputSchema',
+    requiredScopes: 'scopes',
   },
   defined: { by: 'defineTool', adds: 'inputSchema' },
 };
@@ -263,6 +274,7 @@ export function defineTool<
     );
   }
   checkToolUi(tool.ui, `the tool "${tool.name}"`, tool._meta);
+  checkScopes(tool.scopes, `the tool "${tool.name}"`);
   checkErrorExposure(tool.errors, `the tool "${tool.name}"`);
   const { machine } = tool;
   if (machine) checkToolMachine(machine, `the tool "${tool.name}"`);
@@ -282,6 +294,12 @@ export function defineTool<
 function checkSchema(schema: Schema | undefined, what: string): void {
   const fault = schema && !isStandardSchema(schema) ? faultOfSchema(schema) : undefined;
   if (fault !== undefined) throw new TypeError(`${what} is not a JSON Schema: ${fault}`);
+}
+
+/** @throws {TypeError} they are none */
+function checkScopes(scopes: unknown, of: string): void {
+  const fault = scopes === undefined ? undefined : faultOfScopes(scopes);
+  if (fault !== undefined) throw new TypeError(`"scopes" of ${of} ${fault}`);
 }
 
 /** @throws {TypeError} it is none */

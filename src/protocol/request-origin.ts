@@ -5,13 +5,16 @@
 
 /** Who sends a request, as its access token says. */
 export interface Principal {
-  /** Tells principals apart: the issuer and the subject. Sessions and states are bound to it. */
+  /**
+   * Tells principals apart: the same for every token of one subject of one issuer, and for nobody
+   * else's. Sessions and states are bound to it. Compare it, and do not read it.
+   */
   readonly id: string;
-  /** The user, or the client itself if it acts for nobody. */
+  /** The user, or the client itself if it acts for nobody. Unique at its issuer only. */
   readonly subject: string;
   /** The OAuth client. */
   readonly clientId?: string;
-  /** What it may do. */
+  /** What it may do, with the narrower scopes that these imply. */
   readonly scopes: readonly string[];
   /** All that the token says, its own text excepted. */
   readonly claims: { readonly [name: string]: unknown };

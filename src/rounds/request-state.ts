@@ -33,7 +33,7 @@ export interface RequestState {
   readonly round: number;
   readonly begunAt: number;
   readonly expiresAt: number;
-  /** Who called; null without authentication. */
+  /** The principal's id; null without authentication. */
   readonly principal: string | null;
   /** The digest of the method and of the params that the call was made with. */
   readonly request: string;

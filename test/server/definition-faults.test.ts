@@ -37,6 +37,18 @@ test.each<[item: unknown, message: string]>([
     '"annotation" is no member of the tool "sum"; did you mean "annotations"?',
   ],
   [
+    { ...named, handler, requiredScopes: ['notes:write'] },
+    '"requiredScopes" of the tool "sum" is called "scopes" here',
+  ],
+  [
+    { ...named, handler, scopes: 'notes:write' },
+    '"scopes" of the tool "sum" must be an array of scopes, this is "notes:write"',
+  ],
+  [
+    { ...named, handler, scopes: ['notes:write', 'notes read'] },
+    '"scopes" of the tool "sum" must have scopes of visible characters without spaces, " and \\; at 1 it has "notes read"',
+  ],
+  [
     inSchema({ type: 'object', properties: { n: { type: 'int' } } }),
     'The inputSchema of the tool "sum" is not a JSON Schema: #/properties/n/type must be one of array, boolean',
   ],

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/actors/clock.ts';
 import type { RootsReport } from '../../src/machines/roots-report.ts';
 import { latestHandshake } from '../../src/protocol/dialects/registry.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
+import type { RequestOrigin } from '../../src/protocol/request-origin.ts';
 import { CallContext } from '../../src/context/call-context.ts';
 import { OpenElicitations } from '../../src/context/elicitation.ts';
 import { ResultChecks } from '../../src/context/result-checks.ts';
@@ -28,7 +29,7 @@ const answers: { readonly [method: string]: JsonObject } = {
 };
 
 /** A context, what was asked and said through its exchange, and how often the client's capabilities were looked at. */
-function contextOver(capabilities: JsonObject = everything) {
+function contextOver(capabilities: JsonObject = everything, origin?: RequestOrigin) {
   const asked: RequestSpec[] = [];
   const said: [method: string, params: JsonObject][] = [];
   const lacking = vi.fn(latestHandshake.lacking.bind(latestHandshake));
@@ -48,6 +49,7 @@ function contextOver(capabilities: JsonObject = everything) {
     params: { _meta: { progressToken: 't' } },
     client,
     session: undefined,
+    origin,
     signal: new AbortController().signal,
     task: undefined,
     hasEnded: false,
@@ -93,6 +95,16 @@ const form = {
 const conversation = { messages: [{ role: 'user', content: 'hello' }], maxTokens: 9 } as const;
 
 describe('a context over any exchange', () => {
+  test('says who calls, and by which HTTP request, if its transport knows', () => {
+    const principal = { id: 'as ada', subject: 'ada', scopes: ['read'], claims: { n: 1 } };
+    const http = { method: 'POST', target: '/', header: () => 'x', remoteAddress: '127.0.0.1' };
+    const { context } = contextOver(everything, { idScope: 'request', principal, http });
+    expect(context.principal).toBe(principal);
+    expect(context.http).toBe(http);
+    expect(contextOver().context.principal).toBeUndefined();
+    expect(contextOver().context.http).toBeUndefined();
+  });
+
   test('asks for everything that a handler may ask, and reads what comes', async () => {
     const { context, asked } = contextOver();
     const { elicit, elicitUrl, sample, request, roots } = context;

@@ -106,6 +106,7 @@ describe('the public names', () => {
         type ObjectSchema
         type OutboundFrame
         type ParsedBy
+        type Principal
         type ProgressReport
         type Prompt
         type PromptArgument
@@ -143,6 +144,7 @@ describe('the public names', () => {
         type Schema
         type SdkSendOptions
         type SdkTransport
+        type ServedHttpRequest
         type ServerCaching
         type ServerDefinition
         type SessionActorRef

@@ -99,6 +99,11 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'what the nodes of an HTTP endpoint share: sessions, events, letters; in memory',
     imports: ['protocol', 'actors'],
   },
+  'http/auth': {
+    holds: 'who makes an HTTP request: tokens, challenges, the metadata of the resource',
+    imports: ['protocol', 'actors'],
+    packages: ['jose'],
+  },
   opentelemetry: {
     holds: 'spans and durations; an entry of its own',
     imports: runtime,

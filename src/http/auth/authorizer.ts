@@ -1,0 +1,191 @@
+/**
+ * Authorization of HTTP requests: this server as an OAuth 2.1 resource server. It gets strings and
+ * gives decisions, and knows nothing of the transport.
+ *
+ * @see MCP 2026-07-28, basic/authorization; RFC 6750; RFC 9728
+ */
+import { systemClock } from '../../actors/clock.ts';
+import { textOfError } from '../../protocol/errors.ts';
+import type { Principal } from '../../protocol/request-origin.ts';
+import { presentedToken } from './bearer-token.ts';
+import type { RequestToAuthorize } from './bearer-token.ts';
+import { challengeText, stepUpScopes } from './challenge.ts';
+import type { BearerError } from './challenge.ts';
+import { introspectionCheck } from './introspection.ts';
+import { jwtCheck } from './jwt.ts';
+import { checkAuthorization, resourceOf, tokenLimitsOf } from './options.ts';
+import type { AuthorizationOptions, TokenLimits, VerifierOptions } from './options.ts';
+import { demandSubject, withImplied } from './principal-of.ts';
+import { remembering } from './remembered-tokens.ts';
+import { metadataPathsOf, metadataUrlOf } from './resource-metadata.ts';
+import type { ResourceMetadata } from './resource-metadata.ts';
+import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
+import type { CheckToken, Time } from './token-check.ts';
+
+/** How a request is answered that is not served. Nothing of it contains a token. */
+export interface AuthorizationRefusal {
+  readonly ok: false;
+  /**
+   * 400: malformed; 401: no valid token; 403: the token does not allow it; 503: whether the token is
+   * valid cannot be known now.
+   */
+  readonly status: 400 | 401 | 403 | 503;
+  /** With `www-authenticate`, or `retry-after` for a 503. */
+  readonly headers: { readonly [name: string]: string };
+  /** For the client. */
+  readonly message: string;
+  /** For the log alone: why a 503, in the words of what went wrong. */
+  readonly detail?: string;
+}
+
+export type Authorization =
+  | { readonly ok: true; readonly principal: Principal }
+  | AuthorizationRefusal;
+
+export interface Authorizer {
+  /** The document for clients; undefined if they are not told where to get a token. */
+  readonly metadata: ResourceMetadata | undefined;
+  /** Where it is served: with the endpoint's path inserted, and at the root. */
+  readonly metadataPaths: readonly string[];
+  /** Says who makes a request, or how it is refused. It does not fail. */
+  authenticate(request: RequestToAuthorize): Promise<Authorization>;
+  /**
+   * Says whether a principal may do what needs these scopes.
+   *
+   * @returns undefined if it may; else a 403 that names all scopes to ask for
+   */
+  demand(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined;
+}
+
+/**
+ * @param time for tests
+ * @throws {TypeError} or {RangeError} naming the option that is wrong
+ */
+export function authorization(options: AuthorizationOptions, time: Time = realTime): Authorizer {
+  checkAuthorization(options);
+  return new ResourceServer(options, tokenLimitsOf(options), time);
+}
+
+const realTime: Time = { wall: () => Date.now(), monotonic: () => systemClock.now() };
+
+class ResourceServer implements Authorizer {
+  readonly metadata: ResourceMetadata | undefined;
+  readonly metadataPaths: readonly string[];
+  readonly #metadataUrl: string | undefined;
+  readonly #required: readonly string[];
+  readonly #implied: { readonly [broader: string]: readonly string[] };
+  readonly #limits: TokenLimits;
+  readonly #check: CheckToken;
+
+  constructor(options: AuthorizationOptions, limits: TokenLimits, time: Time) {
+    const resource = resourceOf(options);
+    this.metadata = resource === undefined ? undefined : metadataOf(options, resource);
+    this.metadataPaths = resource === undefined ? [] : metadataPathsOf(resource);
+    this.#metadataUrl = resource === undefined ? undefined : metadataUrlOf(resource);
+    this.#required = [...(options.requiredScopes ?? [])];
+    this.#implied = options.impliedScopes ?? {};
+    this.#limits = limits;
+    this.#check = checkOf(options, limits, time);
+  }
+
+  async authenticate(request: RequestToAuthorize): Promise<Authorization> {
+    const presented = presentedToken(request);
+    if (presented.kind === 'none') return this.#refused(401, 'An access token is needed');
+    if (presented.kind === 'malformed') {
+      return this.#refused(400, presented.message, 'invalid_request');
+    }
+    const { token } = presented;
+    if (token.length > this.#limits.maxTokenLength) {
+      return this.#refused(401, 'The token is too long', 'invalid_token');
+    }
+    try {
+      const found = await this.#check(token, request);
+      const principal = { ...found, scopes: withImplied(found.scopes, this.#implied) };
+      return this.demand(principal, []) ?? { ok: true, principal };
+    } catch (error) {
+      if (error instanceof InvalidToken) return this.#refused(401, error.message, 'invalid_token');
+      return unavailable(error, token);
+    }
+  }
+
+  demand(principal: Principal, scopes: readonly string[]): AuthorizationRefusal | undefined {
+    const needed = [...new Set([...this.#required, ...scopes])];
+    const lacking = needed.filter((scope) => !principal.scopes.includes(scope));
+    if (lacking.length === 0) return undefined;
+    const message = `The token does not allow this: it lacks ${lacking.join(', ')}`;
+    return this.#refused(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
+  }
+
+  #refused(
+    status: 400 | 401 | 403,
+    message: string,
+    error?: BearerError,
+    scopes: readonly string[] = this.#required,
+  ): AuthorizationRefusal {
+    const description = error === undefined ? undefined : message;
+    const metadataUrl = this.#metadataUrl;
+    const challenge = challengeText({ error, description, scopes, metadataUrl });
+    return { ok: false, status, headers: { 'www-authenticate': challenge }, message };
+  }
+}
+
+function metadataOf(options: AuthorizationOptions, resource: string): ResourceMetadata {
+  const { requiredScopes = [], scopesSupported = requiredScopes } = options;
+  const { resourceName, resourceDocumentation } = options;
+  const servers = options.verifyToken ? (options.authorizationServers ?? []) : [options.issuer];
+  return {
+    resource,
+    authorization_servers: [...servers],
+    bearer_methods_supported: ['header'],
+    ...(scopesSupported.length > 0 ? { scopes_supported: [...scopesSupported] } : {}),
+    ...(resourceName === undefined ? {} : { resource_name: resourceName }),
+    ...(resourceDocumentation === undefined
+      ? {}
+      : { resource_documentation: resourceDocumentation }),
+  };
+}
+
+function checkOf(options: AuthorizationOptions, limits: TokenLimits, time: Time): CheckToken {
+  if (options.verifyToken) return ownCheck(options, limits, time);
+  if (options.introspection) {
+    return remembering(introspectionCheck(options, limits, time), limits, time, 'kept');
+  }
+  return remembering(jwtCheck(options, limits, time), limits, time, 'forgotten');
+}
+
+function ownCheck({ verifyToken }: VerifierOptions, limits: TokenLimits, time: Time): CheckToken {
+  return async (token, request) => {
+    const verified = await verifyToken(token, request);
+    if (!verified) throw new InvalidToken('The token is not valid');
+    const { subject, clientId, scopes = [], claims = {}, expiresAt } = verified;
+    const id = demandSubject(subject);
+    if (expiresAt !== undefined && time.wall() >= expiresAt + limits.clockSkewSeconds * 1000) {
+      throw new InvalidToken('The token has expired');
+    }
+    // Not all that it gave: it may have put the token there.
+    return {
+      id,
+      subject,
+      scopes,
+      claims,
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    };
+  };
+}
+
+/** Nobody can tell whether the token is valid: a 401 would make the client ask for another one. */
+function unavailable(error: unknown, token: string): AuthorizationRefusal {
+  const retryAfterMs = error instanceof AuthorizationUnavailable ? error.retryAfterMs : 1000;
+  const cause = error instanceof AuthorizationUnavailable ? error.cause : undefined;
+  const detail =
+    cause === undefined ? textOfError(error) : `${textOfError(error)}: ${textOfError(cause)}`;
+  return {
+    ok: false,
+    status: 503,
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) },
+    message: 'Access tokens cannot be checked at the moment; try again later',
+    // An author's verifier may name the token in what it throws.
+    detail: detail.replaceAll(token, '[token]'),
+  };
+}

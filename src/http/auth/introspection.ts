@@ -1,0 +1,76 @@
+/**
+ * Tokens that their issuer alone can read: it is asked about each.
+ *
+ * @see RFC 7662
+ */
+import { endpointOf } from './issuer-metadata.ts';
+import { fetchJson } from './fetch-json.ts';
+import type { FetchBounds } from './fetch-json.ts';
+import { audiencesOf } from './options.ts';
+import type { IntrospectionOptions, TokenLimits } from './options.ts';
+import { isFor, principalOfClaims } from './principal-of.ts';
+import { AuthorizationUnavailable, InvalidToken } from './token-check.ts';
+import type { CheckToken, Time } from './token-check.ts';
+
+export function introspectionCheck(
+  options: IntrospectionOptions,
+  limits: TokenLimits,
+  time: Time,
+): CheckToken {
+  const { issuer, introspection } = options;
+  const audiences = audiencesOf(options);
+  const headers = { authorization: basic(introspection.clientId, introspection.clientSecret) };
+  let endpoint = introspection.endpoint;
+  let open = 0;
+
+  const ask = async (token: string, bounds: FetchBounds) => {
+    endpoint ??= await endpointOf(issuer, 'introspection_endpoint', bounds);
+    const body = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    return await fetchJson(endpoint, bounds, { headers, body });
+  };
+
+  const answerTo = async (token: string) => {
+    const { fetchTimeoutMs, maxDocumentBytes, maxIntrospections } = limits;
+    if (open >= maxIntrospections) {
+      const message = `${maxIntrospections} tokens are with the authorization server already`;
+      throw new AuthorizationUnavailable(message, { retryAfterMs: 1000 });
+    }
+    open++;
+    try {
+      return await ask(token, { signal: AbortSignal.timeout(fetchTimeoutMs), maxDocumentBytes });
+    } catch (cause) {
+      // It may have moved.
+      endpoint = introspection.endpoint;
+      const message = 'The authorization server cannot be asked about tokens';
+      throw new AuthorizationUnavailable(message, { retryAfterMs: fetchTimeoutMs, cause });
+    } finally {
+      open--;
+    }
+  };
+
+  return async (token) => {
+    const answer = await answerTo(token);
+    if (answer['active'] !== true) throw new InvalidToken('The token is not active');
+    const { iss = issuer, aud, exp, nbf } = answer;
+    if (iss !== issuer) throw new InvalidToken('The token is of another issuer');
+    if (!isFor(audiences, aud))
+      throw new InvalidToken('The token is for another server than this one');
+    const now = time.wall() / 1000;
+    const { clockSkewSeconds } = limits;
+    if (typeof exp === 'number' && exp <= now - clockSkewSeconds) {
+      throw new InvalidToken('The token has expired');
+    }
+    if (typeof nbf === 'number' && nbf > now + clockSkewSeconds) {
+      throw new InvalidToken('The token is not valid yet');
+    }
+    return principalOfClaims(issuer, answer);
+  };
+}
+
+/** @see RFC 6749, 2.3.1: both parts are encoded as in a form first */
+function basic(clientId: string, clientSecret: string): string {
+  const [user, password] = [clientId, clientSecret].map((part) =>
+    new URLSearchParams({ '': part }).toString().slice(1),
+  );
+  return `Basic ${btoa(`${user}:${password}`)}`;
+}
