@@ -19,6 +19,8 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
   return {
     resolve: {
       alias: {
+        'mcp-actors/http/node': here('src/http/node/index.ts'),
+        'mcp-actors/http': here('src/http/index.ts'),
         'mcp-actors/inspect': here('src/inspect/index.ts'),
         'mcp-actors/opentelemetry': here('src/opentelemetry/index.ts'),
         'mcp-actors/roots': here('src/roots/index.ts'),

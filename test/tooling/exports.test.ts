@@ -225,6 +225,17 @@ describe('the public names', () => {
         type ReplayResult
         type StatelyInspection
         type TranscriptConnection
+      mcp-actors/http
+        defaultHttpLimits
+        httpHandler
+        type HttpHandler
+        type HttpLimits
+        type HttpOptions
+        type RequestInfo
+        type ServerOf
+      mcp-actors/http/node
+        nodeHandler
+        type NodeHandler
       mcp-actors/opentelemetry
         openTelemetry
         sessionDurations

@@ -160,6 +160,16 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'machines', ...roomsOf('disk', 'roots', 'text')],
     node: true,
   },
+  http: {
+    holds: 'a server over HTTP, on one endpoint for both eras; an entry of its own',
+    imports: runtime,
+    packages: ['xstate'],
+  },
+  'http/node': {
+    holds: "an HTTP endpoint on node's own server; an entry of its own",
+    imports: ['protocol', 'http'],
+    node: true,
+  },
   serve: {
     holds: 'a server as a process; an entry of its own',
     imports: [...runtime, 'log'],

@@ -89,6 +89,15 @@ export class Dialect20241105 implements Dialect {
     return methods.has(method);
   }
 
+  versionFault(said: string): string | undefined {
+    if (said === this.version) return undefined;
+    return `MCP-Protocol-Version is ${describe(said)}, and the session was initialized with ${this.version}`;
+  }
+
+  firstEvent(_id: string, _retryMs: number): string {
+    return '';
+  }
+
   batchRefusal(_messages: number, _maxMessages: number): WireError | undefined {
     return noBatches;
   }

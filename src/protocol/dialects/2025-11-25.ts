@@ -36,6 +36,10 @@ export class Dialect20251125 extends Dialect20250618 {
     return { ...super.implementation(info), ...only(info, 'icons', 'websiteUrl') };
   }
 
+  override firstEvent(id: string, retryMs: number): string {
+    return `id: ${id}\nretry: ${retryMs}\ndata:\n\n`;
+  }
+
   override offers(method: string): boolean {
     return super.offers(method) || taskMethods.has(method);
   }

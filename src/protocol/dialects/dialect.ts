@@ -120,12 +120,19 @@ export interface Dialect {
 
   // The connection.
 
+  /** What is wrong with a version that a client says over its connection; undefined if nothing is. */
+  versionFault(said: string): string | undefined;
   /** The result of `initialize`. It declares only what the revision knows. */
   initializeResult(server: ServerDescription): JsonObject;
   /** The session that a request is part of; undefined if the revision has none. */
   sessionOfRequest<T>(session: T): T | undefined;
   /** True for a request that a client of this revision may send. */
   offers(method: string): boolean;
+  /**
+   * The event that a stream begins with, so that its client can resume it before anything was said;
+   * empty if clients of the revision would take it for a message.
+   */
+  firstEvent(id: string, retryMs: number): string;
   /** Why a batch of this size is refused; undefined if it is accepted. */
   batchRefusal(messages: number, maxMessages: number): WireError | undefined;
 

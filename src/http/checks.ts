@@ -1,0 +1,86 @@
+/**
+ * What is wrong with a request before anything of it is read.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Security Warning"
+ */
+import { describe } from '../protocol/classify.ts';
+import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { HttpOptions } from './options.ts';
+
+/** An answer of plain text that says what was wrong. */
+export function fault(
+  status: number,
+  message: string,
+  headers?: HttpAnswer['headers'],
+): HttpAnswer {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
+    body: `${message}\n`,
+  };
+}
+
+/** Refuses what another site could try from a browser: a name rebound to this address. */
+export function foreign(
+  exchange: HttpExchange,
+  { allowedHosts = loopbackNames, allowedOrigins = [] }: HttpOptions,
+): HttpAnswer | undefined {
+  const host = exchange.header('host');
+  if (allowedHosts !== 'any' && !allowsHost(allowedHosts, host)) {
+    return fault(403, `The host ${describe(host)} is not one of this server's`);
+  }
+  const origin = exchange.header('origin');
+  if (origin === undefined || allowsOrigin(allowedOrigins, origin)) return undefined;
+  if (host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)) {
+    return undefined;
+  }
+  return fault(403, `The origin ${describe(origin)} is not allowed here`);
+}
+
+/** Allowed with any port. */
+const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+function allowsHost(allowed: readonly string[], host: string | undefined): boolean {
+  if (host === undefined) return false;
+  const name = host.toLowerCase();
+  return allowed.includes(name) || allowed.includes(name.replace(/:\d+$/, ''));
+}
+
+/** Whether a page of this origin may use the endpoint. */
+function allowsOrigin(
+  allowed: NonNullable<HttpOptions['allowedOrigins']>,
+  origin: string,
+): boolean {
+  return allowed === 'any' || allowed.includes(origin);
+}
+
+/** True if an `Accept` header takes the type; without one everything is taken. */
+export function accepts(accept: string | undefined, type: string): boolean {
+  if (accept === undefined) return true;
+  const [kind] = type.split('/');
+  return accept.split(',').some((part) => {
+    const [range = '', ...params] = part.toLowerCase().split(';');
+    const wanted = range.trim();
+    const isRefused = params.some((param) => /^\s*q=0(\.0*)?\s*$/.test(param));
+    return !isRefused && (wanted === type || wanted === `${kind}/*` || wanted === '*/*');
+  });
+}
+
+/** What is wrong with the headers of a POST. @param types what its client has to take */
+export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAnswer | undefined {
+  const contentType = exchange.header('content-type');
+  const [mediaType = ''] = contentType?.split(';') ?? [];
+  if (mediaType.trim().toLowerCase() !== 'application/json') {
+    return fault(
+      415,
+      `The Content-Type must be application/json, this is ${describe(contentType)}`,
+    );
+  }
+  const encoding = exchange.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') {
+    return fault(415, `The Content-Encoding ${describe(encoding)} is not supported`);
+  }
+  const accept = exchange.header('accept');
+  if (types.every((type) => accepts(accept, type))) return undefined;
+  return fault(406, `Accept must have ${types.join(' and ')}, this is ${describe(accept)}`);
+}

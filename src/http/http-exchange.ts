@@ -1,0 +1,62 @@
+/**
+ * One HTTP request and its answer, as the endpoint sees them. Each kind of host has its own: node's
+ * request and response, or the `Request` and `Response` of the web's standard. Neither knows what
+ * is said over it.
+ */
+import type { ServedHttpRequest } from '../protocol/request-origin.ts';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers?: { readonly [name: string]: string };
+  readonly body?: string;
+}
+
+/** A body that was read, or why it was not: what the request is answered with. */
+export type Body =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly status: number; readonly message: string };
+
+/** An answer of server-sent events, from its headers on. */
+export interface EventSink {
+  /** Takes it in any case; nothing if the client is gone. */
+  write(text: string): void;
+  /** What was taken and has not left, bytes. */
+  readonly untakenBytes: number;
+  /** Ends the answer. What was taken still goes out. */
+  end(): void;
+  /** Closes the connection. */
+  cut(): void;
+}
+
+export interface HttpExchange extends ServedHttpRequest {
+  /** All headers, those that authenticate the client too. By the name in lower case. */
+  header(name: string): string | undefined;
+  /** How often a header was sent that may be sent once, by its name in lower case. */
+  headerCount(name: string): number;
+  /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
+  readBody(maxBytes: number, done: (body: Body) => void): void;
+  /** Headers for whatever it will be answered with. */
+  addHeaders(headers: { readonly [name: string]: string }): void;
+  /** Answers it, and ends the answer. */
+  answer(answer: HttpAnswer): void;
+  /** Begins an answer of server-sent events. */
+  stream(headers: { readonly [name: string]: string }): EventSink;
+  /** Calls back if the client goes before the answer is complete. */
+  onGone(callback: () => void): void;
+}
+
+/** Headers that show who the client is, and are shown to nobody. */
+const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** The request as a handler sees it. */
+export function servedRequest(exchange: HttpExchange): ServedHttpRequest {
+  return {
+    method: exchange.method,
+    target: exchange.target,
+    remoteAddress: exchange.remoteAddress,
+    header(name) {
+      const key = name.toLowerCase();
+      return secretHeaders.has(key) ? undefined : exchange.header(key);
+    },
+  };
+}

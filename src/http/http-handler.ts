@@ -1,0 +1,23 @@
+/** A server as a handler of the web's `Request`. */
+import { Endpoint } from './endpoint.ts';
+import type { HttpOptions, ServerOf } from './options.ts';
+import { WebExchange } from './web-exchange.ts';
+import type { RequestInfo } from './web-exchange.ts';
+
+/** Answers requests of the web's standard. */
+export interface HttpHandler {
+  (request: Request, info?: RequestInfo): Promise<Response>;
+  /** Ends all sessions, each within its drain time. */
+  close(): Promise<void>;
+}
+
+/** A server as a handler of `Request`s: for Hono, Next, Bun, Deno and workers. */
+export function httpHandler(server: ServerOf, options: HttpOptions = {}): HttpHandler {
+  const endpoint = new Endpoint(server, options);
+  const handle = (request: Request, info?: RequestInfo) => {
+    const exchange = new WebExchange(request, info);
+    endpoint.handle(exchange);
+    return exchange.response;
+  };
+  return Object.assign(handle, { close: () => endpoint.close() });
+}

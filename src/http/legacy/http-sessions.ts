@@ -1,0 +1,146 @@
+/**
+ * The sessions of an endpoint, by the id that their clients send: how they begin, how they are
+ * found, and how they end.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Session Management"
+ */
+import { systemClock } from '../../actors/clock.ts';
+import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
+import type { InboundFrame } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
+import type { McpServer } from '../../server/create-server.ts';
+import { accepts, fault } from '../checks.ts';
+import { servedRequest } from '../http-exchange.ts';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import type { HttpLimits, HttpOptions } from '../options.ts';
+import { HttpSession } from './http-session.ts';
+
+const sessionHeader = 'mcp-session-id';
+
+export class HttpSessions {
+  readonly #serverOf: (request: ServedHttpRequest) => McpServer;
+  readonly #options: HttpOptions;
+  readonly #limits: HttpLimits;
+  readonly #clock = systemClock;
+  readonly #sessions = new Map<string, HttpSession>();
+  /** Looks after the sessions while there are any. */
+  #sweep: unknown = undefined;
+
+  constructor(
+    serverOf: (request: ServedHttpRequest) => McpServer,
+    options: HttpOptions,
+    limits: HttpLimits,
+  ) {
+    this.#serverOf = serverOf;
+    this.#options = options;
+    this.#limits = limits;
+  }
+
+  post(exchange: HttpExchange, frame: InboundFrame): void {
+    if (isInitialize(frame) && exchange.header(sessionHeader) === undefined) {
+      return this.#begin(exchange, frame);
+    }
+    this.#withSession(exchange, (session) => session.post(exchange, frame));
+  }
+
+  get(exchange: HttpExchange): void {
+    if (!accepts(exchange.header('accept'), 'text/event-stream')) {
+      return exchange.answer(fault(406, 'Accept must have text/event-stream'));
+    }
+    if (this.#options.jsonResponses || this.#options.stateless) {
+      return exchange.answer(fault(405, 'There are no streams here', { allow: 'POST, DELETE' }));
+    }
+    this.#withSession(exchange, (session) => session.get(exchange));
+  }
+
+  delete(exchange: HttpExchange): void {
+    this.#withSession(exchange, (session) => {
+      session.delete();
+      exchange.answer({ status: 204 });
+    });
+  }
+
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    await Promise.all(sessions.map((session) => session.close('The server is closing')));
+  }
+
+  #begin(exchange: HttpExchange, frame: InboundFrame): void {
+    if (!this.#makeRoom()) {
+      const wait = { 'retry-after': '10' };
+      return exchange.answer(fault(503, 'Too many sessions are open; try again later', wait));
+    }
+    const request = servedRequest(exchange);
+    const { session: given = {}, jsonResponses } = this.#options;
+    const listening = typeof given === 'function' ? given(request) : given;
+    const session = new HttpSession(this.#serverOf(request), listening, {
+      id: crypto.randomUUID(),
+      limits: this.#limits,
+      clock: this.#clock,
+      principal: undefined,
+      streams: !jsonResponses,
+      ended: ({ id }) => this.#forget(id),
+    });
+    this.#sessions.set(session.id, session);
+    this.#sweep ??= this.#startSweep();
+    session.post(exchange, frame);
+    // What was no handshake has been answered, and nobody comes back to it.
+    if (!session.dialect) session.delete();
+  }
+
+  #withSession(exchange: HttpExchange, use: (session: HttpSession) => void): void {
+    const id = exchange.header(sessionHeader);
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    if (!session) return exchange.answer(id === undefined ? noSessionId : noSession);
+    const fault = versionFault(exchange, session);
+    if (fault) return exchange.answer(fault);
+    use(session);
+  }
+
+  #makeRoom(): boolean {
+    if (this.#sessions.size < this.#limits.maxSessions) return true;
+    const idle = [...this.#sessions.values()].filter(({ isEvictable }) => isEvictable);
+    if (idle.length === 0) return false;
+    idle.reduce((oldest, each) => (each.usedAt < oldest.usedAt ? each : oldest)).evict();
+    return true;
+  }
+
+  #forget(id: string): void {
+    this.#sessions.delete(id);
+    if (this.#sessions.size > 0) return;
+    this.#clock.clearTimeout(this.#sweep);
+    this.#sweep = undefined;
+  }
+
+  #startSweep(): unknown {
+    const everyMs = 1000;
+    return this.#clock.setTimeout(() => {
+      const now = this.#clock.now();
+      for (const session of this.#sessions.values()) {
+        session.quiet(now - everyMs);
+        for (const answer of session.due) {
+          if (now - answer.receivedAt >= this.#limits.streamAfterMs) answer.begin();
+        }
+      }
+      this.#sweep = this.#startSweep();
+    }, everyMs);
+  }
+}
+
+const noSessionId = fault(400, 'The header Mcp-Session-Id is missing: initialize first');
+const noSession = fault(404, 'There is no such session: it has ended, or never was');
+
+function isInitialize(frame: InboundFrame): boolean {
+  return frame.kind === 'request' && frame.method === Method.initialize;
+}
+
+/** @see MCP 2025-11-25, basic/transports, "Protocol Version Header" */
+function versionFault(exchange: HttpExchange, { dialect }: HttpSession): HttpAnswer | undefined {
+  const version = exchange.header('mcp-protocol-version');
+  const message = version === undefined ? undefined : dialect?.versionFault(version);
+  if (message === undefined) return undefined;
+  const error = { code: ErrorCode.invalidRequest, message };
+  const body = JSON.stringify(errorResponse(undefined, error));
+  return { status: 400, headers: { 'content-type': 'application/json' }, body };
+}

@@ -1,0 +1,71 @@
+/** The options of an HTTP endpoint: every bound and every time, with its default. */
+import type { McpServer, ListenOptions } from '../server/create-server.ts';
+import type { ServedHttpRequest } from '../protocol/request-origin.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const second = 1000;
+const minute = 60 * second;
+
+/** Bounds of an endpoint. Those of its sessions are `limits` of {@link HttpOptions.session}. */
+export interface HttpLimits {
+  /** Longest body of a request, bytes; a longer one is refused with 413. */
+  readonly maxBodyBytes: number;
+  /** Sessions that are open at once. One more ends the one that is idle for longest. */
+  readonly maxSessions: number;
+  /** How long a session may be without a request or an open stream, milliseconds; then it ends. */
+  readonly sessionIdleTimeoutMs: number;
+  /**
+   * How long a request may be without an answer before its answer becomes a stream, milliseconds:
+   * the client then knows what to resume if it is cut.
+   */
+  readonly streamAfterMs: number;
+  /** How long a stream may be silent before a comment is sent, milliseconds; 0 = never. */
+  readonly keepaliveIntervalMs: number;
+  /** How long a client should wait before it opens a stream again, milliseconds. */
+  readonly retryMs: number;
+  /** What may wait for a client that does not read a stream, bytes; past it the stream is cut. */
+  readonly maxUnreadBytes: number;
+  /** What a session keeps of its streams to repeat it, bytes, events and milliseconds. */
+  readonly maxEventBytes: number;
+  readonly maxEvents: number;
+  readonly eventTtlMs: number;
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  maxBodyBytes: 16 * MiB,
+  maxSessions: 10_000,
+  sessionIdleTimeoutMs: 30 * minute,
+  streamAfterMs: 5 * second,
+  keepaliveIntervalMs: 15 * second,
+  retryMs: 1 * second,
+  maxUnreadBytes: 1 * MiB,
+  maxEventBytes: 1 * MiB,
+  maxEvents: 1000,
+  eventTtlMs: 5 * minute,
+};
+
+export interface HttpOptions {
+  readonly limits?: Partial<HttpLimits>;
+  /**
+   * The hosts that a request may name, with their ports, against DNS rebinding; `any` if a proxy in
+   * front checks it.
+   */
+  readonly allowedHosts?: readonly string[] | 'any';
+  /** The origins of web pages that may use the endpoint, and that CORS headers are sent for. */
+  readonly allowedOrigins?: readonly string[] | 'any';
+  /** Every request is answered with JSON, never with a stream. No client can be asked anything. */
+  readonly jsonResponses?: boolean;
+  /** No session is kept for clients of the revisions that have them. */
+  readonly stateless?: boolean;
+  /** Options for each session that begins, or what gives them for the request that begins it. */
+  readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
+}
+
+type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
+
+/**
+ * The server that an endpoint serves, or what gives the one for a request: the one that begins a
+ * session, or any without one.
+ */
+export type ServerOf = McpServer | ((request: ServedHttpRequest) => McpServer);
