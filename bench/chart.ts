@@ -1,18 +1,6 @@
 /** Results as an SVG: for each chosen metric a bar per server, its length the ratio to the floor on a logarithmic scale. */
 import type { Cell, Results, Row } from './results.ts';
 
-/** What the chart shows, from the first message to many at once. */
-const shown = [
-  'start.initialize',
-  'latency.echo.p50',
-  'ping.256.cpu',
-  'echo.256.cpu',
-  'echo.all.cpu',
-  'roots.sequential.cpu',
-  'roots.concurrent.cpu',
-  'large.10 MiB',
-];
-
 const colours: Readonly<Record<string, string>> = {
   floor: '#9ca3af',
   'mcp-actors': '#2563eb',
@@ -20,6 +8,7 @@ const colours: Readonly<Record<string, string>> = {
   tmcp: '#d97706',
   'sdk-1': '#dc2626',
   'sdk-2': '#9333ea',
+  hono: '#0891b2',
   fastmcp: '#be185d',
 };
 
@@ -31,8 +20,11 @@ const scaleWidth = 560;
 const width = left + nameWidth + scaleWidth + 90;
 const top = 56;
 
-/** A picture that needs nothing but itself. */
-export function chartOf({ rows, circumstances: { date, node } }: Results): string {
+/** A picture of these metrics, by their keys, that needs nothing but itself. */
+export function chartOf(
+  { rows, circumstances: { date, node } }: Results,
+  shown: readonly string[],
+): string {
   const groups = shown.flatMap((key) => rows.filter((row) => row.key === key));
   const ratios = groups.flatMap(({ cells }) => cells.flatMap(({ toFloor }) => toFloor ?? []));
   const most = Math.max(10, ...ratios);

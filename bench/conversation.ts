@@ -41,13 +41,18 @@ export const isIntroduction: Check = (result) =>
 export const isEmpty: Check = (result) =>
   typeof result === 'object' && result !== null ? undefined : `no object: ${describe(result)}`;
 
-/** All of the benchmark's tools are there. */
-export const areTools: Check = (result) => {
-  const tools = has(result, 'tools') && Array.isArray(result.tools) ? result.tools : [];
-  const names = tools.map((tool: unknown) => (has(tool, 'name') ? tool.name : undefined));
-  const missing = ['echo', 'fill', 'roots', 'sample'].filter((name) => !names.includes(name));
-  return missing.length === 0 ? undefined : `no tools ${missing.join(', ')}`;
-};
+/** These tools are there. */
+export function areNamed(...expected: readonly string[]): Check {
+  return (result) => {
+    const tools = has(result, 'tools') && Array.isArray(result.tools) ? result.tools : [];
+    const names = tools.map((tool: unknown) => (has(tool, 'name') ? tool.name : undefined));
+    const missing = expected.filter((name) => !names.includes(name));
+    return missing.length === 0 ? undefined : `no tools ${missing.join(', ')}`;
+  };
+}
+
+/** All tools of the servers over stdio are there. */
+export const areTools = areNamed('echo', 'fill', 'roots', 'sample');
 
 /** The result is this one text. */
 export function isText(expected: string): Check {
@@ -68,11 +73,16 @@ export function isCompleteText(expected: string): Check {
       : `no complete result: ${describe(result)}`;
 }
 
+/** What a client of 2026-07-28 asks first. */
+export const discovery: Asked = { method: 'server/discover' };
+
+/** The server says which revisions it speaks. */
+export const isDiscovered: Check = (result) =>
+  has(result, 'supportedVersions') ? undefined : `no supportedVersions in ${describe(result)}`;
+
 /** The server speaks 2026-07-28, and says which tools it has. */
 export async function discover(client: RawClient): Promise<void> {
-  const isDiscovered: Check = (result) =>
-    has(result, 'supportedVersions') ? undefined : `no supportedVersions in ${describe(result)}`;
-  await client.request(enveloped({ method: 'server/discover' }), isDiscovered);
+  await client.request(enveloped(discovery), isDiscovered);
   await client.request(enveloped(listTools), areTools);
 }
 

@@ -2,15 +2,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { installLocked } from '../scripts/npm.ts';
-import type { Measure } from './measures/measure.ts';
 import { readOptions, usage } from './options.ts';
 import type { Options } from './options.ts';
 import { publish } from './page.ts';
-import { buildServer } from './prepare.ts';
+import { buildServers } from './prepare.ts';
 import { showProfiles } from './profile.ts';
 import { circumstances, loadNow, quietLoad, rowsOf } from './results.ts';
 import type { Results } from './results.ts';
 import { run } from './run.ts';
+import type { Task } from './run.ts';
 import { benchFolder, buildFolder } from './servers.ts';
 import type { Server } from './servers.ts';
 import { sizes } from './sizes.ts';
@@ -26,7 +26,7 @@ async function measure(options: Options): Promise<Results> {
     ? installLocked(benchFolder)
     : undefined;
   if (missing !== undefined) say(`SKIPPED: the peers are not measured: ${missing}`);
-  await buildServer();
+  await buildServers(options.servers);
   const measured = options.servers.filter(({ isPeer }) => !isPeer || missing === undefined);
   const loadBefore = loadNow();
   if (loadBefore > quietLoad) {
@@ -34,9 +34,10 @@ async function measure(options: Options): Promise<Results> {
   }
   const profile = options.profile === undefined ? undefined : resolve(options.profile);
   const extent = sizes[options.extent];
+  const tasks = options.tasks.filter(isPossible);
   const outcomes = await run({
     servers: measured,
-    measures: options.measures,
+    tasks,
     sizes: { ...extent, rounds: options.rounds ?? extent.rounds },
     nodeFlags: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
     onStep: announce,
@@ -45,16 +46,23 @@ async function measure(options: Options): Promise<Results> {
   const command = ['npm run bench', ...process.argv.slice(2)].join(' ').replace(' --', ' -- --');
   return {
     circumstances: circumstances(command, loadBefore, measured),
-    rows: rowsOf(options.measures, outcomes),
+    rows: rowsOf(tasks, outcomes),
     failures: outcomes.flatMap(({ server, measure: name, failure }) =>
       failure === undefined ? [] : { server, measure: name, failure },
     ),
   };
 }
 
+/** Whether this machine has what a measure needs; says so if not. */
+function isPossible({ name, missing }: Task): boolean {
+  const why = missing?.();
+  if (why !== undefined) say(`SKIPPED: ${name}: ${why}`);
+  return why === undefined;
+}
+
 let announced = '';
 
-function announce(round: number, { name }: Measure, _server: Server): void {
+function announce(round: number, { name }: Task, _server: Server): void {
   const step = `round ${round}: ${name}`;
   if (step !== announced) say(step);
   announced = step;
@@ -76,7 +84,7 @@ async function main(): Promise<number> {
   const results = await measure(options);
   const json = `${JSON.stringify(results, undefined, 2)}\n`;
   write(options.json ?? join(buildFolder, 'results.json'), json);
-  if (options.publish) publish(results);
+  if (options.publish) publish(results, options.suite);
   const { loadBefore, loadAfter } = results.circumstances;
   process.stdout.write(
     `${tableOf(results)}\n\n${leadTableOf(results)}\n\n${failuresOf(results)}\n\nload ${loadBefore.toFixed(2)} before, ${loadAfter.toFixed(2)} after\n`,

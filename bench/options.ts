@@ -1,16 +1,18 @@
 /** The command line of the benchmark. */
 import { parseArgs } from 'node:util';
-import { measures } from './run.ts';
-import { quickServers, servers } from './servers.ts';
+import type { Task } from './run.ts';
+import { quickOf } from './servers.ts';
 import type { Server } from './servers.ts';
-import type { Measure } from './measures/measure.ts';
 import { sizes } from './sizes.ts';
 import type { Extent } from './sizes.ts';
+import { httpSuite, stdioSuite } from './suites.ts';
+import type { Suite } from './suites.ts';
 
 export interface Options {
   readonly extent: Extent;
+  readonly suite: Suite;
   readonly servers: readonly Server[];
-  readonly measures: readonly Measure[];
+  readonly tasks: readonly Task[];
   /** Overrides the extent's number of rounds. */
   readonly rounds: number | undefined;
   /** Writes docs/performance.md, its chart and its data. */
@@ -23,15 +25,19 @@ export interface Options {
   readonly profile: string | undefined;
 }
 
+const namesOf = (list: readonly { readonly name: string }[]): string =>
+  list.map(({ name }) => name).join(', ');
+
 export const usage = `npm run bench -- [options]
+  --http             servers over HTTP instead of stdio
   --quick            rough numbers in under a minute: ours, the floor and two peers
   --smoke            every path once, for CI
-  --servers a,b      ${servers.map(({ name }) => name).join(', ')}
-  --measures a,b     ${measures.map(({ name }) => name).join(', ')}
+  --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}
+  --measures a,b     ${namesOf(stdioSuite.tasks)}; over HTTP ${namesOf(httpSuite.tasks)}
   --rounds n         instead of ${sizes.full.rounds}
   --json FILE        the results as JSON
   --strict           fails if a peer fails a measure too
-  --publish          writes docs/performance.md, docs/performance.svg, docs/performance.json
+  --publish          writes the suite's part of docs/performance.md, its chart and its data beside the page
   --profile FOLDER   a CPU profile of each server's process, and where its time went`;
 
 /** @throws {Error} what cannot be understood, in words */
@@ -39,6 +45,7 @@ export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      http: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
       servers: { type: 'string' },
@@ -51,10 +58,13 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const extent = extentOf(values);
+  const suite = values.http ? httpSuite : stdioSuite;
+  const { servers, tasks } = suite;
   return {
     extent,
-    servers: chosen(values.servers, servers, extent === 'quick' ? quickServers : servers),
-    measures: chosen(values.measures, measures, measures),
+    suite,
+    servers: chosen(values.servers, servers, extent === 'quick' ? quickOf(servers) : servers),
+    tasks: chosen(values.measures, tasks, tasks),
     rounds: values.rounds === undefined ? undefined : Math.max(1, Number(values.rounds) || 1),
     publish: values.publish,
     strict: values.strict,

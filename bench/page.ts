@@ -3,31 +3,41 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { chartOf } from './chart.ts';
 import { quietLoad } from './results.ts';
 import type { Circumstances, Results } from './results.ts';
+import type { Suite } from './suites.ts';
 import { failuresOf, leadTableOf, tableOf } from './table.ts';
 
-const page = new URL('../docs/performance.md', import.meta.url);
-const chart = new URL('../docs/performance.svg', import.meta.url);
-const data = new URL('../docs/performance.json', import.meta.url);
-
-const begin = '<!-- measured -->';
+const docs = new URL('../docs/', import.meta.url);
+const page = new URL('performance.md', docs);
 const end = '<!-- end -->';
 
+/** What of the documentation a suite's results are. */
+interface Place {
+  /** Stands before the measured part of the page; after it stands the end mark. */
+  readonly begin: string;
+  /** The chart and the data, without their extension. */
+  readonly files: string;
+}
+
+const places: Readonly<Record<Suite['name'], Place>> = {
+  stdio: { begin: '<!-- measured -->', files: 'performance' },
+  http: { begin: '<!-- measured over HTTP -->', files: 'performance-http' },
+};
+
 /**
- * Replaces the page's measured part.
+ * Replaces the measured part of the page that is the suite's.
  *
  * @throws {Error} the page has no such part
  */
-export function publish(results: Results): void {
+export function publish(results: Results, suite: Suite): void {
+  const { begin, files } = places[suite.name];
   const text = readFileSync(page, 'utf8');
   const from = text.indexOf(begin);
   const to = text.indexOf(end, from);
   if (from === -1 || to === -1) throw new Error(`docs/performance.md needs ${begin} and ${end}`);
-  writeFileSync(
-    page,
-    `${text.slice(0, from)}${begin}\n\n${measured(results)}\n\n${text.slice(to)}`,
-  );
-  writeFileSync(chart, chartOf(results));
-  writeFileSync(data, dataOf(results));
+  const part = measured(results, `${files}.svg`);
+  writeFileSync(page, `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`);
+  writeFileSync(new URL(`${files}.svg`, docs), chartOf(results, suite.charted));
+  writeFileSync(new URL(`${files}.json`, docs), dataOf(results));
 }
 
 /** As JSON with a line per metric, so that two runs can be compared line by line. */
@@ -43,10 +53,10 @@ ${lines}
 `;
 }
 
-function measured(results: Results): string {
+function measured(results: Results, chart: string): string {
   return [
     inWords(results.circumstances),
-    '![Cost of each server as a multiple of the floor](performance.svg)',
+    `![Cost of each server as a multiple of the floor](${chart})`,
     'In parentheses: the ratio to the floor.',
     tableOf(results),
     'How much dearer each peer is than mcp-actors:',

@@ -1,13 +1,18 @@
-/** What a run needs before it starts besides the peers: our own server as plain JavaScript. */
-import { join } from 'node:path';
+/** What a run needs before it starts besides the peers: our own servers as plain JavaScript. */
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { benchFolder, buildFolder } from './servers.ts';
+import type { Server } from './servers.ts';
 
-/** Builds our server the way a user's compiler would: its own code alone, with the library beside it as it is published. */
-export async function buildServer(): Promise<void> {
+/** Builds our own servers the way a user's compiler would: their own code alone, with the library beside it as it is published. */
+export async function buildServers(servers: readonly Server[]): Promise<void> {
+  const built = servers.filter(({ module }) => module.startsWith(buildFolder));
   await build({
-    entryPoints: [join(benchFolder, 'servers', 'mcp-actors.ts')],
-    outfile: join(buildFolder, 'mcp-actors.mjs'),
+    entryPoints: built.map(({ module }) =>
+      join(benchFolder, 'servers', basename(module, '.mjs').concat('.ts')),
+    ),
+    outdir: buildFolder,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -17,8 +22,8 @@ export async function buildServer(): Promise<void> {
       {
         name: 'library-as-published',
         setup: ({ onResolve }) =>
-          onResolve({ filter: /^mcp-actors$/ }, () => ({
-            path: '../../dist/index.js',
+          onResolve({ filter: /^mcp-actors(\/|$)/ }, ({ path }) => ({
+            path: `../../dist${path.slice('mcp-actors'.length)}/index.js`,
             external: true,
           })),
       },

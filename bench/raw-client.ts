@@ -2,14 +2,8 @@
  * A client with nothing between it and the bytes. It checks every answer: an id that was not asked, an id answered twice, an error,
  * a content that is not what was expected, each breaks it, and with it the measure.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { cpuMsOf, rssBytesOf } from './accounting.ts';
-import { pinned } from './pinning.ts';
+import { ServerProcess, SilenceWatch } from './server-process.ts';
+import type { ServerOptions } from './server-process.ts';
 
 /** A message as it comes; what a measure uses of it, the measure checks. */
 export interface Message {
@@ -32,45 +26,20 @@ export type Check = (result: unknown) => string | undefined;
 const lineFeed = 0x0a;
 const ownRoots = [{ uri: 'file:///bench', name: 'bench' }];
 
-const exitMs = 2_000;
-
-const heapProbe = [
-  '--expose-gc',
-  '--require',
-  fileURLToPath(new URL('heap-probe.cjs', import.meta.url)),
-];
-
-export interface RawClientOptions {
-  readonly cwd: string;
+export interface RawClientOptions extends ServerOptions {
   /** Without a byte from the server for so long, while something is awaited, the server counts as hanging. */
   readonly silenceMs: number;
-  /** Loads what tells the live heap, which is not done to a server whose time or whole memory is measured. */
-  readonly heapProbe?: boolean;
-  /** Lets the server run on one core alone, where the system can be told so. */
-  readonly isPinned?: boolean;
 }
 
-type Server = ChildProcess & {
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-};
-
 export class RawClient {
-  readonly #child: Server;
+  readonly #server: ServerProcess;
+  readonly #watch: SilenceWatch;
   readonly #pending = new Map<number, (result: unknown) => void>();
   /** Cancelled requests: an answer to one may still come. */
   readonly #given = new Set<number>();
-  readonly #exited: Promise<void>;
-  readonly #watch: NodeJS.Timeout;
-  #break: (error: Error) => void = () => {};
   #pieces: Buffer[] = [];
   #nextId = 1;
-  #stderr = '';
-  #heardAt = performance.now();
   #state: 'open' | 'held' | 'closing' = 'open';
-  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
-  readonly broken: Promise<never>;
   /** When the chunk that is being read has come, in `performance.now()` milliseconds. */
   receivedAt = 0;
   /** Takes the server's requests. By itself a client knows one thing that it may be asked: its roots. */
@@ -83,63 +52,42 @@ export class RawClient {
 
   /** Starts `node` with these arguments. */
   constructor(args: readonly string[], options: RawClientOptions) {
-    const { cwd, silenceMs, heapProbe: isProbed = false, isPinned = false } = options;
-    // Flags of whoever runs the benchmark are no business of the servers'.
-    const env = { ...process.env, NODE_OPTIONS: '' };
-    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])];
-    const allArgs = isProbed ? [...heapProbe, ...args] : args;
-    const command = [process.execPath, ...allArgs] as const;
-    const [program, ...given] = isPinned ? pinned(command) : command;
-    this.#child = spawn(program, given, { cwd, env, stdio }) as Server;
-    this.broken = new Promise((_resolve, reject) => {
-      this.#break = reject;
-    });
-    // Whoever waits for something races it against this; between two measures nobody does.
-    this.broken.catch(() => {});
-    this.#child.stdin.on('error', (error) => this.fail(`its input broke: ${error.message}`));
-    this.#child.stderr.on('data', (text: Buffer) => {
-      this.#stderr = (this.#stderr + text.toString()).slice(-2_000);
-    });
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
-    this.#exited = new Promise((resolve) => {
-      this.#child.once('close', (code, signal) => {
-        if (this.#state !== 'closing') this.fail(`it ended with ${signal ?? code}`);
-        resolve();
-      });
-    });
-    this.#watch = setInterval(() => this.#checkSilence(silenceMs), 500);
+    this.#server = new ServerProcess(args, options);
+    this.#server.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.#watch = new SilenceWatch(this.#server, options.silenceMs, () =>
+      this.#state === 'open' ? this.#pending.size : 0,
+    );
+  }
+
+  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
+  get broken(): Promise<never> {
+    return this.#server.broken;
   }
 
   /** What the server's process has used, milliseconds. */
   get cpuMs(): number {
-    return cpuMsOf(this.#child.pid ?? 0) ?? Number.NaN;
+    return this.#server.cpuMs;
   }
 
   /** What the server's process holds, bytes. */
   get rssBytes(): number {
-    return rssBytesOf(this.#child.pid ?? 0) ?? Number.NaN;
+    return this.#server.rssBytes;
   }
 
   /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
-  async liveHeapBytes(): Promise<number> {
-    this.#child.send('');
-    const [{ heapBytes }] = (await once(this.#child, 'message')) as [
-      { readonly heapBytes: number },
-    ];
-    return heapBytes;
+  liveHeapBytes(): Promise<number> {
+    return this.#server.liveHeapBytes();
   }
 
   /** Breaks the client: what is measured has failed, and why. */
   fail(why: string): void {
-    const lines = this.#stderr.trim().split('\n');
-    const said = lines.findLast((line) => line.includes('Error')) ?? lines.at(-1) ?? '';
-    this.#break(new Error(said === '' ? why : `${why}; stderr: ${said.slice(0, 300)}`));
+    this.#server.fail(why);
   }
 
   /** Writes messages with one write. */
   write(messages: readonly object[]): void {
-    this.#heardAt = performance.now();
-    this.#child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+    this.#watch.heard(performance.now());
+    this.#server.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
   }
 
   /** Text of requests, whose answers go to `settle`; the caller writes it with {@link writeText}. */
@@ -153,8 +101,8 @@ export class RawClient {
   }
 
   writeText(text: string): void {
-    this.#heardAt = performance.now();
-    this.#child.stdin.write(text);
+    this.#watch.heard(performance.now());
+    this.#server.stdin.write(text);
   }
 
   /** Sends a request and checks its answer. */
@@ -197,28 +145,25 @@ export class RawClient {
   /** Stops reading what the server says. */
   hold(): void {
     this.#state = 'held';
-    this.#child.stdout.pause();
+    this.#server.stdout.pause();
   }
 
   resume(): void {
     this.#state = 'open';
-    this.#heardAt = performance.now();
-    this.#child.stdout.resume();
+    this.#watch.heard(performance.now());
+    this.#server.stdout.resume();
   }
 
   /** Ends the input, and the process where it does not end by itself. */
   async close(): Promise<void> {
     this.#state = 'closing';
-    clearInterval(this.#watch);
-    this.#child.stdout.resume();
-    this.#child.stdin.end();
-    await Promise.race([this.#exited, delay(exitMs, undefined, { ref: false })]);
-    this.#child.kill('SIGKILL');
-    await this.#exited;
+    this.#watch.stop();
+    await this.#server.close();
   }
 
   #read(chunk: Buffer): void {
-    this.receivedAt = this.#heardAt = performance.now();
+    this.receivedAt = performance.now();
+    this.#watch.heard(this.receivedAt);
     const last = chunk.lastIndexOf(lineFeed);
     if (last === -1) {
       this.#pieces.push(chunk);
@@ -254,11 +199,5 @@ export class RawClient {
     this.#pending.delete(id);
     if (error === undefined) settle(result);
     else this.fail(`an error: ${JSON.stringify(error).slice(0, 200)}`);
-  }
-
-  #checkSilence(silenceMs: number): void {
-    if (this.#pending.size === 0 || this.#state !== 'open') return;
-    if (performance.now() - this.#heardAt < silenceMs) return;
-    this.fail(`it hangs: nothing for ${silenceMs / 1000} s, ${this.#pending.size} unanswered`);
   }
 }

@@ -1,9 +1,9 @@
 /** A run's outcomes as numbers: medians, and ratios to the floor and to ours. */
 import { cpus, loadavg, totalmem } from 'node:os';
 import { median } from './measures/measure.ts';
-import type { Measure, Metric } from './measures/measure.ts';
+import type { Measured, Metric } from './measures/measure.ts';
 import type { Outcome } from './run.ts';
-import { versionOf } from './servers.ts';
+import { floorName, ourName, versionOf } from './servers.ts';
 import type { Server } from './servers.ts';
 
 /** One metric of one server. */
@@ -17,6 +17,8 @@ export interface Cell {
   readonly toOurs: number | undefined;
   readonly rounds: readonly number[];
   readonly failure: string | undefined;
+  /** False if the server has nothing that could be measured. */
+  readonly applies: boolean;
 }
 
 export interface Row extends Metric {
@@ -74,7 +76,10 @@ export function circumstances(
 }
 
 /** The table's rows, in the order of the measures. */
-export function rowsOf(measures: readonly Measure[], outcomes: readonly Outcome[]): readonly Row[] {
+export function rowsOf(
+  measures: readonly Measured[],
+  outcomes: readonly Outcome[],
+): readonly Row[] {
   return measures.flatMap((measure) => {
     const own = outcomes.filter((outcome) => outcome.measure === measure.name);
     return measure.metrics.map((metric) => rowOf(measure.name, metric, own));
@@ -82,9 +87,9 @@ export function rowsOf(measures: readonly Measure[], outcomes: readonly Outcome[
 }
 
 function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): Row {
-  const values = outcomes.map(({ server, samples, failure }) => {
+  const values = outcomes.map(({ server, samples, failure, applies = true }) => {
     const rounds = samples.flatMap((sample) => sample[metric.key] ?? []);
-    return { server, rounds, failure, value: usable(median(rounds)) };
+    return { server, rounds, failure, applies, value: usable(median(rounds)) };
   });
   const of = (name: string) => values.find(({ server }) => server === name)?.rounds ?? [];
   return {
@@ -92,8 +97,8 @@ function rowOf(measure: string, metric: Metric, outcomes: readonly Outcome[]): R
     measure,
     cells: values.map((cell) => ({
       ...cell,
-      toFloor: ratio(cell.rounds, of('floor')),
-      toOurs: ratio(cell.rounds, of('mcp-actors')),
+      toFloor: ratio(cell.rounds, of(floorName)),
+      toOurs: ratio(cell.rounds, of(ourName)),
     })),
   };
 }

@@ -19,33 +19,36 @@ export const buildFolder = here('.build/');
 /** Where peers are installed. */
 export const benchFolder = here('.');
 
-const peer = (name: string, packageName: string): Server => ({
+/** What everything is compared with, under this name in each suite. */
+export const floorName = 'floor';
+/** The runtime itself, under this name in each suite. */
+export const ourName = 'mcp-actors';
+
+const floor = (module: string): Server => ({
+  name: floorName,
+  package: undefined,
+  module: here(`servers/${module}.mjs`),
+  isPeer: false,
+});
+
+const ours = (module: string): Server => ({
+  name: ourName,
+  package: 'mcp-actors',
+  module: here(`.build/${module}.mjs`),
+  isPeer: false,
+});
+
+const peer = (name: string, packageName: string, module = name): Server => ({
   name,
   package: packageName,
-  module: here(`servers/${name}.mjs`),
+  module: here(`servers/${module}.mjs`),
   isPeer: true,
 });
 
-/** What everything is compared with. */
-const floor: Server = {
-  name: 'floor',
-  package: undefined,
-  module: here('servers/floor.mjs'),
-  isPeer: false,
-};
-
-/** The runtime itself. */
-const ours: Server = {
-  name: 'mcp-actors',
-  package: 'mcp-actors',
-  module: here('.build/mcp-actors.mjs'),
-  isPeer: false,
-};
-
-/** In the order in which they take their turns. */
-export const servers: readonly Server[] = [
-  floor,
-  ours,
+/** Over stdio, in the order in which they take their turns. */
+export const stdioServers: readonly Server[] = [
+  floor('floor'),
+  ours('mcp-actors'),
   peer('mcp-lite', 'mcp-lite'),
   peer('tmcp', 'tmcp'),
   peer('sdk-1', '@modelcontextprotocol/sdk'),
@@ -53,10 +56,20 @@ export const servers: readonly Server[] = [
   peer('fastmcp', 'fastmcp'),
 ];
 
-/** Those of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
-export const quickServers = servers.filter(({ name }) =>
-  ['floor', 'mcp-actors', 'mcp-lite', 'sdk-2'].includes(name),
-);
+/** Over HTTP, likewise. Hono does what the floor does. */
+export const httpServers: readonly Server[] = [
+  floor('floor-http'),
+  peer('hono', 'hono', 'hono-http'),
+  peer('mcp-lite', 'mcp-lite', 'mcp-lite-http'),
+  peer('tmcp', 'tmcp', 'tmcp-http'),
+  peer('sdk-1', '@modelcontextprotocol/sdk', 'sdk-1-http'),
+  peer('sdk-2', '@modelcontextprotocol/server', 'sdk-2-http'),
+];
+
+/** Of those, the ones of a quick run: what is compared with, ours, the leanest peer and the newest official one. */
+export function quickOf(servers: readonly Server[]): readonly Server[] {
+  return servers.filter(({ name }) => [floorName, ourName, 'mcp-lite', 'sdk-2'].includes(name));
+}
 
 /** The version that a run measures, from the installed manifest; undefined for what has none. */
 export function versionOf(server: Server): string | undefined {

@@ -1,12 +1,18 @@
-/** Results as a Markdown table: each value, and in parentheses its ratio to the floor. */
+/** Results as a Markdown table: each value, and in parentheses its ratio to the floor; then what we allow ourselves, if something is allowed. */
 import type { Cell, Results, Row } from './results.ts';
+import { floorName, ourName } from './servers.ts';
 
 export function tableOf({ rows }: Results): string {
   const names = rows[0]?.cells.map(({ server }) => server) ?? [];
+  const bars = rows.some(({ atMost }) => atMost !== undefined) ? ['ours at most'] : [];
   const lines = [
-    ['what', ...names],
-    ['---', ...names.map(() => '---:')],
-    ...rows.map((row) => [titleOf(row), ...row.cells.map((cell) => textOf(cell, row))]),
+    ['what', ...names, ...bars],
+    ['---', ...names.map(() => '---:'), ...bars.map(() => '---:')],
+    ...rows.map((row) => [
+      titleOf(row),
+      ...row.cells.map((cell) => textOf(cell, row)),
+      ...bars.map(() => barOf(row)),
+    ]),
   ];
   return aligned(lines);
 }
@@ -40,11 +46,16 @@ export function failuresOf({ failures }: Results): string {
 
 function peersOf(row: Row | undefined): readonly string[] {
   const names = row?.cells.map(({ server }) => server) ?? [];
-  return names.filter((name) => name !== 'floor' && name !== 'mcp-actors');
+  return names.filter((name) => name !== floorName && name !== ourName);
 }
 
 function titleOf({ title, unit }: Row): string {
-  return unit === 'exponent' || unit === 'lost' ? title : `${title}, ${unit}`;
+  return ['exponent', 'lost', 'ratio'].includes(unit) ? title : `${title}, ${unit}`;
+}
+
+function barOf({ atMost, isRatio }: Row): string {
+  if (atMost === undefined) return '';
+  return isRatio ? `(${numeral(atMost)})` : numeral(atMost);
 }
 
 function textOf({ value, toFloor, failure }: Cell, { isRatio }: Row): string {

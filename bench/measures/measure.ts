@@ -1,4 +1,5 @@
 /** What a measure is: something that is done with one server process, and the numbers that come of it. */
+import type { HttpSizes } from '../http/http-sizes.ts';
 import type { RawClient, RawClientOptions } from '../raw-client.ts';
 
 /** A number that a measure gives. */
@@ -6,9 +7,11 @@ export interface Metric {
   /** Unique among all measures. */
   readonly key: string;
   readonly title: string;
-  readonly unit: 'ms' | 'µs' | 'msg/s' | 'MiB' | 'KiB' | 'exponent' | 'lost';
+  readonly unit: 'ms' | 'µs' | 'msg/s' | 'MiB' | 'KiB' | 'B' | 'ratio' | 'exponent' | 'lost';
   /** Ratios are shown of costs; a rate is shown as it is. */
   readonly isRatio: boolean;
+  /** The most that we allow ourselves: of the ratio to the floor where that is shown, or else of the value. */
+  readonly atMost?: number;
 }
 
 /** How much is done. */
@@ -45,6 +48,7 @@ export interface Sizes {
   readonly pending: number;
   /** Answers of 512 KiB that are not read. */
   readonly unread: number;
+  readonly http: HttpSizes;
   /** How long a process is left alone before its memory is read, milliseconds. */
   readonly settleMs: number;
   /** A server that says nothing for so long while something is awaited counts as hanging, milliseconds. */
@@ -66,11 +70,20 @@ export interface Bench {
 /** The metrics' values by their keys. */
 export type Sample = Readonly<Record<string, number>>;
 
-export interface Measure {
+/** What a table knows of a measure. */
+export interface Measured {
   readonly name: string;
   readonly metrics: readonly Metric[];
   /** Done several times in a round: it takes so little time that one value says little. */
   readonly isShort?: boolean;
+  /** The servers that have what is measured; without it all of them. */
+  readonly only?: readonly string[];
+  /** Why it cannot be done on this machine; undefined if it can. */
+  readonly missing?: () => string | undefined;
+}
+
+/** A measure of a server over stdio. */
+export interface Measure extends Measured {
   /** Rejects with what the server has done wrong. */
   run(bench: Bench): Promise<Sample>;
 }

@@ -65,4 +65,13 @@ describe('a run of the benchmark', () => {
     expect(faultsOf(results, lenient)).toEqual(['mcp-actors has no unread.growth']);
     expect(faultsOf(results, { ...lenient, platform: 'darwin' })).toEqual([]);
   });
+
+  test('does not miss what only other servers have', () => {
+    const told = [{ server: 'floor', measure: 'unread', applies: false, samples: [] }];
+    const rows = rowsOf(
+      [unread],
+      told.map((outcome) => ({ ...outcome, failure: undefined })),
+    );
+    expect(faultsOf({ rows, failures: [] }, strict)).toEqual([]);
+  });
 });

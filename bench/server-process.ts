@@ -1,0 +1,139 @@
+/** The process of a server that is measured: what it costs, what it holds, and what is wrong with it. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { cpuMsOf, rssBytesOf } from './accounting.ts';
+import { pinned } from './pinning.ts';
+
+const exitMs = 2_000;
+
+const heapProbe = [
+  '--expose-gc',
+  '--require',
+  fileURLToPath(new URL('heap-probe.cjs', import.meta.url)),
+];
+
+export interface ServerOptions {
+  readonly cwd: string;
+  /** Loads what tells the live heap, which is not done to a server whose time or whole memory is measured. */
+  readonly heapProbe?: boolean;
+  /** Lets the server run on one core alone, where the system can be told so. */
+  readonly isPinned?: boolean;
+  /** What the server finds in its environment besides what is there. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+type Child = ChildProcess & {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
+
+export class ServerProcess {
+  readonly #child: Child;
+  readonly #exited: Promise<void>;
+  #break: (error: Error) => void = () => {};
+  #stderr = '';
+  #state: 'running' | 'closing' = 'running';
+  /** Rejects when the server has died, hangs, or has said something wrong. Never resolves. */
+  readonly broken: Promise<never>;
+
+  /** Starts `node` with these arguments. */
+  constructor(args: readonly string[], options: ServerOptions) {
+    const { cwd, heapProbe: isProbed = false, isPinned = false, env: given = {} } = options;
+    // Flags of whoever runs the benchmark are no business of the servers'.
+    const env = { ...process.env, NODE_OPTIONS: '', ...given };
+    const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...(isProbed ? (['ipc'] as const) : [])];
+    const allArgs = isProbed ? [...heapProbe, ...args] : args;
+    const command = [process.execPath, ...allArgs] as const;
+    const [program, ...rest] = isPinned ? pinned(command) : command;
+    this.#child = spawn(program, rest, { cwd, env, stdio }) as Child;
+    this.broken = new Promise((_resolve, reject) => {
+      this.#break = reject;
+    });
+    // Whoever waits for something races it against this; between two measures nobody does.
+    this.broken.catch(() => {});
+    this.#child.stdin.on('error', (error) => this.fail(`its input broke: ${error.message}`));
+    this.#child.stderr.on('data', (text: Buffer) => {
+      this.#stderr = (this.#stderr + text.toString()).slice(-2_000);
+    });
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => {
+        if (this.#state !== 'closing') this.fail(`it ended with ${signal ?? code}`);
+        resolve();
+      });
+    });
+  }
+
+  get stdin(): Writable {
+    return this.#child.stdin;
+  }
+
+  get stdout(): Readable {
+    return this.#child.stdout;
+  }
+
+  /** What the process has used, milliseconds. */
+  get cpuMs(): number {
+    return cpuMsOf(this.#child.pid ?? 0) ?? Number.NaN;
+  }
+
+  /** What the process holds, bytes. */
+  get rssBytes(): number {
+    return rssBytesOf(this.#child.pid ?? 0) ?? Number.NaN;
+  }
+
+  /** What is left of the heap of a server with a heap probe once all garbage is collected, bytes. */
+  async liveHeapBytes(): Promise<number> {
+    this.#child.send('');
+    const [{ heapBytes }] = (await once(this.#child, 'message')) as [
+      { readonly heapBytes: number },
+    ];
+    return heapBytes;
+  }
+
+  /** Says what is wrong: what is measured has failed, and why. */
+  fail(why: string): void {
+    const lines = this.#stderr.trim().split('\n');
+    const said = lines.findLast((line) => line.includes('Error')) ?? lines.at(-1) ?? '';
+    this.#break(new Error(said === '' ? why : `${why}; stderr: ${said.slice(0, 300)}`));
+  }
+
+  /** Ends the process's input, sends it the signal if there is one, and kills it if it stays. */
+  async close(signal?: NodeJS.Signals): Promise<void> {
+    this.#state = 'closing';
+    this.#child.stdout.resume();
+    this.#child.stdin.end();
+    if (signal !== undefined) this.#child.kill(signal);
+    await Promise.race([this.#exited, delay(exitMs, undefined, { ref: false })]);
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+}
+
+/** Fails a process that says nothing for a while although something is awaited of it. */
+export class SilenceWatch {
+  readonly #timer: NodeJS.Timeout;
+  #heardAt = performance.now();
+
+  /** `awaited` says how many answers are awaited. */
+  constructor(server: ServerProcess, silenceMs: number, awaited: () => number) {
+    this.#timer = setInterval(() => {
+      const count = awaited();
+      if (count === 0 || performance.now() - this.#heardAt < silenceMs) return;
+      server.fail(`it hangs: nothing for ${silenceMs / 1000} s, ${count} unanswered`);
+    }, 500);
+  }
+
+  /** Something was said, by whichever side. */
+  heard(at: number): void {
+    this.#heardAt = at;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,43 @@
+/** The floor over HTTP: `node:http`, and what `http-floor.mjs` does. */
+import { createServer } from 'node:http';
+import { get, post, remove } from './http-floor.mjs';
+import { listen } from './http-listening.mjs';
+
+const streaming = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
+
+const server = createServer((request, response) => {
+  const { headers } = request;
+  const header = (name) => headers[name];
+  switch (request.method) {
+    case 'POST': {
+      const pieces = [];
+      request.on('data', (piece) => pieces.push(piece));
+      request.on('end', () => {
+        const whole = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+        const answer = post(header, whole.toString());
+        if (answer.open === undefined) {
+          response.writeHead(answer.status, {
+            ...answer.headers,
+            'content-length': Buffer.byteLength(answer.text),
+          });
+          response.end(answer.text);
+        } else {
+          response.writeHead(200, streaming);
+          answer.open(response);
+        }
+      });
+      return;
+    }
+    case 'GET': {
+      const open = get(header);
+      if (open === undefined) return response.writeHead(404).end();
+      response.writeHead(200, streaming);
+      return open(response);
+    }
+    case 'DELETE':
+      return response.writeHead(remove(header)).end();
+    default:
+      return response.writeHead(405).end();
+  }
+});
+listen(server);

@@ -1,0 +1,123 @@
+/** What is measured together: the servers, the measures, and how a measure speaks to a server. */
+import { tmpdir } from 'node:os';
+import { begins } from './http/measures/begins.ts';
+import { asking as httpAsking } from './http/measures/asking.ts';
+import { crowd } from './http/measures/crowd.ts';
+import { echo, modern } from './http/measures/echo.ts';
+import { held, kept } from './http/measures/held.ts';
+import { large as httpLarge } from './http/measures/large.ts';
+import type { HttpMeasure } from './http/measures/measure.ts';
+import { nodes } from './http/measures/nodes.ts';
+import { pushes } from './http/measures/pushes.ts';
+import { slow } from './http/measures/slow.ts';
+import { HttpClient } from './http/http-client.ts';
+import { asking } from './measures/asking.ts';
+import { large } from './measures/large.ts';
+import { latency } from './measures/latency.ts';
+import type { Measure } from './measures/measure.ts';
+import { cancelled, memory, pending } from './measures/memory.ts';
+import { early, session } from './measures/short.ts';
+import { start } from './measures/start.ts';
+import { echoThroughput, envelopedThroughput, pingThroughput } from './measures/throughput.ts';
+import { unread } from './measures/unread.ts';
+import { RawClient } from './raw-client.ts';
+import type { Task } from './run.ts';
+import { httpServers, stdioServers } from './servers.ts';
+import type { Server } from './servers.ts';
+
+export interface Suite {
+  readonly name: 'stdio' | 'http';
+  readonly servers: readonly Server[];
+  /** In the order in which they run. */
+  readonly tasks: readonly Task[];
+  /** The metrics that the chart shows. */
+  readonly charted: readonly string[];
+}
+
+export const stdioSuite: Suite = {
+  name: 'stdio',
+  servers: stdioServers,
+  tasks: [
+    start,
+    latency,
+    pingThroughput,
+    echoThroughput,
+    envelopedThroughput,
+    large,
+    asking,
+    early,
+    session,
+    memory,
+    cancelled,
+    pending,
+    unread,
+  ].map(overStdio),
+  charted: [
+    'start.initialize',
+    'latency.echo.p50',
+    'ping.256.cpu',
+    'echo.256.cpu',
+    'echo.all.cpu',
+    'roots.sequential.cpu',
+    'roots.concurrent.cpu',
+    'large.10 MiB',
+  ],
+};
+
+export const httpSuite: Suite = {
+  name: 'http',
+  servers: httpServers,
+  tasks: [echo, modern, httpAsking, pushes, begins, held, kept, httpLarge, crowd, slow, nodes].map(
+    overHttp,
+  ),
+  charted: [
+    'echo.session.cpu',
+    'echo.connections.cpu',
+    'enveloped.few.cpu',
+    'roots.cpu',
+    'pushes.changes.cpu',
+    'beginAndEnd.cpu',
+    'large',
+  ],
+};
+
+function overStdio(measure: Measure): Task {
+  return {
+    ...measure,
+    runOn: (server, { sizes, nodeFlags, keep }) =>
+      measure.run({
+        sizes,
+        keep,
+        launch: (body, given) => {
+          const options = { cwd: tmpdir(), silenceMs: sizes.silenceMs, ...given };
+          return withClient(new RawClient([...nodeFlags, server.module], options), body);
+        },
+      }),
+  };
+}
+
+function overHttp(measure: HttpMeasure): Task {
+  return {
+    ...measure,
+    runOn: (server, { sizes, nodeFlags, keep }) =>
+      measure.run({
+        sizes: { ...sizes.http, settleMs: sizes.settleMs },
+        keep,
+        launch: async (body, given) => {
+          const options = { cwd: tmpdir(), silenceMs: sizes.silenceMs, ...given };
+          return withClient(await HttpClient.start([...nodeFlags, server.module], options), body);
+        },
+      }),
+  };
+}
+
+async function withClient<
+  C extends { readonly broken: Promise<never>; readonly close: () => Promise<void> },
+  T,
+>(client: C, body: (client: C) => Promise<T>): Promise<T> {
+  try {
+    return await Promise.race([body(client), client.broken]);
+  } finally {
+    await client.close();
+  }
+}
