@@ -3,6 +3,7 @@
  * be done on its behalf. Contexts, middleware and features know this alone. Over a legacy session
  * it is a `Call`; an era that asks its client in another way is another implementation.
  */
+import type { AnyActorRef } from 'xstate';
 import type { ClientDescription } from '../protocol/initialize.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import type {
@@ -110,6 +111,7 @@ export interface SuspendedCall {
   readonly openQuestions: number;
   readonly task: TaskHandle | undefined;
   readonly rootsAwaited: number;
+  readonly machine: AnyActorRef | undefined;
 }
 
 export interface Exchange extends Caller {
@@ -134,6 +136,8 @@ export interface Exchange extends Caller {
   context: object | undefined;
   /** What the handler wants to find here if it is run again, as JSON holds it. */
   checkpoint: unknown;
+  /** The machine that the tool is, once it runs: for those who watch. */
+  machine: AnyActorRef | undefined;
   /**
    * Makes a value once for the call, however often its handler is run.
    *

@@ -75,16 +75,36 @@ export function checkToolMachine(machine: AnyStateMachine, tool: string): void {
   visit(machine.root, []);
 }
 
+/** By the handlers that run them. */
+const machines = new WeakMap<object, AnyStateMachine>();
+
+/** The machine that a tool is, if it is one. */
+export function machineOfTool({ handler }: { readonly handler: object }) {
+  return machines.get(handler);
+}
+
+/** The machines of the calls that run, by their contexts. */
+const running = new WeakMap<HandlerContext, AnyActorRef>();
+
+/** The machine that serves the call with this context, if its tool is one and has begun. */
+export function machineOfCall(context: HandlerContext): AnyActorRef | undefined {
+  return running.get(context);
+}
+
+/** Tells the machines of a process apart, for those who watch. */
+let begun = 0;
+
 /** The handler of a tool that is this machine: its input is the arguments, its output the result. */
 export function machineHandler(machine: AnyStateMachine) {
-  return async (input: unknown, context: HandlerContext): Promise<unknown> => {
+  const run = async (input: unknown, context: HandlerContext): Promise<unknown> => {
     const { checkpoint } = context;
-    const actor = createActor(
-      machine,
-      checkpoint === undefined
+    const actor = createActor(machine, {
+      id: `${machine.id}-${++begun}`,
+      ...(checkpoint === undefined
         ? { input: input as InputFrom<AnyStateMachine> }
-        : { snapshot: checkpoint as Snapshot<unknown> },
-    );
+        : { snapshot: checkpoint as Snapshot<unknown> }),
+    });
+    running.set(context, actor);
     // The error is thrown below, by whoever waits for the actor.
     actor.subscribe({ error: () => {} });
     const { signal } = context;
@@ -106,6 +126,8 @@ export function machineHandler(machine: AnyStateMachine) {
       actor.stop();
     }
   };
+  machines.set(run, machine);
+  return run;
 }
 
 /** The snapshot in which the machine waits or has ended. */

@@ -57,7 +57,7 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return questionInWords(cause);
     case 'suspended': {
       const { subject, ageMs, leftMs } = cause;
-      return `${capitalized(callInWords(subject))} is suspended: it has asked the client ${countInWords(subject.openQuestions, 'question')}, and waits for the retry since ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
+      return `${capitalized(callInWords(subject))} is suspended${inState(subject)}: it asked the client ${countInWords(subject.openQuestions, 'question')} ${timeInWords(ageMs)} ago, and waits for the retry, given up in ${timeInWords(leftMs)}`;
     }
     case 'task-input':
       return `${capitalized(callInWords(cause.subject))} waits for the client to look at the task and answer ${countInWords(cause.subject.openQuestions, 'question')}`;
@@ -172,10 +172,15 @@ function rootsInWords({ roots, tags }: SessionDump): string {
   return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list`;
 }
 
+/** Of a tool that is a machine. */
+function inState({ machine }: CallDump): string {
+  return machine ? ` in the state ${printableName(machine.state)}` : '';
+}
+
 function callRow(call: CallDump): string {
   const questions = call.openQuestions === 0 ? '' : `, ${call.openQuestions} asked of the client`;
   const state = isSubscription(call) && call.state === 'parked' ? 'listens' : call.state;
-  return `${callInWords(call).replace(/,$/, '')}: ${state}, ${timeInWords(call.ageMs)}${questions}`;
+  return `${callInWords(call).replace(/,$/, '')}: ${state}${inState(call)}, ${timeInWords(call.ageMs)}${questions}`;
 }
 
 function pendingRow({ id, method, state, ageMs, leftMs, relatedTo, taskId }: PendingDump): string {

@@ -105,6 +105,8 @@ export interface CallDump {
   readonly awaitsRoots?: true;
   /** The task that it works on, if any. */
   readonly taskId?: string;
+  /** If its tool is a machine: which one of those that run, and the state that it is in. */
+  readonly machine?: { readonly id: string; readonly state: string };
 }
 
 export interface PendingDump {
@@ -231,6 +233,7 @@ function dumpCall(
   { suspendedCallTimeoutMs }: Limits,
 ): CallDump {
   const { id, method, params, state, receivedAt, openQuestions, rootsAwaited, task } = call;
+  const { machine } = call;
   const subject = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
   return {
     id,
@@ -247,7 +250,12 @@ function dumpCall(
     openQuestions,
     ...(rootsAwaited > 0 ? { awaitsRoots: true } : {}),
     ...(task ? { taskId: task.taskId } : {}),
+    ...(machine ? { machine: { id: machine.id, state: stateOfMachine(machine) } } : {}),
   };
+}
+
+function stateOfMachine(machine: AnyActorRef): string {
+  return stateName(machine.getSnapshot() as AnyMachineSnapshot);
 }
 
 function dumpPending(

@@ -16,6 +16,7 @@ import { checkOf, isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { Checked, SchemaCheck } from '../schema/schema.ts';
 import { schemaOf } from '../define/tool.ts';
 import type { ErrorExposure, Tool } from '../define/tool.ts';
+import { machineOfCall, machineOfTool } from '../define/tool-machine.ts';
 import type { SchemaCompiler } from '../schema/validation.ts';
 import { PerSession, sessionOf } from '../session/session-scope.ts';
 import { stringParam, unknownName } from './feature.ts';
@@ -164,7 +165,9 @@ class CallableTool {
       );
     }
     // The handler gets only arguments that its own input schema has accepted.
-    const output = this.#tool.handler(args.value as never, this.#options.contextOf(call));
+    const context = this.#options.contextOf(call);
+    const output = this.#tool.handler(args.value as never, context);
+    if (machineOfTool(this.#tool)) call.machine = machineOfCall(context);
     if (!isThenable(output)) return this.#result(output, call);
     return this.#after(output, (late) => this.#result(late, call), call);
   }

@@ -1,5 +1,6 @@
 /** The messages to the page, JSON over its stream of events. */
 import type { RequestId } from '../protocol/frames.ts';
+import type { MachineDefinition } from './charts/machine-definition.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 
 /** What happened in every session since the last update. */
@@ -14,6 +15,8 @@ export interface SessionUpdate {
   /** Why it ended; absent while it is open. */
   readonly closed?: string;
   readonly dump: PageDump;
+  /** The machines of the tools that are called now, by the tools' names. */
+  readonly machines: { readonly [tool: string]: MachineDefinition };
   readonly events: readonly PageEvent[];
   /** What passed and was only counted. */
   readonly skipped: readonly Skipped[];

@@ -2,11 +2,15 @@
  * The sessions of one page, and its viewers. While there is no viewer, it listens to nothing and
  * runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
  */
+import type { AnyStateMachine } from 'xstate';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
 import type { WatchedSession } from '../server/session.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { PageUpdate, SessionUpdate } from './page-messages.ts';
 import { boundedDump } from './page-dump.ts';
+import { machineDefinition } from './charts/machine-definition.ts';
+import type { MachineDefinition } from './charts/machine-definition.ts';
 import { SessionSampler } from './session-sampler.ts';
 import type { Sample } from './session-sampler.ts';
 
@@ -133,8 +137,33 @@ export class PageSessions {
 }
 
 function updateOf({ session, closed }: Kept, sample: Sample): SessionUpdate {
-  const dump = boundedDump(session.dump());
-  return { id: session.id, ...(closed === undefined ? {} : { closed }), dump, ...sample };
+  const dump = session.dump();
+  return {
+    id: session.id,
+    ...(closed === undefined ? {} : { closed }),
+    dump: boundedDump(dump),
+    machines: machinesOf(session, dump),
+    ...sample,
+  };
+}
+
+/** Of how many tools the machines are sent at once. */
+const maxMachines = 20;
+const definitions = new WeakMap<AnyStateMachine, MachineDefinition>();
+
+function machinesOf(
+  { toolMachine }: Pick<WatchedSession, 'toolMachine'>,
+  { calls }: SessionDump,
+): SessionUpdate['machines'] {
+  const names = calls.flatMap(({ machine, subject }) => (machine && subject ? [subject] : []));
+  const found = [...new Set(names)].slice(0, maxMachines).flatMap((name) => {
+    const machine = toolMachine(name);
+    if (!machine) return [];
+    const definition = definitions.get(machine) ?? machineDefinition(machine);
+    definitions.set(machine, definition);
+    return [[name, definition]];
+  });
+  return Object.fromEntries(found) as SessionUpdate['machines'];
 }
 
 function textOfCause(cause: CloseCause): string {

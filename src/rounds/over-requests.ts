@@ -46,6 +46,14 @@ export abstract class OverRequests {
     return this.exchange.origin;
   }
 
+  get machine(): Exchange['machine'] {
+    return this.exchange.machine;
+  }
+
+  set machine(machine: Exchange['machine']) {
+    this.exchange.machine = machine;
+  }
+
   announce(method: string, params: JsonObject): void {
     this.exchange.announce(method, params);
   }

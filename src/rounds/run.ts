@@ -256,6 +256,7 @@ export class Run extends OverRequests implements Exchange {
   }
 
   #beginRound(exchange: Exchange): Round {
+    exchange.machine = this.machine;
     this.exchange = exchange;
     this.#state = 'serving';
     let answer!: Round['answer'];

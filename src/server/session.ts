@@ -1,6 +1,7 @@
 /**
  * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
  */
+import type { AnyStateMachine } from 'xstate';
 import { pingClient } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { heldProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
@@ -9,6 +10,7 @@ import type { RootsReport } from '../machines/roots-report.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
+import { machineOfTool } from '../define/tool-machine.ts';
 import { factsOf } from './facts.ts';
 import { closeBy } from './on-close.ts';
 import type { SessionHandle } from '../context/session-view.ts';
@@ -55,6 +57,8 @@ export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'close
   readonly traffic: Pick<Traffic, 'listen'>;
   /** The transitions of the session's machines. */
   readonly transitions: Pick<Transitions, 'listen'>;
+  /** The machine of the tool with this name, if it is one. */
+  readonly toolMachine: (name: string) => AnyStateMachine | undefined;
   readonly limits: Limits;
   readonly clock: Clock;
 }
@@ -290,7 +294,12 @@ export class ServedSession extends SessionScope implements McpSession {
       const { actor, traffic, transitions, limits, hostClock: clock } = this;
       const closed = this.#ended;
       const dump = () => this.dump();
-      watch({ id: this.id, actor, closed, dump, traffic, transitions, limits, clock });
+      const toolMachine = (name: string) => {
+        const tool = this.#core.catalog.tools.get(name);
+        return tool && machineOfTool(tool);
+      };
+      const watched = { actor, closed, dump, traffic, transitions, toolMachine, limits, clock };
+      watch({ id: this.id, ...watched });
     }
   }
 

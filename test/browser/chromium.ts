@@ -54,7 +54,7 @@ export function needsChromium(context: TestContext): void {
  * Starts it, headless. Who starts it closes it.
  * @throws {Error} there is none, or it does not start
  */
-export function launchChromium(): Promise<Browser> {
+export async function launchChromium(): Promise<Browser> {
   if (executable === undefined) throw new Error('No Chromium: ask needsChromium() first');
-  return chromium.launch({ executablePath: executable, headless: true, args: flags });
+  return await chromium.launch({ executablePath: executable, headless: true, args: flags });
 }

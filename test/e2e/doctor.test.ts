@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
+import { enveloped } from 'mcp-actors/testing';
 import { exchangeDirectory } from '../../src/cli/doctor/exchange.ts';
 import { fromPs } from '../../src/cli/doctor/process-table.ts';
 import { command, lab, launch, reapServers, repository } from './server-process.ts';
@@ -64,6 +65,34 @@ describe('mcp-actors doctor', () => {
 
     server.child.stdin.end();
     expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('finds a call of 2026-07-28 that has asked its client, and waits for the retry', async () => {
+    const server = launch(command);
+    const params = { name: 'workspace_info', arguments: {} };
+    server.send(enveloped(7, 'tools/call', params, { capabilities: { roots: {} } }));
+    expect(await server.answer(7)).toMatchObject({ result: { resultType: 'input_required' } });
+    const { code, stdout, stderr } = await doctor(patient, pidOf(server));
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout.trimEnd().split('\n');
+    const ago = String.raw`(\d+ (ms|s)|[\d.]+ s)`;
+    const expected = [
+      `mcp-actors \\S+, process ${pidOf(server)}`,
+      `Session \\S+: modern, started ${ago} ago, client last heard ${ago} ago`,
+      'Client: each request says who its client is',
+      'Why nothing goes on:',
+      `  - tools/call 7 \\(workspace_info\\) is suspended: it asked the client 1 question ${ago} ago, and waits for the retry, given up in (10|9) min( \\d+ s)?`,
+      'Requests of the client: 0 of 64 run, 0 of \\d+ wait',
+      `  tools/call 7 \\(workspace_info\\): suspended, ${ago}, 1 asked of the client`,
+      'Requests to the client: 0 of \\d+ pending',
+      'Output: 0 B of .+ wait to be read',
+      'Roots: asked for by each call that needs them',
+      'Tasks: 0 of \\d+ run, 0 are kept',
+      'Actors: .+',
+    ];
+    expect(lines).toEqual(
+      expected.map((line) => expect.stringMatching(new RegExp(`^${line}$`)) as string),
+    );
   });
 
   test('says the same as JSON, of each process that serves', async () => {

@@ -1,4 +1,12 @@
-import { and, createMachine, fromPromise, setup, stateIn } from 'xstate';
+import {
+  and,
+  createMachine,
+  fromPromise,
+  initialTransition,
+  setup,
+  stateIn,
+  transition,
+} from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { charts, mermaidDiagram } from '../../src/inspect/charts/diagram.ts';
@@ -104,4 +112,15 @@ describe('the definition of a machine', () => {
     const machines = [...(await everyMachine()).values()];
     expect(Object.values(charts)).toEqual(expect.arrayContaining(machines));
   });
+});
+
+test('a state with an id of its own keeps it, so that what targets it still does', () => {
+  const machine = createMachine({
+    initial: 'a',
+    states: { a: { on: { go: '#far' } }, b: { initial: 'c', states: { c: { id: 'far' } } } },
+  });
+  const again = roundTrip(machine);
+  const [start] = initialTransition(again);
+  const [snapshot] = transition(again, start, { type: 'go' });
+  expect(snapshot.value).toEqual({ b: 'c' });
 });

@@ -55,6 +55,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     hasEnded: false,
     context: undefined,
     checkpoint: undefined,
+    machine: undefined,
     once: async (_, make) => make(),
     ask: (question) => {
       asked.push(question);

@@ -3,12 +3,18 @@ import { causesOf, defineTool, describeDump, explainDump } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 import { TestClock, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import { bookingMachine } from '../../examples/booking/booking.machine.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 import { everything, modern } from './modern-peer.ts';
 
 const handler = async (_: unknown, context: HandlerContext) =>
   (await context.elicit({ message: 'Who?', schema: { type: 'object', properties: {} } })).action;
 const greet = defineTool({ name: 'greet', description: 'Asks.', handler });
+const inputSchema = {
+  type: 'object',
+  properties: { day: { type: 'string' } },
+  required: ['day'],
+} as const;
 const greeting = { name: 'greet', arguments: {} };
 
 describe('a dump of a modern session', () => {
@@ -23,7 +29,7 @@ describe('a dump of a modern session', () => {
     ]);
     expect(causesOf(dump)).toMatchObject([{ kind: 'suspended', ageMs: 42_000, leftMs: 558_000 }]);
     expect(explainDump(dump)).toEqual([
-      'tools/call 1 (greet) is suspended: it has asked the client 1 question, and waits for the retry since 42 s, given up in 9 min 18 s',
+      'tools/call 1 (greet) is suspended: it asked the client 1 question 42 s ago, and waits for the retry, given up in 9 min 18 s',
     ]);
     expect(headlineOf(dump)).toEqual({
       mood: 'waiting',
@@ -32,6 +38,35 @@ describe('a dump of a modern session', () => {
       leftMs: 558_000,
     });
     expect(describeDump(dump)).toContain('Client: each request says who its client is');
+  });
+
+  test('says in which state the machine is that a tool is, in each round', async () => {
+    const tool = defineTool({
+      name: 'book',
+      description: 'Books.',
+      inputSchema,
+      machine: bookingMachine,
+    });
+    const { ask, send, session } = modern({ tools: [tool] });
+    const call = { name: 'book', arguments: { day: 'Monday' } };
+    const { requestState } = await ask('tools/call', call);
+    const [{ machine } = {}] = session.dump().calls;
+    expect(machine).toMatchObject({ state: 'people' });
+    expect(explainDump(session.dump())[0]).toContain(
+      'tools/call 1 (book) is suspended in the state people: it asked',
+    );
+    expect(describeDump(session.dump())).toContain(
+      'tools/call 1 (book): suspended in the state people',
+    );
+    const inputResponses = { q1: { action: 'accept', content: { people: 2 } } };
+    await ask('tools/call', { ...call, requestState, inputResponses });
+    // The same one has gone on, for another request.
+    expect(session.dump().calls).toMatchObject([
+      { id: 2, machine: { id: machine?.id, state: 'seating' } },
+    ]);
+    send('tools/call', call);
+    await expect.poll(() => session.dump().calls).toHaveLength(2);
+    expect(new Set(session.dump().calls.map((each) => each.machine?.id)).size).toBe(2);
   });
 
   test('says that a subscription listens, and counts it as no work', async () => {

@@ -106,6 +106,7 @@ export class Call implements Asker, Exchange {
   receivedAt = 0;
   context: object | undefined;
   checkpoint: unknown = undefined;
+  machine: Exchange['machine'] = undefined;
   /** What {@link once} has made. */
   #made: Map<string, Promise<unknown>> | undefined;
   /** How many of its handler's questions for the roots wait until these are known. */

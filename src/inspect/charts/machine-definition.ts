@@ -8,6 +8,8 @@ import { guardName } from './diagram.ts';
 export interface StateDefinition {
   readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
   readonly description?: string;
+  /** Set if it is not the ids of the states around it and its key, with dots between. */
+  readonly id?: string;
   /** The key of the first state in `states`. */
   readonly initial?: string;
   /** Names of actions, in order; XState's own are `xstate.emit`, `xstate.sendTo` and so on. */
@@ -61,7 +63,7 @@ interface Transition {
 
 /** The definition of a machine. */
 export function machineDefinition(machine: AnyStateMachine): MachineDefinition {
-  return { id: machine.id, ...definitionOf(machine.root) };
+  return { ...definitionOf(machine.root), id: machine.id };
 }
 
 function definitionOf(node: AnyStateNode): StateDefinition {
@@ -87,8 +89,10 @@ function definitionOf(node: AnyStateNode): StateDefinition {
       ...(failed ? { onError: failed } : {}),
     };
   });
+  const ownId = node.id === [node.machine.id, ...node.path].join('.') ? undefined : node.id;
   const inner = Object.entries(states).map(([key, state]) => [key, definitionOf(state)]);
   return withoutEmpty({
+    id: ownId,
     type,
     description,
     initial: first?.key,

@@ -40,9 +40,24 @@ export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | und
 export function followedChart(dump: SessionDump): string {
   const causes = causesOf(dump);
   const isOperating = dump.tags.some((tag) => tag === 'operating' || tag === 'stateless');
-  const names = isOperating ? causes.map((cause) => chartOf(cause, dump)) : [];
+  const names = isOperating
+    ? causes.map((cause) => (calledMachine(cause) ? 'tool' : chartOf(cause, dump)))
+    : [];
   // What needs the roots waits for them, so they come first.
   return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
+}
+
+/** The machine of the call that does not go on. */
+function calledMachine(cause: Cause): CallDump['machine'] {
+  switch (cause.kind) {
+    case 'question':
+      return cause.askedBy?.machine;
+    case 'suspended':
+    case 'work':
+      return cause.subject.machine;
+    default:
+      return undefined;
+  }
 }
 
 function chartOf(cause: Cause, { actors }: SessionDump): string | undefined {

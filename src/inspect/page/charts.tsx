@@ -1,19 +1,27 @@
 /** The charts: the states that a machine is in are lit, and the arrow that it came by. */
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { h } from 'preact';
+import type { ComponentChild } from 'preact';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { MachineDefinition } from '../charts/machine-definition.ts';
+import { classPath, drawMachine } from '../charts/machine-drawing.ts';
+import type { SvgElement } from '../charts/machine-drawing.ts';
 import type { PageDump, TransitionEvent } from '../page-messages.ts';
 import { followedChart } from './attention.ts';
 import { movedBy, ownerOf } from './model.ts';
 import type { SessionView } from './view.ts';
 
 type Task = PageDump['tasks'][number];
+type Call = PageDump['calls'][number];
 
 /** One chart of a session. A session may have any number, and several with the same drawing. */
 interface ShownChart {
   readonly name: string;
+  /** What it is called on the page. */
+  readonly title: string;
   /** The key that shows it. */
   readonly number: number;
-  /** The name of the machine as it is drawn in the document. */
-  readonly drawing: string;
+  /** The machine, if it is a tool's; the others are drawn in the document. */
+  readonly machine?: MachineDefinition | undefined;
   /** Undefined if there is no such actor now. */
   readonly state: string | undefined;
   /** The transition that is marked. */
@@ -27,6 +35,9 @@ export const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
     template,
   ]),
 );
+
+/** The names of all charts, in the order of their keys; `tool` is that of the call that is looked at. */
+export const chartNames: readonly string[] = [...drawings.keys(), 'tool'];
 
 export function Charts(view: SessionView) {
   const { page, send, session } = view;
@@ -54,7 +65,7 @@ export function Charts(view: SessionView) {
     <section id="charts" class="panel" aria-label="Statecharts">
       <header>
         <div role="tablist" aria-label="Charts" onKeyDown={move}>
-          {tabs.map(({ name, number, state }) => (
+          {tabs.map(({ name, title, number, state }) => (
             <button
               key={name}
               type="button"
@@ -66,7 +77,7 @@ export function Charts(view: SessionView) {
               tabIndex={name === shown.name ? 0 : -1}
               onClick={() => choose(name)}
             >
-              {name} <code>{state ?? 'none'}</code>
+              {title} <code>{state ?? 'none'}</code>
             </button>
           ))}
         </div>
@@ -105,12 +116,13 @@ function Chart(props: {
   readonly isLarge: boolean;
 }) {
   const { chart, isChosen, isLarge } = props;
-  const { name, drawing, state, last } = chart;
+  const { name, title, machine, state, last } = chart;
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const drawn = drawings.get(drawing)?.content.cloneNode(true);
-    box.current?.replaceChildren(...(drawn ? [drawn] : []));
-  }, [drawing]);
+    const drawn = drawings.get(name)?.content.cloneNode(true);
+    if (drawn) box.current?.replaceChildren(drawn);
+  }, [name]);
+  const drawn = useMemo(() => machine && svgOf(drawMachine(machine)), [machine]);
   useLayoutEffect(() => {
     if (box.current) light(box.current, state, last, isChosen);
   });
@@ -119,7 +131,9 @@ function Chart(props: {
     if (isLarge) active?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [isLarge, state]);
   const now =
-    state === undefined ? `There is no ${name} machine now` : `The ${name} machine is in ${state}`;
+    state === undefined
+      ? `There is no ${title} machine now`
+      : `The ${title} machine is in ${state}`;
   const by = last && state !== undefined ? `; it came from ${last.from} by ${last.cause}` : '';
   return (
     <div
@@ -130,21 +144,48 @@ function Chart(props: {
       aria-labelledby={`tab-${name}`}
     >
       <p class="visually-hidden">{`${now}${by}.`}</p>
-      <div class="drawing" aria-hidden="true" ref={box} />
+      <div class="drawing" aria-hidden="true" ref={box}>
+        {drawn}
+      </div>
     </div>
   );
 }
 
-/** The charts of a session: one for each of its machines, and that of a task. */
+function svgOf({ tag, attributes, children }: SvgElement): ComponentChild {
+  const inside = children.map((child) => (typeof child === 'string' ? child : svgOf(child)));
+  return h(tag, attributes, inside);
+}
+
+/** The charts of a session: one for each of its machines, that of a task, and that of a tool. */
 function chartsOf(view: SessionView, chosen: TransitionEvent | undefined): ShownChart[] {
   const { session } = view;
   const task = taskOf(view, chosen);
-  return [...drawings.keys()].map((name, at) => {
+  const own = [...drawings.keys()].map((name, at): ShownChart => {
     const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
     const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
     const last = isHere ? chosen : session.lastTransitions.get(owner);
-    return { name, number: at + 1, drawing: name, state: stateOf(session.dump, name, task), last };
+    const state = stateOf(session.dump, name, task);
+    return { name, title: name, number: at + 1, state, last };
   });
+  return [...own, toolChart(view)];
+}
+
+function toolChart(view: SessionView): ShownChart {
+  const call = callOf(view);
+  const { machines } = view.session;
+  const tool = call?.subject ?? [...machines.keys()].at(-1) ?? '';
+  return {
+    ...{ name: 'tool', title: tool || 'tool', number: chartNames.length, last: undefined },
+    machine: machines.get(tool),
+    state: call?.machine?.state,
+  };
+}
+
+/** The call that is looked at, of those whose tools are machines: the chosen one, or the oldest. */
+export function callOf({ page, session }: SessionView): Call | undefined {
+  const calls = session.dump.calls.filter(({ machine }) => machine !== undefined);
+  const chosen = calls.find(({ machine }) => machine?.id === page.context.machine);
+  return chosen ?? calls.toSorted((a, b) => b.ageMs - a.ageMs)[0];
 }
 
 /** The task that is looked at: the chosen one, or that of the chosen event, or the newest. */
@@ -172,7 +213,8 @@ function light(
   last: TransitionEvent | undefined,
   isChosen: boolean,
 ): void {
-  const paths = state === undefined ? [] : pathsOf(box, state);
+  // A machine with regions is in several states at once.
+  const paths = state?.split(',').flatMap((each) => pathsOf(box, each)) ?? [];
   const active = new Set(paths.map((path) => `s-${path}`));
   for (const shape of box.querySelectorAll('.state')) {
     const isActive = [...shape.classList].some((each) => active.has(each));
@@ -187,7 +229,7 @@ function light(
 
 /** The state as it is drawn, and the boxes around it, which its name need not tell: `b.c` is `a`, `a_b`, `a_b_c`. */
 function pathsOf(box: HTMLElement, state: string): string[] {
-  const called = state.replaceAll('.', '_');
+  const called = classPath(state.split('.'));
   const drawn = [...box.querySelectorAll('.state')].flatMap(({ classList }) => [...classList]);
   const path = drawn.find((each) => `_${each.slice(2)}`.endsWith(`_${called}`))?.slice(2) ?? called;
   const parts = path.split('_');

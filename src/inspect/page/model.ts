@@ -3,6 +3,7 @@
  * here.
  */
 import { headlineOf } from '../../diagnosis/headline.ts';
+import type { MachineDefinition } from '../charts/machine-definition.ts';
 import type {
   PageDump,
   PageEvent,
@@ -34,6 +35,8 @@ export interface ShownSession {
   /** When the dump came, by `performance.now()`. */
   dumpedAt: number;
   closed: string | undefined;
+  /** The machines of tools, by the tools' names; that of the last call at the end. */
+  readonly machines: Map<string, MachineDefinition>;
   /** How many rows were let go. */
   dropped: number;
   /** By {@link ownerOf}. */
@@ -68,12 +71,13 @@ export class Model {
     for (const { id } of ended.slice(0, -maxEnded)) this.sessions.delete(id);
   }
 
-  #update({ id, dump, closed, events, skipped }: SessionUpdate): void {
+  #update({ id, dump, closed, machines, events, skipped }: SessionUpdate): void {
     const session = this.sessions.get(id) ?? this.#begin(id, dump);
     if (headlineOf(dump).mood !== 'ended') session.lastOpen = dump;
     session.dump = dump;
     session.dumpedAt = performance.now();
     session.closed = closed;
+    for (const [tool, machine] of Object.entries(machines)) session.machines.set(tool, machine);
     for (const event of events) {
       if (event.kind === 'transition') session.lastTransitions.set(ownerOf(event), event);
     }
@@ -98,6 +102,7 @@ export class Model {
       lastOpen: undefined,
       dumpedAt: 0,
       closed: undefined,
+      machines: new Map(),
       dropped: 0,
       lastTransitions: new Map(),
     };

@@ -31,6 +31,8 @@ export type PageMachineEvent =
     }
   | { readonly type: 'session.choose'; readonly id: string }
   | { readonly type: 'task.choose'; readonly id: string }
+  /** A call whose tool is a machine, by the id of that. */
+  | { readonly type: 'call.choose'; readonly machine: string }
   /** Without an event: nothing is chosen any more. */
   | {
       readonly type: 'event.choose';
@@ -52,6 +54,8 @@ export interface PageContext {
   readonly held: readonly PageUpdate[];
   readonly session: string | undefined;
   readonly task: string | undefined;
+  /** The id of the machine of the call that was chosen last. */
+  readonly machine: string | undefined;
   readonly event: PageEvent | undefined;
   /** The name of the chart that was chosen last. */
   readonly chart: string | undefined;
@@ -101,6 +105,7 @@ export const pageMachine = setup({
     held: [],
     session: undefined,
     task: undefined,
+    machine: undefined,
     event: undefined,
     chart: undefined,
     filter: '',
@@ -200,6 +205,10 @@ export const pageMachine = setup({
         'task.choose': {
           target: '.pinned',
           actions: assign({ task: ({ event }) => event.id, chart: 'task' }),
+        },
+        'call.choose': {
+          target: '.pinned',
+          actions: assign({ machine: ({ event }) => event.machine, chart: 'tool' }),
         },
       },
       states: {

@@ -7,7 +7,7 @@ import { sizeInWords } from '../../diagnosis/in-words.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { PageDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
-import { taskOf } from './charts.tsx';
+import { callOf, taskOf } from './charts.tsx';
 import { duration } from './durations.ts';
 import { shortId } from './rows.ts';
 import type { SessionView } from './view.ts';
@@ -21,7 +21,7 @@ export function Panels(view: SessionView) {
     <div id="panels">
       {session.closed !== undefined && <p class="note">As it was before it ended:</p>}
       <Pending {...parts} />
-      <Calls {...parts} />
+      <Calls {...parts} view={view} />
       <Tasks view={view} />
       <Queues dump={dump} />
       <Roots dump={dump} />
@@ -89,18 +89,29 @@ function Pending({ dump, elapsedMs }: Timed) {
   );
 }
 
-function Calls({ dump, elapsedMs }: Timed) {
+function Calls({ dump, elapsedMs, view }: Timed & { readonly view: SessionView }) {
   const { calls, omitted } = dump;
   if (calls.length === 0) return null;
+  const chosen = callOf(view)?.machine?.id;
   return (
     <Panel id="calls" title="The client's requests" omitted={omitted['calls']}>
       {calls.map((call) => {
-        const { id, method, subject = '', taskId, ageMs } = call;
+        const { id, method, subject = '', taskId, ageMs, machine } = call;
         const { on, words } = waitOf(call, dump, elapsedMs);
         return (
           <li key={`${typeof id} ${id} ${taskId}`} data-waits-for={on}>
             <Name of={`${method} ${subject}`} id={id} />
             {taskId !== undefined && <span>{`as task ${shortId(taskId)}`}</span>}
+            {machine && (
+              <button
+                type="button"
+                title="Show it on its chart"
+                aria-pressed={machine.id === chosen}
+                onClick={() => view.send({ type: 'call.choose', machine: machine.id })}
+              >
+                <code>{machine.state}</code>
+              </button>
+            )}
             <span class="ages">{`since ${duration(ageMs + elapsedMs)}`}</span>
             <span class="why ages">{words}</span>
           </li>

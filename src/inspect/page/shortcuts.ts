@@ -1,5 +1,5 @@
 /** The keyboard's shortcuts: what each does, and how the page lists it. */
-import { drawings } from './charts.tsx';
+import { chartNames } from './charts.tsx';
 import { nextOf } from './model.ts';
 import { choose, moveBy } from './timeline.tsx';
 import { inOrder } from './view.ts';
@@ -53,7 +53,7 @@ export const shortcuts: readonly Shortcut[] = [
   { keys: { V: ({ send }) => send({ type: 'timeline.turn' }) }, what: 'sequence diagram' },
   {
     keys: Object.fromEntries(
-      [...drawings.keys()].map((name, at) => [
+      chartNames.map((name, at) => [
         `${at + 1}`,
         ({ send }: SessionView) => send({ type: 'chart.choose', name }),
       ]),
