@@ -69,6 +69,6 @@ export function faultOfTrustedUrl(text: unknown): string | undefined {
   return 'must begin with https:// (http:// on loopback alone)';
 }
 
-export function urlOf(text: string): URL | undefined {
+function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -1,0 +1,322 @@
+/** Tokens that are JWTs, and the keys that they are checked with. */
+import type { ServerResponse } from 'node:http';
+import { SignJWT, UnsecuredJWT, generateKeyPair } from 'jose';
+import { describe, expect, test } from 'vitest';
+import { principalOf, resource, start } from './start-authorization.ts';
+
+const minute = 60_000;
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+
+describe('a valid token', () => {
+  test('names its principal, by issuer and subject', async () => {
+    const { server, present } = await start();
+    const exp = inSeconds(600);
+    const claims = {
+      aud: resource,
+      client_id: 'app',
+      scope: 'notes:read notes:write',
+      exp,
+      org: 7,
+    };
+    const principal = principalOf(await present(await server.issue(claims)));
+    expect(principal).toMatchObject({
+      subject: 'ada',
+      clientId: 'app',
+      scopes: ['notes:read', 'notes:write'],
+      expiresAt: exp * 1000,
+      claims: { org: 7 },
+    });
+    const later = principalOf(await present(await server.issue({ aud: resource, exp: exp + 1 })));
+    expect(later.id).toBe(principal.id);
+    const eve = principalOf(await present(await server.issue({ aud: resource, sub: 'eve' })));
+    expect(eve.id).not.toBe(principal.id);
+    const other = await start();
+    const namesake = principalOf(await other.present(await other.server.issue({ aud: resource })));
+    expect(namesake.id).not.toBe(principal.id);
+  });
+
+  test('may be a client’s own, which is nobody who is called the same', async () => {
+    const { server, present } = await start();
+    const ofClient = await server.issue({ aud: resource, sub: undefined, client_id: 'ada' });
+    const client = principalOf(await present(ofClient));
+    expect(client).toMatchObject({ subject: 'ada', clientId: 'ada' });
+    const ada = principalOf(await present(await server.issue({ aud: resource })));
+    expect(client.id).not.toBe(ada.id);
+  });
+
+  test.each<[string, object, readonly string[]]>([
+    ['scp as a list', { scp: ['a', 'b'] }, ['a', 'b']],
+    ['scp as a text', { scp: 'a b' }, ['a', 'b']],
+    ['none', {}, []],
+    ['what is no scope', { scope: ['a', 7, 'no scope', ''] }, ['a']],
+  ])('has the scopes of %s', async (_, claims, scopes) => {
+    const { server, present } = await start();
+    const token = await server.issue({ aud: resource, ...claims });
+    expect(principalOf(await present(token)).scopes).toEqual(scopes);
+  });
+
+  test.each<[string, string | readonly string[], string | readonly string[]]>([
+    ['one of several', resource, ['https://other.example', resource]],
+    ['any of ours', ['api://mcp', resource], 'api://mcp'],
+    ['with a slash at the end of an origin', 'https://mcp.example.com', 'https://mcp.example.com/'],
+    ['without that slash', 'https://mcp.example.com/', 'https://mcp.example.com'],
+  ])('is for this server: %s', async (_, audience, aud) => {
+    const { server, present } = await start(() => ({ audience }));
+    expect((await present(await server.issue({ aud }))).ok).toBe(true);
+  });
+
+  test.each(['JWT', 'at+jwt', 'application/at+jwt', undefined])('has the type %s', async (typ) => {
+    const { server, present } = await start();
+    expect((await present(await server.issue({ aud: resource }, { typ }))).ok).toBe(true);
+  });
+});
+
+describe('a token is refused', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ['for another server', { aud: 'https://other.example' }, 'The token is for another server'],
+    ['for one whose path differs', { aud: `${resource}/` }, 'The token is for another server'],
+    ['for nobody', { aud: undefined }, 'The token is for another server'],
+    ['of another issuer', { iss: 'https://evil.example' }, 'The token is of another issuer'],
+    ['that never expires', { exp: undefined }, 'The token does not say when it expires'],
+    ['that has expired', { exp: inSeconds(-60) }, 'The token has expired'],
+    ['that is not valid yet', { nbf: inSeconds(600) }, 'The token is not valid yet'],
+    ['that names nobody', { sub: undefined }, 'The token names nobody'],
+  ])('%s', async (_, claims, message) => {
+    const { server, present } = await start();
+    const given = await present(await server.issue({ aud: resource, ...claims }));
+    expect(given).toMatchObject({ ok: false, status: 401 });
+    expect(given).toHaveProperty('message', expect.stringContaining(message));
+    expect(given).toHaveProperty(
+      ['headers', 'www-authenticate'],
+      expect.stringContaining('error="invalid_token"'),
+    );
+  });
+
+  test('once it has expired, though it was remembered, with the clocks apart as far as they may be', async () => {
+    const { server, time, present } = await start(() => ({
+      limits: { clockSkewSeconds: 30, tokenCacheMs: 60 * minute },
+    }));
+    const token = await server.issue({ aud: resource, exp: inSeconds(60) });
+    expect((await present(token)).ok).toBe(true);
+    time.pass(80_000);
+    expect((await present(token)).ok).toBe(true);
+    time.pass(15_000);
+    expect(await present(token)).toMatchObject({ message: 'The token has expired' });
+  });
+
+  test('if it was signed for another purpose', async () => {
+    const { server, present } = await start();
+    const token = await server.issue({ aud: resource }, { typ: 'logout+jwt' });
+    expect(await present(token)).toMatchObject({ status: 401 });
+  });
+
+  test('if nobody has signed it, if a key of somebody else’s has, and if it was changed', async () => {
+    const { server, present } = await start();
+    const claims = { iss: server.issuer, sub: 'ada', aud: resource, exp: inSeconds(60) };
+    const forged = await generateKeyPair('ES256');
+    const good = await server.issue({ aud: resource });
+    const [header = '', payload = '', signature = ''] = good.split('.');
+    const { kid } = JSON.parse(atob(header)) as { readonly kid: string };
+    const changed = btoa(atob(payload).replace('"ada"', '"eve"')).replaceAll('=', '');
+    const published = await (await fetch(`${server.issuer}/jwks`)).text();
+    const tokens = [
+      new UnsecuredJWT(claims).encode(),
+      await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(forged.privateKey),
+      // Its secret is known to everybody: it is the public keys.
+      await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256', kid })
+        .sign(new TextEncoder().encode(published)),
+      [header, changed, signature].join('.'),
+      'opaque',
+      'a.b.c',
+    ];
+    for (const token of tokens) expect(await present(token)).toMatchObject({ status: 401 });
+    expect((await present(good)).ok).toBe(true);
+  });
+
+  test('if its algorithm is not among those that are accepted', async () => {
+    const { server, present } = await start(() => ({ algorithms: ['RS256'] }));
+    const given = await present(await server.issue({ aud: resource }));
+    expect(given).toMatchObject({ status: 401, message: expect.stringContaining('algorithm') });
+  });
+
+  test('unread if it is too long, and nobody is asked for keys', async () => {
+    const { server, present } = await start(() => ({ limits: { maxTokenLength: 100 } }));
+    const given = await present(await server.issue({ aud: resource }));
+    expect(given).toMatchObject({ status: 401, message: 'The token is too long' });
+    expect(server.asked).toEqual([]);
+  });
+});
+
+describe('the keys', () => {
+  test.each<[string, 'oauth' | 'openid' | 'openid, appended', string]>([
+    ['by OAuth metadata', 'oauth', ''],
+    ['by OpenID metadata', 'openid', ''],
+    ['by OAuth metadata of an issuer with a path', 'oauth', '/tenant'],
+    ['by OpenID metadata with the path inserted', 'openid', '/tenant'],
+    ['by OpenID metadata with the path in front', 'openid, appended', '/tenant'],
+  ])('are found %s', async (_, discovery, path) => {
+    const { server, present } = await start(undefined, { discovery, path });
+    expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
+  });
+
+  test('are where the author says, and no metadata are asked for', async () => {
+    const { server, present } = await start(({ issuer }) => ({ jwksUri: `${issuer}/jwks` }));
+    await present(await server.issue({ aud: resource }));
+    expect(server.asked).toEqual(['GET /jwks']);
+  });
+
+  test('are fetched once for all requests that come meanwhile, and once for all that come after', async () => {
+    const { server, present } = await start();
+    const tokens = await Promise.all([1, 2, 3].map((n) => server.issue({ aud: resource, n })));
+    const given = await Promise.all(tokens.map(present));
+    expect(given.map(({ ok }) => ok)).toEqual([true, true, true]);
+    expect((await present(await server.issue({ aud: resource, n: 4 }))).ok).toBe(true);
+    expect(server.count('/jwks')).toBe(1);
+  });
+
+  test('are fetched again for a key that is not among them, and not more often than the pause allows', async () => {
+    const { server, time, present } = await start(() => ({ limits: { refetchPauseMs: 30_000 } }));
+    await present(await server.issue({ aud: resource }));
+    time.pass(30_000);
+    await server.rotate();
+    expect((await present(await server.issue({ aud: resource }))).ok).toBe(true);
+    expect(server.count('/jwks')).toBe(2);
+    // Anybody can invent key ids.
+    for (const kid of ['a', 'b', 'c']) {
+      expect(await present(await server.issue({ aud: resource }, { kid }))).toMatchObject({
+        status: 401,
+        message: expect.stringContaining('a key that its issuer does not have'),
+      });
+    }
+    expect(server.count('/jwks')).toBe(2);
+    await server.rotate();
+    const token = await server.issue({ aud: resource });
+    expect(await present(token)).toMatchObject({ status: 401 });
+    time.pass(30_000);
+    expect((await present(token)).ok).toBe(true);
+  });
+
+  test('are fetched again when they are old: a token of a key that was withdrawn is refused then', async () => {
+    const { server, time, present } = await start(() => ({
+      limits: { keysMaxAgeMs: minute, tokenCacheMs: minute },
+    }));
+    const token = await server.issue({ aud: resource });
+    expect((await present(token)).ok).toBe(true);
+    await server.rotate();
+    time.pass(minute - 1);
+    expect((await present(token)).ok).toBe(true);
+    time.pass(1);
+    expect(await present(token)).toMatchObject({ status: 401 });
+  });
+
+  test('are tried one after the other for a token that does not name its key', async () => {
+    const { server, present } = await start();
+    const old = await server.issue({ aud: resource }, { kid: undefined });
+    await server.addKey();
+    expect((await present(old)).ok).toBe(true);
+    const expired = await server.issue({ aud: resource, exp: 1 }, { kid: undefined });
+    expect(await present(expired)).toMatchObject({ message: 'The token has expired' });
+    await server.rotate();
+    await server.addKey();
+    const { present: again } = await start(() => ({ issuer: server.issuer }));
+    expect(await again(old)).toMatchObject({ status: 401 });
+  });
+
+  test('may be old while the issuer is away, though not for ever', async () => {
+    const { server, time, present } = await start(() => ({
+      limits: { keysMaxAgeMs: minute, keysStaleMs: 5 * minute, tokenCacheMs: 0 },
+    }));
+    const token = await server.issue({ aud: resource });
+    await present(token);
+    server.fault = (_, response) => {
+      response.writeHead(500).end();
+      return true;
+    };
+    time.pass(3 * minute);
+    expect((await present(token)).ok).toBe(true);
+    time.pass(3 * minute);
+    expect(await present(token)).toMatchObject({ ok: false, status: 503 });
+  });
+});
+
+describe('an issuer that cannot be asked', () => {
+  test.each<[string, (response: ServerResponse) => void, string]>([
+    ['answers with an error', (response) => void response.writeHead(500).end(), 'status is 500'],
+    ['hangs up', (response) => void response.destroy(), 'gave no answer to use'],
+    ['answers with no JSON', (response) => void response.end('<html>'), 'gave no answer to use'],
+    ['answers with no object', (response) => void response.end('[]'), 'no JSON object'],
+    ['says too much', (response) => void response.end(`"${'x'.repeat(5000)}"`), 'longer than 4096'],
+    [
+      'redirects',
+      (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+      'status is 302',
+    ],
+    ['does not answer', () => {}, 'gave no answer to use'],
+  ])('and %s: 503, with the reason for the log alone', async (_, answer, reason) => {
+    const { server, present } = await start(() => ({
+      limits: { maxDocumentBytes: 4096, fetchTimeoutMs: 300 },
+    }));
+    server.fault = (_request, response) => {
+      answer(response);
+      return true;
+    };
+    const token = await server.issue({ aud: resource });
+    const given = await present(token);
+    expect(given).toEqual({
+      ok: false,
+      status: 503,
+      headers: { 'retry-after': '30' },
+      message: 'Access tokens cannot be checked at the moment; try again later',
+      detail: expect.stringContaining(reason) as string,
+    });
+    expect(server.count('/elsewhere')).toBe(0);
+    expect(JSON.stringify(given)).not.toContain(token);
+  });
+
+  test('is not asked again before the pause is over, and then it is', async () => {
+    const { server, time, present } = await start();
+    server.fault = (_, response) => {
+      response.writeHead(503).end();
+      return true;
+    };
+    const token = await server.issue({ aud: resource });
+    expect(await present(token)).toMatchObject({ status: 503 });
+    const before = server.asked.length;
+    time.pass(10_000);
+    expect(await present(token)).toMatchObject({ status: 503, headers: { 'retry-after': '20' } });
+    expect(server.asked).toHaveLength(before);
+    server.fault = () => false;
+    time.pass(20_000);
+    expect((await present(token)).ok).toBe(true);
+  });
+
+  test('may have the key that is not known here: 503', async () => {
+    const { server, time, present } = await start();
+    await present(await server.issue({ aud: resource }));
+    time.pass(minute);
+    server.fault = (_, response) => {
+      response.writeHead(503).end();
+      return true;
+    };
+    await server.rotate();
+    expect(await present(await server.issue({ aud: resource }))).toMatchObject({ status: 503 });
+  });
+
+  test.each<[string, object, string]>([
+    ['are another issuer’s', { issuer: 'https://evil.example' }, 'not of this issuer'],
+    ['lead to http://', { jwks_uri: 'http://evil.example/jwks' }, 'must begin with https://'],
+    ['lead nowhere', { jwks_uri: 7 }, 'must be an absolute URL, this is 7'],
+  ])('because its metadata %s', async (_, changed, reason) => {
+    const { server, present } = await start();
+    server.fault = (request, response) => {
+      if (!request.url?.startsWith('/.well-known/')) return false;
+      const { issuer } = server;
+      response.end(JSON.stringify({ issuer, jwks_uri: `${issuer}/jwks`, ...changed }));
+      return true;
+    };
+    const given = await present(await server.issue({ aud: resource }));
+    expect(given).toMatchObject({ status: 503, detail: expect.stringContaining(reason) });
+    expect(server.count('/jwks')).toBe(0);
+  });
+});

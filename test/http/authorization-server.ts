@@ -1,0 +1,254 @@
+/**
+ * A small authorization server, for real clients and for what checks its tokens: metadata, dynamic
+ * registration, authorization with PKCE and resource indicators (nobody is asked, it redirects at
+ * once), tokens and refresh, a key set that rotates, introspection.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+import type { CryptoKey, JWK, JWTHeaderParameters } from 'jose';
+
+interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+interface Grant {
+  readonly clientId: string;
+  readonly scope: string;
+  readonly resource: string | undefined;
+}
+
+interface Code extends Grant {
+  readonly redirectUri: string;
+  readonly challenge: string;
+}
+
+interface Options {
+  /** The path of the issuer, such as `/tenant`. */
+  readonly path?: string;
+  /** Where its metadata are. */
+  readonly discovery?: 'oauth' | 'openid' | 'openid, appended';
+  /** Whether tokens are JWTs, or to be introspected. */
+  readonly tokens?: 'jwt' | 'opaque';
+  /** The scopes that somebody who is asked grants; by default what is asked for. */
+  readonly grants?: (asked: string) => string;
+}
+
+/** Sends another answer than the server would; gives whether it does. */
+type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+class Refused extends Error {}
+
+export class AuthorizationServer {
+  readonly #options: Options;
+  readonly #http = createServer((request, response) => void this.#serve(request, response));
+  readonly #clients = new Map<string, readonly string[]>();
+  readonly #codes = new Map<string, Code>();
+  readonly #refreshing = new Map<string, Grant>();
+  readonly #opaque = new Map<string, object>();
+  #keys: SigningKey[] = [];
+  /** What it was asked: `GET /jwks`. */
+  readonly asked: string[] = [];
+  /** Of those who may introspect. */
+  readonly introspector = { clientId: 'mcp server', clientSecret: 'p%ss: w+rd' };
+  fault: Fault = () => false;
+  /** How long its tokens are valid, seconds. */
+  lifetime = 3600;
+  issuer = '';
+
+  static async start(options: Options = {}): Promise<AuthorizationServer> {
+    const server = new AuthorizationServer(options);
+    await server.rotate();
+    await new Promise<void>((resolve) => server.#http.listen(0, '127.0.0.1', resolve));
+    const { port } = server.#http.address() as AddressInfo;
+    server.issuer = `http://127.0.0.1:${port}${options.path ?? ''}`;
+    return server;
+  }
+
+  private constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Signs with a new key from now on, and forgets the others. */
+  async rotate({ kid = randomUUID() }: { readonly kid?: string } = {}): Promise<void> {
+    this.#keys = [];
+    await this.addKey({ kid });
+  }
+
+  /** Publishes one more key, and signs with it. */
+  async addKey({ kid = randomUUID() }: { readonly kid?: string } = {}): Promise<void> {
+    const { privateKey, publicKey } = await generateKeyPair('ES256');
+    const jwk = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'ES256' };
+    this.#keys = [{ kid, privateKey, jwk }, ...this.#keys];
+  }
+
+  /** A token with these claims; one that is undefined is left out. */
+  async issue(claims: Record<string, unknown> = {}, header: Partial<JWTHeaderParameters> = {}) {
+    const now = Math.floor(Date.now() / 1000);
+    const all = { iss: this.issuer, sub: 'ada', iat: now, exp: now + this.lifetime, ...claims };
+    if (this.#options.tokens === 'opaque') {
+      const token = randomUUID();
+      this.#opaque.set(token, all);
+      return token;
+    }
+    const [key] = this.#keys;
+    if (!key) throw new Error('There is no key');
+    return await new SignJWT(all)
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: key.kid, ...header })
+      .sign(key.privateKey);
+  }
+
+  /** The token is not active any more. */
+  revoke(token: string): void {
+    this.#opaque.delete(token);
+  }
+
+  /** How often this path was asked for. */
+  count(path: string): number {
+    return this.asked.filter((one) => one.endsWith(` ${path}`)).length;
+  }
+
+  async close(): Promise<void> {
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => this.#http.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.issuer);
+    this.asked.push(`${request.method} ${url.pathname}`);
+    if (this.fault(request, response)) return;
+    try {
+      const given = await this.#answer(url, request);
+      if (given instanceof URL) response.writeHead(302, { location: given.href }).end();
+      else
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(given));
+    } catch (error) {
+      const status = error instanceof Refused ? 400 : 500;
+      const name = error instanceof Refused ? error.message : 'server_error';
+      response.writeHead(name === 'not_found' ? 404 : status, {
+        'content-type': 'application/json',
+      });
+      response.end(JSON.stringify({ error: name }));
+    }
+  }
+
+  async #answer(url: URL, request: IncomingMessage): Promise<object> {
+    const path = this.#options.path ?? '';
+    if (url.pathname === this.#metadataPath()) return this.#metadata();
+    if (url.pathname === `${path}/jwks`) return { keys: this.#keys.map(({ jwk }) => jwk) };
+    if (url.pathname === `${path}/authorize`) return this.#authorize(url.searchParams);
+    if (url.pathname === `${path}/register`) return this.#register(await text(request));
+    const form = new URLSearchParams(await text(request));
+    if (url.pathname === `${path}/token`) return await this.#token(form);
+    if (url.pathname === `${path}/introspect`) return this.#introspect(form, request);
+    throw new Refused('not_found');
+  }
+
+  #metadataPath(): string {
+    const { path = '', discovery = 'oauth' } = this.#options;
+    if (discovery === 'oauth') return `/.well-known/oauth-authorization-server${path}`;
+    if (discovery === 'openid') return `/.well-known/openid-configuration${path}`;
+    return `${path}/.well-known/openid-configuration`;
+  }
+
+  #metadata(): object {
+    const { issuer } = this;
+    return {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      registration_endpoint: `${issuer}/register`,
+      introspection_endpoint: `${issuer}/introspect`,
+      jwks_uri: `${issuer}/jwks`,
+      response_types_supported: ['code'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+    };
+  }
+
+  #register(body: string): object {
+    const metadata = JSON.parse(body) as { readonly redirect_uris?: readonly string[] };
+    if (!metadata.redirect_uris?.length) throw new Refused('invalid_redirect_uri');
+    const clientId = randomUUID();
+    this.#clients.set(clientId, metadata.redirect_uris);
+    return { ...metadata, client_id: clientId, token_endpoint_auth_method: 'none' };
+  }
+
+  #authorize(query: URLSearchParams): URL {
+    const clientId = query.get('client_id') ?? '';
+    const redirectUri = query.get('redirect_uri') ?? '';
+    if (!this.#clients.get(clientId)?.includes(redirectUri)) throw new Refused('invalid_client');
+    const challenge = query.get('code_challenge');
+    if (query.get('code_challenge_method') !== 'S256' || !challenge) {
+      throw new Refused('invalid_request');
+    }
+    const { grants = (asked: string) => asked } = this.#options;
+    const scope = grants(query.get('scope') ?? '');
+    const resource = query.get('resource') ?? undefined;
+    const code = randomUUID();
+    this.#codes.set(code, { clientId, redirectUri, challenge, scope, resource });
+    const back = new URL(redirectUri);
+    const state = query.get('state');
+    back.searchParams.set('code', code);
+    back.searchParams.set('iss', this.issuer);
+    if (state !== null) back.searchParams.set('state', state);
+    return back;
+  }
+
+  async #token(form: URLSearchParams): Promise<object> {
+    const grant =
+      form.get('grant_type') === 'refresh_token' ? this.#refresh(form) : this.#code(form);
+    // A token is for the resource that was asked for, and for no other.
+    if (form.has('resource') && form.get('resource') !== grant.resource) {
+      throw new Refused('invalid_target');
+    }
+    const { clientId, scope, resource } = grant;
+    const refresh = randomUUID();
+    this.#refreshing.set(refresh, grant);
+    return {
+      access_token: await this.issue({ aud: resource, client_id: clientId, scope }),
+      token_type: 'Bearer',
+      expires_in: this.lifetime,
+      refresh_token: refresh,
+      scope,
+    };
+  }
+
+  #code(form: URLSearchParams): Grant {
+    const code = this.#codes.get(form.get('code') ?? '');
+    this.#codes.delete(form.get('code') ?? '');
+    const digest = createHash('sha256').update(form.get('code_verifier') ?? '');
+    const isTheirs =
+      code?.clientId === form.get('client_id') &&
+      code?.redirectUri === form.get('redirect_uri') &&
+      code?.challenge === digest.digest('base64url');
+    if (!code || !isTheirs) throw new Refused('invalid_grant');
+    return code;
+  }
+
+  /** Each refresh token serves once. */
+  #refresh(form: URLSearchParams): Grant {
+    const token = form.get('refresh_token') ?? '';
+    const grant = this.#refreshing.get(token);
+    this.#refreshing.delete(token);
+    if (!grant || grant.clientId !== form.get('client_id')) throw new Refused('invalid_grant');
+    return grant;
+  }
+
+  #introspect(form: URLSearchParams, { headers, method }: IncomingMessage): object {
+    const encoded = headers.authorization?.replace(/^Basic /, '') ?? '';
+    const given = new URLSearchParams(atob(encoded).replace(':', '='));
+    const { clientId, clientSecret } = this.introspector;
+    if (method !== 'POST' || given.get(clientId) !== clientSecret)
+      throw new Refused('invalid_client');
+    const claims = this.#opaque.get(form.get('token') ?? '');
+    return claims ? { active: true, token_type: 'Bearer', ...claims } : { active: false };
+  }
+}
