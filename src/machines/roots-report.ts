@@ -20,8 +20,9 @@ export interface RootsFailure {
   /**
    * `REQUEST_TIMEOUT`: no answer in time. `REQUEST_FAILED`: the client answered with an error, see
    * `remote`. `INVALID_RESPONSE`: what it answered cannot be read. `TRANSPORT_CLOSED`,
-   * `REMOTE_CANCELLED`, `LIMIT_EXCEEDED`: as for any request to the client. `RESOLVER_FAILED`: the
-   * server's own `resolveRoots` threw, which the log has with its stack.
+   * `REMOTE_CANCELLED`, `LIMIT_EXCEEDED`: as for any request to the client. `CAPABILITY_MISSING`:
+   * the client could not be asked at all. `RESOLVER_FAILED`: the server's own `resolveRoots` threw,
+   * which the log has with its stack.
    */
   readonly code: RuntimeErrorCode | 'RESOLVER_FAILED';
   /** The client's error, with its `data`. */

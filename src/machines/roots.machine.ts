@@ -1,6 +1,11 @@
 /**
  * When the client is asked for its roots.
  *
+ * A client is asked as soon as there is something to ask, if it has a channel of its own to be
+ * asked on. One that only sends requests and reads their answers has none, as over HTTP without a
+ * GET stream: it is asked on the stream of the call that needs the roots (`roots.wanted`), and the
+ * answer serves everyone.
+ *
  * `querying.stale` is the answer to re-entrancy: any number of changes during a query cost one more
  * query, and the last answer wins, because an answer that was overtaken is discarded. If answers
  * are overtaken again and again, every `maxOvertaken`-th is published as not settled, so that
@@ -17,7 +22,13 @@ import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import { rootsFailureOf } from './roots-report.ts';
 import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
-import type { CorrelationEvent, SessionInputScope } from './session-ports.ts';
+import type {
+  Channel,
+  ChannelFact,
+  CorrelationEvent,
+  RelatedTo,
+  SessionInputScope,
+} from './session-ports.ts';
 
 /**
  * What `ask` resolves with. It rejects if the client did not answer, or not with roots; the error's
@@ -36,9 +47,13 @@ export interface AskInput extends SessionInputScope {
   readonly correlation: Ref<CorrelationEvent>;
   /** How long the answer may take, milliseconds. */
   readonly timeoutMs: number;
+  /** The client's request on whose behalf it is asked; undefined if it is asked for the session. */
+  readonly relatedTo?: RelatedTo | undefined;
 }
 
-export interface RootsInput extends AskInput {
+export interface RootsInput extends Omit<AskInput, 'relatedTo'> {
+  /** Whether the client can be asked by itself; `open` by default. */
+  readonly channel?: Channel;
   /** Gets `roots.updated`. */
   readonly session: Ref<RootsUpdated>;
   /**
@@ -52,10 +67,15 @@ export interface RootsInput extends AskInput {
 
 /** What the machine takes. */
 export type RootsEvent =
+  | ChannelFact
   /** The session is initialized: the client may be asked. */
   | { readonly type: 'roots.start' }
   /** The client says that its list has changed. */
-  | { readonly type: 'roots.invalidate' };
+  | { readonly type: 'roots.invalidate' }
+  /** A call waits for the roots: if the client is not being asked, it is asked on its behalf. */
+  | { readonly type: 'roots.wanted'; readonly relatedTo: RelatedTo }
+  /** That call was cancelled: what was asked on its behalf is nobody's to answer any more. */
+  | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedTo };
 
 /** What the machine tells the session. */
 export interface RootsUpdated {
@@ -71,11 +91,14 @@ export const rootsTags = [
   'overtaken',
   /** What is known is the latest, as far as the client has told. */
   'settled',
+  /** It has no channel of its own: the next call that needs its roots asks for them. */
+  'deferred',
 ] as const;
 
 export type RootsTag = (typeof rootsTags)[number];
 
-export interface RootsContext extends RootsInput {
+export interface RootsContext extends AskInput, RootsInput {
+  readonly channel: Channel;
   readonly report: RootsReport | undefined;
   /** Answers discarded since the last publication. */
   readonly overtaken: number;
@@ -161,6 +184,10 @@ export const rootsMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
+    hasChannel: ({ context }) => context.channel === 'open',
+    hasAsker: ({ context }) => context.relatedTo !== undefined,
+    isAsker: ({ context }, { relatedTo }: { readonly relatedTo: RelatedTo }) =>
+      context.relatedTo === relatedTo,
     isStale: stateIn({ querying: 'stale' }),
     mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
     isFirst: stateIn({ querying: 'fresh' }),
@@ -174,7 +201,13 @@ export const rootsMachine = setup({
     retryTimeout: ({ context }) => context.retryMs * Math.min(2 ** (context.failures - 1), 10),
   },
   actions: {
+    openChannel: assign({ channel: 'open' }),
+    closeChannel: assign({ channel: 'none' }),
+    askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedTo | undefined }) => ({
+      relatedTo,
+    })),
     discard: assign({
+      relatedTo: undefined,
       overtaken: ({ context }) => context.overtaken + 1,
       discarded: (_, { outcome }: Pick<Finding, 'outcome'>) =>
         outcome.kind === 'answered' ? outcome.roots : undefined,
@@ -182,7 +215,13 @@ export const rootsMachine = setup({
     publish: enqueueActions(({ context, enqueue }, finding: Finding) => {
       const report = nextReport(context, finding);
       const failures = report.status === 'failed' ? context.failures + 1 : 0;
-      enqueue.assign({ report, overtaken: 0, discarded: undefined, failures });
+      enqueue.assign({
+        report,
+        overtaken: 0,
+        discarded: undefined,
+        failures,
+        relatedTo: undefined,
+      });
       enqueue.sendTo(context.session, { type: 'roots.updated', report } satisfies RootsUpdated);
     }),
   },
@@ -190,17 +229,35 @@ export const rootsMachine = setup({
   id: 'roots',
   context: ({ input }) => ({
     ...input,
+    channel: input.channel ?? 'open',
+    relatedTo: undefined,
     report: undefined,
     overtaken: 0,
     discarded: undefined,
     failures: 0,
   }),
   initial: 'unasked',
+  on: {
+    'channel.opened': { actions: 'openChannel' },
+    'channel.closed': { actions: 'closeChannel' },
+  },
   states: {
     unasked: {
       description:
         'Before the session is initialized: a change asks nothing, the first query covers it.',
-      on: { 'roots.start': 'querying' },
+      on: { 'roots.start': 'due' },
+    },
+    due: {
+      description:
+        'To be asked: at once if the client has a channel of its own, else with the next call that needs its roots.',
+      tags: 'deferred',
+      always: { guard: 'hasChannel', target: 'querying' },
+      on: {
+        'roots.wanted': {
+          target: 'querying',
+          actions: { type: 'askFor', params: ({ event }) => event },
+        },
+      },
     },
     querying: {
       description: 'One query in flight.',
@@ -217,14 +274,12 @@ export const rootsMachine = setup({
           },
           {
             guard: and(['isStale', 'mayDiscard']),
-            target: 'querying',
-            reenter: true,
+            target: 'due',
             actions: { type: 'discard', params: outcomeOf },
           },
           {
             guard: 'isStale',
-            target: 'querying',
-            reenter: true,
+            target: 'due',
             actions: { type: 'publish', params: overtakenOutcome },
           },
           { target: 'known', actions: { type: 'publish', params: settledOutcome } },
@@ -232,8 +287,7 @@ export const rootsMachine = setup({
         onError: [
           {
             guard: 'isStale',
-            target: 'querying',
-            reenter: true,
+            target: 'due',
             actions: { type: 'publish', params: overtakenFailure },
           },
           {
@@ -242,6 +296,17 @@ export const rootsMachine = setup({
             reenter: true,
           },
           { target: 'retrying', actions: { type: 'publish', params: settledFailure } },
+        ],
+      },
+      on: {
+        'roots.abandoned': {
+          guard: { type: 'isAsker', params: ({ event }) => event },
+          target: 'due',
+          actions: { type: 'askFor', params: { relatedTo: undefined } },
+        },
+        'channel.closed': [
+          { guard: 'hasAsker', actions: 'closeChannel' },
+          { target: 'due', actions: 'closeChannel' },
         ],
       },
       initial: 'fresh',
@@ -259,16 +324,20 @@ export const rootsMachine = setup({
         },
       },
     },
-    known: { tags: 'settled', on: { 'roots.invalidate': 'querying' } },
+    known: { tags: 'settled', on: { 'roots.invalidate': 'due' } },
     unsupported: {
       description: 'The client answered -32601: it is not asked again.',
       tags: 'settled',
     },
     retrying: {
-      description: 'The query timed out or failed: ask when the list changes, or after a while.',
+      description:
+        'The query timed out or failed: ask when the list changes, when a channel opens, or after a while.',
       tags: 'settled',
-      on: { 'roots.invalidate': 'querying' },
-      after: { retryTimeout: 'querying' },
+      on: {
+        'roots.invalidate': 'due',
+        'channel.opened': { target: 'due', actions: 'openChannel' },
+      },
+      after: { retryTimeout: 'due' },
     },
   },
 });

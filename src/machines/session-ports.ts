@@ -24,6 +24,18 @@ import type { Ref } from './port.ts';
  */
 export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
 
+/**
+ * Whether the client can be told and asked what belongs to none of its requests. `none`: it only
+ * hears what goes on the stream of a request of its own.
+ */
+export type Channel = 'open' | 'none';
+
+/**
+ * What a transport says of its {@link Channel}. A session has an open one until it hears otherwise:
+ * a transport that begins without one says `channel.closed` when its writer starts.
+ */
+export type ChannelFact = { readonly type: 'channel.opened' } | { readonly type: 'channel.closed' };
+
 /** What the reader takes. */
 export type ReaderEvent = OutputFlow;
 
@@ -69,6 +81,9 @@ export interface FramesToSend {
    */
   readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
 }
+
+/** The client's request to whose stream something belongs. */
+export type RelatedTo = NonNullable<FramesToSend['relatedTo']>;
 
 /** What the writer takes. */
 export type WriterEvent =
@@ -151,6 +166,7 @@ export type SessionFact =
   | { readonly type: 'calls.drained' }
   | { readonly type: 'input.ended' }
   | ClientUnresponsive
+  | ChannelFact
   | OutputFlow
   | { readonly type: 'output.flushed' }
   | { readonly type: 'output.stalled' }

@@ -23,6 +23,8 @@ import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
 import type {
+  Channel,
+  ChannelFact,
   CloseCause,
   CorrelationEvent,
   CorrelationInput,
@@ -88,8 +90,9 @@ export interface SessionContext extends SessionInput {
   readonly reader: Ref<ReaderEvent>;
   /** There is one once a client has declared roots. */
   readonly roots: RootsRef | undefined;
-  /** There is one once a session that wants it is in operation. */
+  /** There is one while a session that wants it is in operation and has a channel. */
   readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
+  readonly channel: Channel;
   /** What the client said of itself in its `initialize`; set once. */
   readonly client: InitializedClient | undefined;
   /** The last report of the roots machine. */
@@ -138,7 +141,9 @@ export const sessionMachine = setup({
     /** A host whose roots come from elsewhere provides its own. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
     hasNoRootsMachine: ({ context }) => !context.roots,
-    wantsKeepalive: ({ context }) => context.limits.keepaliveIntervalMs > 0,
+    /** A client without a channel cannot be pinged; that it is quiet says nothing of it. */
+    wantsKeepalive: ({ context }) =>
+      context.limits.keepaliveIntervalMs > 0 && context.channel === 'open',
     hasNoKeepalive: ({ context }) => !context.keepalive,
     /**
      * A client whose request was slow may send it again; anything else is a fault of the client's.
@@ -177,11 +182,15 @@ export const sessionMachine = setup({
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
     makeRoots: assign({
       roots: ({ context, self, spawn }) => {
-        const { scope, correlation, limits } = context;
+        const { scope, correlation, limits, channel } = context;
         const asking = { timeoutMs: limits.rootsTimeoutMs, retryMs: limits.rootsRetryMs };
-        const input = { ...asking, maxOvertaken: limits.maxOvertakenRoots, correlation };
+        const input = { ...asking, maxOvertaken: limits.maxOvertakenRoots, correlation, channel };
         return spawn('roots', { id: 'roots', input: { ...input, scope, session: self } });
       },
+    }),
+    tellChannel: enqueueActions(({ context, enqueue }, fact: ChannelFact) => {
+      enqueue.assign({ channel: fact.type === 'channel.opened' ? 'open' : 'none' });
+      if (context.roots) enqueue.sendTo(context.roots, fact);
     }),
     makeKeepalive: assign({
       keepalive: ({ context, self, spawn }) => {
@@ -189,6 +198,11 @@ export const sessionMachine = setup({
         const input = { ...limits, scope, session: self, correlation };
         return spawn('keepalive', { id: 'keepalive', input });
       },
+    }),
+    stopKeepalive: enqueueActions(({ context, enqueue }) => {
+      if (!context.keepalive) return;
+      enqueue.stopChild(context.keepalive);
+      enqueue.assign({ keepalive: undefined });
     }),
     startRoots: sendTo('roots', { type: 'roots.start' }),
     invalidateRoots: sendTo('roots', { type: 'roots.invalidate' }),
@@ -237,6 +251,7 @@ export const sessionMachine = setup({
       reader,
       roots: undefined,
       keepalive: undefined,
+      channel: 'open',
       client: undefined,
       report: undefined,
       cause: undefined,
@@ -262,6 +277,10 @@ export const sessionMachine = setup({
         'output.broken': 'draining',
         'client.unresponsive': 'draining',
         'session.shutdown': 'draining',
+        'channel.opened': { actions: { type: 'tellChannel', params: ({ event }) => event } },
+        'channel.closed': {
+          actions: [{ type: 'tellChannel', params: ({ event }) => event }, 'stopKeepalive'],
+        },
         [anyActorFailed]: 'draining',
       },
       states: {
@@ -327,6 +346,7 @@ export const sessionMachine = setup({
             rootsKnown: {
               description: 'In operation; what the client lists, or that it lists none, is known.',
               tags: 'operating',
+              always: { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
               on: {
                 'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
                 'roots.updated': {

@@ -155,17 +155,17 @@ function refuseAll(requests: readonly AskedRequest[]): void {
 }
 
 /**
- * Asks the client something on nobody's behalf, at once.
+ * Asks the client something that is not only a handler's to know, at once.
  * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
  */
 export function requestClient(
   correlation: Ref<CorrelationEvent>,
   spec: RequestSpec,
-  { inBackground = false }: Pick<Asker, 'inBackground'> = {},
+  { inBackground = false, relatedTo }: Pick<Asker, 'inBackground' | 'relatedTo'> = {},
 ): Promise<JsonObject> {
   const aborted = abortedBefore(spec);
   if (aborted) return aborted;
-  const request = new AskedRequest(spec, { correlation, inBackground });
+  const request = new AskedRequest(spec, { correlation, inBackground, relatedTo });
   sendAsked(correlation, [request]);
   return request.result;
 }

@@ -26,11 +26,11 @@ export function askRootsActor(
   optionsOf: (input: AskInput) => AskRootsOptions,
 ): PromiseActorLogic<AskOutcome, AskInput> {
   return fromPromise(async ({ input, signal }) => {
-    const { correlation, timeoutMs } = input;
+    const { correlation, timeoutMs, relatedTo } = input;
     const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
       const reading = readRootsResult(
-        await requestClient(correlation, spec, { inBackground: true }),
+        await requestClient(correlation, spec, { inBackground: true, relatedTo }),
       );
       if (!reading.ok) {
         const message = `The client's roots are malformed: ${reading.fault}`;

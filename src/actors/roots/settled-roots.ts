@@ -3,6 +3,7 @@ import type { SnapshotFrom } from 'xstate';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { rootsMachine } from '../../machines/roots.machine.ts';
 import type { RootsRef } from '../../machines/session.machine.ts';
+import type { RelatedTo } from '../../machines/session-ports.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { holdProcess } from '../clock.ts';
@@ -12,11 +13,19 @@ export interface RootsWait {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /**
+   * The request on whose stream the client may be asked if it has no channel of its own; undefined
+   * if none is open. Each wait of a call gives the same value.
+   */
+  readonly relatedTo: RelatedTo | undefined;
+  /** Why nothing can be asked on that stream; undefined if it can. */
+  readonly unaskable?: string | undefined;
 }
 
 /**
  * The roots as they stand once nothing newer is being asked for, or once a report came that says
- * that it is not settled, or after `timeoutMs`.
+ * that it is not settled, or after `timeoutMs`. If the client can only be asked on behalf of a
+ * call, it is asked on this one's; a call that cannot ask gets a report at once that says so.
  *
  * @throws {RuntimeError} CANCELLED if the signal fires first, TRANSPORT_CLOSED if the session ends
  *   first
@@ -29,7 +38,7 @@ export function settledRoots(
   const now = roots.getSnapshot();
   if (isSettled(now)) return Promise.resolve(reportOf(now));
   if (now.status !== 'active') return Promise.reject(closed());
-  const { timeoutMs, clock, signal } = wait();
+  const { timeoutMs, clock, signal, relatedTo, unaskable } = wait();
   return new Promise((resolve, reject) => {
     const finish = (end: () => void) => {
       subscription.unsubscribe();
@@ -37,11 +46,21 @@ export function settledRoots(
       signal.removeEventListener('abort', cancel);
       end();
     };
+    const askIfDeferred = (snapshot: RootsSnapshot) => {
+      if (!snapshot.hasTag('deferred') || signal.aborted) return;
+      if (unaskable !== undefined) {
+        finish(() => resolve(unaskedReport(snapshot, unaskable)));
+      } else if (relatedTo !== undefined) {
+        askOnBehalf(roots, relatedTo, signal);
+      }
+    };
     const generation = now.context.report?.generation;
     const subscription = roots.subscribe({
       next: (snapshot) => {
         if (isSettled(snapshot) || snapshot.context.report?.generation !== generation) {
           finish(() => resolve(reportOf(snapshot)));
+        } else {
+          askIfDeferred(snapshot);
         }
       },
       error: () => finish(() => reject(closed())),
@@ -58,10 +77,20 @@ export function settledRoots(
     };
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
+    else askIfDeferred(now);
   });
 }
 
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
+
+/** If the call is cancelled, be it after its wait, others that wait have the client asked again. */
+function askOnBehalf(roots: RootsRef, relatedTo: RelatedTo, signal: AbortSignal): void {
+  roots.send({ type: 'roots.wanted', relatedTo });
+  const abandon = () => {
+    if (roots.getSnapshot().status === 'active') roots.send({ type: 'roots.abandoned', relatedTo });
+  };
+  signal.addEventListener('abort', abandon, { once: true });
+}
 
 function isSettled(snapshot: RootsSnapshot): boolean {
   return snapshot.status === 'active' && snapshot.hasTag('settled');
@@ -71,11 +100,26 @@ function isSettled(snapshot: RootsSnapshot): boolean {
 function reportOf(snapshot: RootsSnapshot, waitedMs = 0): RootsReport {
   const { report } = snapshot.context;
   if (report) return snapshot.hasTag('settled') ? report : { ...report, settled: false };
-  const problem = snapshot.hasTag('asking')
-    ? `The client has not answered "roots/list" within ${waitedMs} ms`
-    : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
   const failure = { code: 'REQUEST_TIMEOUT' } as const;
+  const problem = waitedInVain(snapshot, waitedMs);
   return { status: 'failed', generation: 0, settled: false, roots: [], problem, failure };
+}
+
+function waitedInVain(snapshot: RootsSnapshot, waitedMs: number): string {
+  if (snapshot.hasTag('asking')) {
+    return `The client has not answered "roots/list" within ${waitedMs} ms`;
+  }
+  return snapshot.hasTag('deferred')
+    ? `The client could not be asked for its roots within ${waitedMs} ms: it has no stream of its own, and no request of it waits for this work`
+    : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
+}
+
+/** What was known before holds. */
+function unaskedReport({ context: { report } }: RootsSnapshot, unaskable: string): RootsReport {
+  const { generation = 0, roots = [] } = report ?? {};
+  const problem = `The client has no stream of its own on which it could be asked for its roots, and it cannot be asked on this request's: ${unaskable}`;
+  const failure = { code: 'CAPABILITY_MISSING' } as const;
+  return { status: 'failed', generation, settled: false, roots, problem, failure };
 }
 
 function closed(): RuntimeError {

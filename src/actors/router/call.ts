@@ -268,7 +268,7 @@ export class Call implements Asker, Exchange {
     const before = this.rootsAwaited;
     const report = settledRoots(this.scope.roots(), () => {
       this.rootsAwaited += 1;
-      return { ...wait, signal: this.signal };
+      return { ...wait, signal: this.signal, relatedTo: this.relatedTo };
     });
     if (this.rootsAwaited === before) return report;
     return report.finally(() => {
