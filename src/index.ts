@@ -112,12 +112,8 @@ export type {
 export { rootsMachine } from './machines/roots.machine.ts';
 export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
-export type {
-  SessionEmitted,
-  SessionEvent,
-  SessionInput,
-  SessionOutput,
-} from './machines/session.machine.ts';
+export type { SessionInput } from './machines/session-context.ts';
+export type { SessionEmitted, SessionEvent, SessionOutput } from './machines/session.machine.ts';
 export type {
   CloseCause,
   ReaderEvent,

@@ -1,5 +1,5 @@
 /** Every bound and every time of a session, with its default. Each is an option. */
-import type { SessionLimits } from '../machines/session.machine.ts';
+import type { SessionLimits } from '../machines/session-context.ts';
 import { describe } from '../protocol/classify.ts';
 
 const KiB = 1024;

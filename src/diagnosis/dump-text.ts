@@ -1,7 +1,7 @@
 /** A dump as text for people: why nothing goes on, and everything that is in flight. */
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
-import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
+import { countInWords, deferredRoots, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 import { causesOf, isSubscription } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
@@ -167,9 +167,10 @@ function clientInWords({ client, tags }: SessionDump): string {
 
 function rootsInWords({ roots, tags }: SessionDump): string {
   if (tags.includes('stateless')) return 'asked for by each call that needs them';
-  const { state, status, settled, list } = roots;
-  if (status === undefined) return state;
-  return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list`;
+  const { state, tags: rootsTags, status, settled, list } = roots;
+  const when = rootsTags.includes('deferred') ? `; ${deferredRoots}` : '';
+  if (status === undefined) return when === '' ? state : `not known${when}`;
+  return `${state}, ${status}${settled === false ? ' (not settled)' : ''}, ${list.length} in the list${when}`;
 }
 
 /** Of a tool that is a machine. */

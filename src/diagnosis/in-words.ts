@@ -1,4 +1,8 @@
-/** Quantities in the words of a text for people. */
+/** Quantities, and what is said in more than one place, in the words of a text for people. */
+
+/** When a client is asked for its roots that has no channel of its own. */
+export const deferredRoots =
+  'asked for with the next call that needs them: the client has no stream of its own';
 
 /** `850 ms`, `42 s`, `9 min 18 s`, `2 h 5 min`. */
 export function timeInWords(ms: number): string {

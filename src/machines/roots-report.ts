@@ -51,6 +51,19 @@ export interface RootsReport {
   readonly failure?: RootsFailure;
 }
 
+/**
+ * What a call gets whose client cannot be asked, neither with that call nor by itself.
+ *
+ * @param why for a person
+ * @param known what was known before: its roots hold
+ */
+export function unaskedRoots(why: string, known?: RootsReport): RootsReport {
+  const { generation = 0, roots = [] } = known ?? {};
+  const problem = `The client has no stream of its own, and cannot be asked for its roots on this request's: ${why}`;
+  const failure = { code: 'CAPABILITY_MISSING' } as const;
+  return { status: 'failed', generation, settled: false, roots, problem, failure };
+}
+
 /** Turns the client's entries into directories, in order: sets `path` or `problem` on each. */
 export type RootsResolver = (
   roots: readonly Root[],

@@ -19,16 +19,11 @@
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
 import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
+import type { RelatedRequest } from '../protocol/frames.ts';
 import { rootsFailureOf } from './roots-report.ts';
 import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
-import type {
-  Channel,
-  ChannelFact,
-  CorrelationEvent,
-  RelatedTo,
-  SessionInputScope,
-} from './session-ports.ts';
+import type { Channel, ChannelFact, CorrelationEvent, SessionInputScope } from './session-ports.ts';
 
 /**
  * What `ask` resolves with. It rejects if the client did not answer, or not with roots; the error's
@@ -48,7 +43,7 @@ export interface AskInput extends SessionInputScope {
   /** How long the answer may take, milliseconds. */
   readonly timeoutMs: number;
   /** The client's request on whose behalf it is asked; undefined if it is asked for the session. */
-  readonly relatedTo?: RelatedTo | undefined;
+  readonly relatedTo?: RelatedRequest | undefined;
 }
 
 export interface RootsInput extends Omit<AskInput, 'relatedTo'> {
@@ -73,9 +68,9 @@ export type RootsEvent =
   /** The client says that its list has changed. */
   | { readonly type: 'roots.invalidate' }
   /** A call waits for the roots: if the client is not being asked, it is asked on its behalf. */
-  | { readonly type: 'roots.wanted'; readonly relatedTo: RelatedTo }
+  | { readonly type: 'roots.wanted'; readonly relatedTo: RelatedRequest }
   /** That call was cancelled: what was asked on its behalf is nobody's to answer any more. */
-  | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedTo };
+  | { readonly type: 'roots.abandoned'; readonly relatedTo: RelatedRequest };
 
 /** What the machine tells the session. */
 export interface RootsUpdated {
@@ -174,6 +169,9 @@ function failureOf(error: unknown): Finding['outcome'] {
   return { kind: 'failed', problem, failure: rootsFailureOf(error) };
 }
 
+/** There is something to ask: now, or on behalf of the next call that needs it. */
+const nextQuery = [{ guard: 'hasChannel', target: 'querying' }, { target: 'deferred' }] as const;
+
 /** The roots of one session. */
 export const rootsMachine = setup({
   types: {
@@ -186,8 +184,8 @@ export const rootsMachine = setup({
   guards: {
     hasChannel: ({ context }) => context.channel === 'open',
     hasAsker: ({ context }) => context.relatedTo !== undefined,
-    isAsker: ({ context }, { relatedTo }: { readonly relatedTo: RelatedTo }) =>
-      context.relatedTo === relatedTo,
+    isAsker: ({ context, event }) =>
+      event.type === 'roots.abandoned' && event.relatedTo === context.relatedTo,
     isStale: stateIn({ querying: 'stale' }),
     mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
     isFirst: stateIn({ querying: 'fresh' }),
@@ -203,7 +201,7 @@ export const rootsMachine = setup({
   actions: {
     openChannel: assign({ channel: 'open' }),
     closeChannel: assign({ channel: 'none' }),
-    askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedTo | undefined }) => ({
+    askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedRequest | undefined }) => ({
       relatedTo,
     })),
     discard: assign({
@@ -245,14 +243,14 @@ export const rootsMachine = setup({
     unasked: {
       description:
         'Before the session is initialized: a change asks nothing, the first query covers it.',
-      on: { 'roots.start': 'due' },
+      on: { 'roots.start': nextQuery },
     },
-    due: {
+    deferred: {
       description:
-        'To be asked: at once if the client has a channel of its own, else with the next call that needs its roots.',
+        'The client has no channel of its own: it is asked with the next call that needs its roots.',
       tags: 'deferred',
-      always: { guard: 'hasChannel', target: 'querying' },
       on: {
+        'channel.opened': { target: 'querying', actions: 'openChannel' },
         'roots.wanted': {
           target: 'querying',
           actions: { type: 'askFor', params: ({ event }) => event },
@@ -273,21 +271,39 @@ export const rootsMachine = setup({
             actions: { type: 'publish', params: settledOutcome },
           },
           {
-            guard: and(['isStale', 'mayDiscard']),
-            target: 'due',
+            guard: and(['isStale', 'mayDiscard', 'hasChannel']),
+            target: 'querying',
+            reenter: true,
             actions: { type: 'discard', params: outcomeOf },
           },
           {
+            guard: and(['isStale', 'mayDiscard']),
+            target: 'deferred',
+            actions: { type: 'discard', params: outcomeOf },
+          },
+          {
+            guard: and(['isStale', 'hasChannel']),
+            target: 'querying',
+            reenter: true,
+            actions: { type: 'publish', params: overtakenOutcome },
+          },
+          {
             guard: 'isStale',
-            target: 'due',
+            target: 'deferred',
             actions: { type: 'publish', params: overtakenOutcome },
           },
           { target: 'known', actions: { type: 'publish', params: settledOutcome } },
         ],
         onError: [
           {
+            guard: and(['isStale', 'hasChannel']),
+            target: 'querying',
+            reenter: true,
+            actions: { type: 'publish', params: overtakenFailure },
+          },
+          {
             guard: 'isStale',
-            target: 'due',
+            target: 'deferred',
             actions: { type: 'publish', params: overtakenFailure },
           },
           {
@@ -299,14 +315,22 @@ export const rootsMachine = setup({
         ],
       },
       on: {
-        'roots.abandoned': {
-          guard: { type: 'isAsker', params: ({ event }) => event },
-          target: 'due',
-          actions: { type: 'askFor', params: { relatedTo: undefined } },
-        },
+        'roots.abandoned': [
+          {
+            guard: and(['isAsker', 'hasChannel']),
+            target: 'querying',
+            reenter: true,
+            actions: { type: 'askFor', params: { relatedTo: undefined } },
+          },
+          {
+            guard: 'isAsker',
+            target: 'deferred',
+            actions: { type: 'askFor', params: { relatedTo: undefined } },
+          },
+        ],
         'channel.closed': [
           { guard: 'hasAsker', actions: 'closeChannel' },
-          { target: 'due', actions: 'closeChannel' },
+          { target: 'deferred', actions: 'closeChannel' },
         ],
       },
       initial: 'fresh',
@@ -324,7 +348,7 @@ export const rootsMachine = setup({
         },
       },
     },
-    known: { tags: 'settled', on: { 'roots.invalidate': 'due' } },
+    known: { tags: 'settled', on: { 'roots.invalidate': nextQuery } },
     unsupported: {
       description: 'The client answered -32601: it is not asked again.',
       tags: 'settled',
@@ -334,10 +358,10 @@ export const rootsMachine = setup({
         'The query timed out or failed: ask when the list changes, when a channel opens, or after a while.',
       tags: 'settled',
       on: {
-        'roots.invalidate': 'due',
-        'channel.opened': { target: 'due', actions: 'openChannel' },
+        'roots.invalidate': nextQuery,
+        'channel.opened': { target: 'querying', actions: 'openChannel' },
       },
-      after: { retryTimeout: 'due' },
+      after: { retryTimeout: nextQuery },
     },
   },
 });

@@ -82,9 +82,6 @@ export interface FramesToSend {
   readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
 }
 
-/** The client's request to whose stream something belongs. */
-export type RelatedTo = NonNullable<FramesToSend['relatedTo']>;
-
 /** What the writer takes. */
 export type WriterEvent =
   | FramesToSend

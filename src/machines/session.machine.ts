@@ -8,22 +8,17 @@
  * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
  */
 import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
-import type { ActorRefFrom } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
-import type { ServerDescription } from '../protocol/implementation.ts';
-import type { ClientDescription, InitializedClient } from '../protocol/initialize.ts';
+import type { ClientDescription } from '../protocol/initialize.ts';
 import { accepted, refused, refusedVersion } from './initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
-import type { KeepaliveLimits } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
-import type { RootsReport } from './roots-report.ts';
 import type { RootsUpdated } from './roots.machine.ts';
+import type { SessionContext, SessionInput } from './session-context.ts';
 import { causeOf, drainTimeoutOf, endOf, endedBefore, notAsked } from './session-end.ts';
 import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
-import type { Ref } from './port.ts';
 import type {
-  Channel,
   ChannelFact,
   CloseCause,
   CorrelationEvent,
@@ -33,38 +28,12 @@ import type {
   ReaderInput,
   RouterEvent,
   RouterInput,
-  SessionInputScope,
   WriterEvent,
   WriterInput,
 } from './session-ports.ts';
 import type { SessionTag } from './session-tags.ts';
 import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
-
-/** Times and bounds of a session's own. The defaults are in `actors/limits.ts`. */
-export interface SessionLimits extends KeepaliveLimits {
-  /** How long handlers and the output may take to finish once the session ends, milliseconds. */
-  readonly drainTimeoutMs: number;
-  /**
-   * How long the client may take nothing of what is left to say at the end, milliseconds; then the
-   * session ends without it.
-   */
-  readonly stallTimeoutMs: number;
-  /** How long the client may take to answer `roots/list`, milliseconds. */
-  readonly rootsTimeoutMs: number;
-  /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
-  readonly rootsRetryMs: number;
-  /**
-   * How many overtaken answers to `roots/list` are discarded before one is published as not
-   * settled.
-   */
-  readonly maxOvertakenRoots: number;
-}
-
-export interface SessionInput extends SessionInputScope {
-  readonly server: ServerDescription;
-  readonly limits: SessionLimits;
-}
 
 export type { SessionEvent } from './session-end.ts';
 
@@ -79,27 +48,6 @@ export type SessionEmitted =
 
 export interface SessionOutput {
   readonly cause: CloseCause;
-}
-
-export type RootsRef = ActorRefFrom<typeof rootsMachine>;
-
-export interface SessionContext extends SessionInput {
-  readonly writer: Ref<WriterEvent>;
-  readonly correlation: Ref<CorrelationEvent>;
-  readonly router: Ref<RouterEvent>;
-  readonly reader: Ref<ReaderEvent>;
-  /** There is one once a client has declared roots. */
-  readonly roots: RootsRef | undefined;
-  /** There is one while a session that wants it is in operation and has a channel. */
-  readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
-  readonly channel: Channel;
-  /** What the client said of itself in its `initialize`; set once. */
-  readonly client: InitializedClient | undefined;
-  /** The last report of the roots machine. */
-  readonly report: RootsReport | undefined;
-  readonly cause: CloseCause | undefined;
-  /** How long the drain may take, milliseconds. */
-  readonly drainTimeoutMs: number;
 }
 
 /**
@@ -189,7 +137,9 @@ export const sessionMachine = setup({
       },
     }),
     tellChannel: enqueueActions(({ context, enqueue }, fact: ChannelFact) => {
-      enqueue.assign({ channel: fact.type === 'channel.opened' ? 'open' : 'none' });
+      const channel = fact.type === 'channel.opened' ? 'open' : 'none';
+      if (channel === context.channel) return;
+      enqueue.assign({ channel });
       if (context.roots) enqueue.sendTo(context.roots, fact);
     }),
     makeKeepalive: assign({
@@ -346,7 +296,10 @@ export const sessionMachine = setup({
             rootsKnown: {
               description: 'In operation; what the client lists, or that it lists none, is known.',
               tags: 'operating',
-              always: { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
+              always: {
+                guard: and(['wantsKeepalive', 'hasNoKeepalive']),
+                actions: 'makeKeepalive',
+              },
               on: {
                 'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
                 'roots.updated': {

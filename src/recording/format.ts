@@ -88,6 +88,8 @@ export type OutputLine = Input & {
   readonly output: 'blocked' | 'flowing' | 'flushed' | 'stalled' | 'broken';
   readonly error?: string;
 };
+/** What the transport told the session of its client's own channel. */
+export type ChannelLine = Input & { readonly channel: 'opened' | 'closed' };
 /** The host ended the session. */
 export type ShutdownLine = Input & {
   readonly shutdown: string;
@@ -173,6 +175,7 @@ export type InputLine =
   | RandomLine
   | ResumptionLine
   | OutputLine
+  | ChannelLine
   | ShutdownLine
   | NotifyLine
   | NoticeLine
@@ -253,6 +256,7 @@ const otherKinds = [
   'random',
   'resumption',
   'output',
+  'channel',
   'shutdown',
   'ping',
   'notice',

@@ -114,6 +114,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
     output: oneOf('blocked', 'flowing', 'flushed', 'stalled', 'broken'),
     error: optional(text),
   },
+  channel: { channel: oneOf('opened', 'closed') },
   shutdown: { shutdown: text, drainTimeoutMs: optional(duration) },
   notify: { notify: text, call: optional(whole), unwritable: optional(text) },
   notice: { notice: text, uri: optional(text) },

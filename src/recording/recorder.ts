@@ -35,7 +35,7 @@ import type { RecordingOptions, RecordingSink } from './recording-writer.ts';
 import {
   chunkLine,
   closedLine,
-  outputLine,
+  writerLine,
   timeOfDayAt,
   transitionLines,
   writtenFrames,
@@ -248,7 +248,7 @@ class SessionRecorder implements Recorder {
         port.getInitialSnapshot(scope, {
           ...input,
           session: recordedRef(session, (event, pass) => {
-            const line = outputLine(event);
+            const line = writerLine(event);
             if (line) timeline.input(line, pass);
             else pass();
           }),

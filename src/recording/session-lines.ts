@@ -9,6 +9,7 @@ import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import { stateName } from '../machines/state-name.ts';
 import type { TransitionListener } from '../session/transitions.ts';
 import type {
+  ChannelLine,
   ClientLine,
   ClosedLine,
   FramesLine,
@@ -32,9 +33,13 @@ export function recordedFrame(message: unknown): InboundFrame {
   return classify(message, JSON.stringify(message).length);
 }
 
-/** What the writer tells the session; undefined if it tells nothing of the output. */
-export function outputLine(event: SessionFact): OutputLine | undefined {
+/** What the writer tells the session; undefined if a replay need not be told. */
+export function writerLine(event: SessionFact): OutputLine | ChannelLine | undefined {
   switch (event.type) {
+    case 'channel.opened':
+      return { channel: 'opened' };
+    case 'channel.closed':
+      return { channel: 'closed' };
     case 'output.blocked':
       return { output: 'blocked' };
     case 'output.flowing':

@@ -21,7 +21,8 @@ import type {
   WriterInput,
 } from '../machines/session-ports.ts';
 import type { Report } from '../actors/facts.ts';
-import type { RootsRef, SessionEmitted } from '../machines/session.machine.ts';
+import type { RootsRef } from '../machines/session-context.ts';
+import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';

@@ -39,6 +39,8 @@ export interface Serving extends Conversation<TestWire> {
 
 export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clock'> {
   readonly transport?: TransportName;
+  /** A connection of the test's own, instead of that transport's. */
+  readonly connection?: Connection<TestWire>;
 }
 
 /** Starts a session of a server that has these features; it is checked and ended when the test is. */
@@ -49,10 +51,13 @@ export function serve(features: Partial<ServerDefinition>, options?: ServingOpti
 /** Does the same for a server that there is already. */
 export function connect(
   server: McpServer,
-  { transport = combinationUnderTest()?.transport ?? 'memory', ...options }: ServingOptions = {},
+  {
+    transport = combinationUnderTest()?.transport ?? 'memory',
+    connection = transports[transport](),
+    ...options
+  }: ServingOptions = {},
 ): Serving {
   const clock = new TestClock();
-  const connection = transports[transport]();
   const conversation = converse(
     server,
     {

@@ -22,6 +22,8 @@ const session: Table<SessionEvent> = {
   'initialize.received': true,
   'envelope.received': true,
   'initialized.received': true,
+  'channel.opened': true,
+  'channel.closed': true,
   'roots.changed': true,
   'roots.updated': true,
   'calls.drained': true,
@@ -33,7 +35,14 @@ const session: Table<SessionEvent> = {
   'output.stalled': true,
   'output.broken': true,
 };
-const roots: Table<RootsEvent> = { 'roots.start': true, 'roots.invalidate': true };
+const roots: Table<RootsEvent> = {
+  'channel.opened': true,
+  'channel.closed': true,
+  'roots.start': true,
+  'roots.invalidate': true,
+  'roots.wanted': true,
+  'roots.abandoned': true,
+};
 const task: Table<TaskEvent> = {
   'input.requested': true,
   'input.received': true,

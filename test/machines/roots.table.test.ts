@@ -4,16 +4,23 @@ import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { Channel, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import { clientId } from '../actors/ids.ts';
 import { inWords, listener } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof rootsMachine>;
 
 const roots = [{ uri: 'file:///a' }];
+const [asker, other] = [{ id: clientId(1) }, { id: clientId(1) }];
 const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
 const events = {
   start: { type: 'roots.start' },
   invalidate: { type: 'roots.invalidate' },
+  wanted: { type: 'roots.wanted', relatedTo: asker },
+  abandoned: { type: 'roots.abandoned', relatedTo: asker },
+  'abandoned by another': { type: 'roots.abandoned', relatedTo: other },
+  'channel opened': { type: 'channel.opened' },
+  'channel closed': { type: 'channel.closed' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
   failed: {
@@ -29,18 +36,28 @@ const events = {
 type EventName = keyof typeof events;
 
 const eventOf = (name: EventName) => events[name] as never;
-const start = (maxOvertaken = 2): Snapshot =>
+const start = (maxOvertaken = 2, channel: Channel = 'open'): Snapshot =>
   initialTransition(rootsMachine, {
     session: listener<RootsUpdated>().ref,
     correlation: listener<CorrelationEvent>().ref,
     timeoutMs: 5000,
     retryMs: 30_000,
     maxOvertaken,
+    channel,
   })[0];
 const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => transition(rootsMachine, state, eventOf(name))[0], from);
 
-const paths = {
+type StateName =
+  | 'unasked'
+  | 'querying.fresh'
+  | 'querying.repeated'
+  | 'querying.stale'
+  | 'known'
+  | 'unsupported'
+  | 'retrying';
+type Paths<TState extends string> = { readonly [state in TState]: readonly EventName[] };
+const paths: Paths<StateName> = {
   unasked: [],
   'querying.fresh': ['start'],
   'querying.repeated': ['start', 'garbled'],
@@ -48,19 +65,29 @@ const paths = {
   known: ['start', 'answered'],
   unsupported: ['start', 'unsupported'],
   retrying: ['start', 'failed'],
-} satisfies Record<string, readonly EventName[]>;
-type StateName = keyof typeof paths;
+};
+const pathsWithoutChannel: Paths<StateName | 'deferred'> = {
+  unasked: [],
+  deferred: ['start'],
+  'querying.fresh': ['start', 'wanted'],
+  'querying.repeated': ['start', 'wanted', 'garbled'],
+  'querying.stale': ['start', 'wanted', 'invalidate'],
+  known: ['start', 'wanted', 'answered'],
+  unsupported: ['start', 'wanted', 'unsupported'],
+  retrying: ['start', 'wanted', 'failed'],
+};
 
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 const asks = 'xstate.spawnChild';
 const table: { readonly [state in StateName]: Row } = {
-  unasked: { start: ['querying.fresh', asks] },
+  unasked: { start: ['querying.fresh', asks], 'channel closed': ['unasked'] },
   'querying.fresh': {
     invalidate: ['querying.stale'],
     answered: ['known', 'publish'],
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['querying.repeated', asks],
+    'channel closed': ['deferred'],
   },
   'querying.repeated': {
     invalidate: ['querying.stale'],
@@ -68,16 +95,61 @@ const table: { readonly [state in StateName]: Row } = {
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['retrying', 'publish', 'after 30000'],
+    'channel closed': ['deferred'],
   },
   'querying.stale': {
     answered: ['querying.fresh', asks],
     unsupported: ['unsupported', 'publish'],
     failed: ['querying.fresh', 'publish', asks],
     garbled: ['querying.fresh', 'publish', asks],
+    'channel closed': ['deferred'],
   },
-  known: { invalidate: ['querying.fresh', asks] },
-  unsupported: {},
-  retrying: { invalidate: ['querying.fresh', asks], 'retry timeout': ['querying.fresh', asks] },
+  known: { invalidate: ['querying.fresh', asks], 'channel closed': ['known'] },
+  unsupported: { 'channel closed': ['unsupported'] },
+  retrying: {
+    invalidate: ['querying.fresh', asks],
+    'retry timeout': ['querying.fresh', asks],
+    'channel opened': ['querying.fresh', asks],
+    'channel closed': ['retrying'],
+  },
+};
+/** Nothing is asked but on behalf of a call. */
+const tableWithoutChannel: { readonly [state in StateName | 'deferred']: Row } = {
+  unasked: { start: ['deferred'], 'channel opened': ['unasked'] },
+  deferred: { wanted: ['querying.fresh', asks], 'channel opened': ['querying.fresh', asks] },
+  'querying.fresh': {
+    invalidate: ['querying.stale'],
+    answered: ['known', 'publish'],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['retrying', 'publish', 'after 30000'],
+    garbled: ['querying.repeated', asks],
+    abandoned: ['deferred'],
+    'channel opened': ['querying.fresh'],
+  },
+  'querying.repeated': {
+    invalidate: ['querying.stale'],
+    answered: ['known', 'publish'],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['retrying', 'publish', 'after 30000'],
+    garbled: ['retrying', 'publish', 'after 30000'],
+    abandoned: ['deferred'],
+    'channel opened': ['querying.repeated'],
+  },
+  'querying.stale': {
+    answered: ['deferred'],
+    unsupported: ['unsupported', 'publish'],
+    failed: ['deferred', 'publish'],
+    garbled: ['deferred', 'publish'],
+    abandoned: ['deferred'],
+    'channel opened': ['querying.stale'],
+  },
+  known: { invalidate: ['deferred'], 'channel opened': ['known'] },
+  unsupported: { 'channel opened': ['unsupported'] },
+  retrying: {
+    invalidate: ['deferred'],
+    'retry timeout': ['deferred'],
+    'channel opened': ['querying.fresh', asks],
+  },
 };
 
 const nameOf = ({ value }: Snapshot): string =>
@@ -86,33 +158,50 @@ const nameOf = ({ value }: Snapshot): string =>
 const words = (actions: Parameters<typeof inWords>[0]) =>
   inWords(actions).map((word) => (word.endsWith('<roots.updated') ? 'publish' : word));
 
-const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
-  (Object.keys(events) as EventName[]).map((event) => ({ state, event, row: table[state][event] })),
-);
+interface Cells {
+  readonly channel: Channel;
+  readonly paths: Readonly<Record<string, readonly EventName[]>>;
+  readonly table: Readonly<Record<string, Row>>;
+}
+const cellsOf = ({ channel, paths: ways, table: rows }: Cells) =>
+  Object.entries(rows).flatMap(([state, row]) =>
+    (Object.keys(events) as EventName[]).map((event) => ({
+      state,
+      event,
+      row: row[event],
+      before: () => follow(start(2, channel), ...(ways[state] ?? [])),
+    })),
+  );
+const withChannel: Cells = { channel: 'open', paths, table };
+const withoutChannel: Cells = {
+  channel: 'none',
+  paths: pathsWithoutChannel,
+  table: tableWithoutChannel,
+};
 
-describe('the roots', () => {
+describe.each([
+  ['a client with a channel of its own', withChannel],
+  ['a client without a channel of its own', withoutChannel],
+])('the roots of %s', (_, machine) => {
+  const cells = cellsOf(machine);
   test.each(cells.filter(({ row }) => row))(
     'in $state, on $event: $row',
-    ({ state, event, row }) => {
-      const [next, actions] = transition(
-        rootsMachine,
-        follow(start(), ...paths[state]),
-        eventOf(event),
-      );
+    ({ before, event, row }) => {
+      const [next, actions] = transition(rootsMachine, before(), eventOf(event));
       expect([nameOf(next), ...words(actions)]).toEqual(row);
     },
   );
 
   test.each(cells.filter(({ row }) => !row))('in $state, are not changed by $event', (cell) => {
-    const before = follow(start(), ...paths[cell.state]);
+    const before = cell.before();
     const [next, actions] = transition(rootsMachine, before, eventOf(cell.event));
     expect([nameOf(next), ...words(actions)]).toEqual([cell.state]);
     expect(next.context).toEqual(before.context);
   });
 
   test('get to each state by the path that the table takes', () => {
-    for (const [state, path] of Object.entries(paths)) {
-      expect(nameOf(follow(start(), ...path))).toBe(state);
+    for (const [state, path] of Object.entries(machine.paths)) {
+      expect(nameOf(follow(start(2, machine.channel), ...path))).toBe(state);
     }
   });
 });

@@ -2,7 +2,8 @@ import { initialTransition, transition } from 'xstate';
 import type { EventFromLogic, SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
-import type { SessionEvent, SessionInput } from '../../src/machines/session.machine.ts';
+import type { SessionInput } from '../../src/machines/session-context.ts';
+import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import type { SessionTag } from '../../src/machines/session-tags.ts';
 import { stateOf } from '../../src/machines/session-state.ts';
 import type { SessionState } from '../../src/machines/session-state.ts';
@@ -54,6 +55,8 @@ const events = {
   'output stalled': { type: 'output.stalled' },
   'output blocked': { type: 'output.blocked' },
   'output flowing': { type: 'output.flowing' },
+  'channel opened': { type: 'channel.opened' },
+  'channel closed': { type: 'channel.closed' },
   'input ended': { type: 'input.ended' },
   'client unresponsive': { type: 'client.unresponsive', failures: 3 },
   shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
@@ -149,6 +152,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('uninitialized'),
     ...ignores('uninitialized'),
+    'channel closed': ['uninitialized'],
     'an envelope': ['modern', 'router<envelopes.require', 'correlation<gate.closed'],
     initialize: negotiates,
     'another initialize': negotiates,
@@ -158,6 +162,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('negotiated'),
     ...ignores('negotiated'),
+    'channel closed': ['negotiated', 'roots<channel.closed'],
     ...refuses('negotiated'),
     initialized: [
       'initialized',
@@ -170,6 +175,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('initialized'),
     ...ignores('initialized'),
+    'channel closed': ['initialized', 'roots<channel.closed'],
     ...refuses('initialized'),
     'roots changed': ['initialized', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -178,6 +184,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('rootsKnown'),
     ...ignores('rootsKnown'),
+    'channel closed': ['rootsKnown', 'roots<channel.closed'],
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -186,6 +193,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...ends,
     ...flow('modern'),
     ...ignores('modern'),
+    'channel closed': ['modern'],
     ...refuses('modern'),
   },
   'draining.settling': {

@@ -3,6 +3,7 @@ import type { JsonObject, Tool } from 'mcp-actors';
 import { differenceText, readRecording, replay } from 'mcp-actors/inspect';
 import { cancelled, gate, initialize, initialized, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import { withoutChannel } from '../contract/channel-wire.ts';
 import { echo, tool } from '../contract/serving.ts';
 import { askName, expectSame, form, linesOf, recordedSession, roots } from './recorded-session.ts';
 
@@ -49,6 +50,27 @@ describe('a replay does what was recorded', () => {
     await expectSame(recording);
     const states = recording.lines.flatMap(({ line }) => ('machine' in line ? [line.to] : []));
     expect(states).toContain('querying.stale');
+  });
+
+  test('through roots that were asked for with a call, and then over a channel that opened', async () => {
+    const connection = withoutChannel();
+    const { peer, finish } = recordedSession({ ...named, tools: [roots] }, { connection });
+    await peer.handshake({ capabilities });
+    const [asked, called] = [peer.request('roots/list'), peer.call('roots')];
+    peer.answer(await asked, { roots: [{ uri: 'file:///a' }] });
+    await called;
+    connection.openChannel();
+    peer.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+    peer.answer(await peer.request('roots/list'), { roots: [{ uri: 'file:///b' }] });
+    await peer.quiet();
+    connection.closeChannel();
+    const recording = await finish();
+    await expectSame(recording);
+    await expectSame(recording, { server: createMcpServer({ ...named, tools: [roots] }) });
+    const channels = recording.lines.flatMap(({ line }) =>
+      'channel' in line ? [line.channel] : [],
+    );
+    expect(channels).toEqual(['closed', 'opened', 'closed']);
   });
 
   test('through what handlers ask, what they withdraw, and what times out', async () => {

@@ -2,9 +2,10 @@
 import type { SnapshotFrom } from 'xstate';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import type { rootsMachine } from '../../machines/roots.machine.ts';
-import type { RootsRef } from '../../machines/session.machine.ts';
-import type { RelatedTo } from '../../machines/session-ports.ts';
+import type { RootsRef } from '../../machines/session-context.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
+import type { RelatedRequest } from '../../protocol/frames.ts';
+import { unaskedRoots } from '../../machines/roots-report.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { holdProcess } from '../clock.ts';
 import type { Clock } from '../clock.ts';
@@ -14,10 +15,10 @@ export interface RootsWait {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * The request on whose stream the client may be asked if it has no channel of its own; undefined
-   * if none is open. Each wait of a call gives the same value.
+   * The request on whose stream the client may be asked at this moment if it has no channel of its
+   * own; undefined if there is none.
    */
-  readonly relatedTo: RelatedTo | undefined;
+  readonly asker: () => RelatedRequest | undefined;
   /** Why nothing can be asked on that stream; undefined if it can. */
   readonly unaskable?: string | undefined;
 }
@@ -38,7 +39,8 @@ export function settledRoots(
   const now = roots.getSnapshot();
   if (isSettled(now)) return Promise.resolve(reportOf(now));
   if (now.status !== 'active') return Promise.reject(closed());
-  const { timeoutMs, clock, signal, relatedTo, unaskable } = wait();
+  const waiting = wait();
+  const { timeoutMs, clock, signal } = waiting;
   return new Promise((resolve, reject) => {
     const finish = (end: () => void) => {
       subscription.unsubscribe();
@@ -48,11 +50,9 @@ export function settledRoots(
     };
     const askIfDeferred = (snapshot: RootsSnapshot) => {
       if (!snapshot.hasTag('deferred') || signal.aborted) return;
-      if (unaskable !== undefined) {
-        finish(() => resolve(unaskedReport(snapshot, unaskable)));
-      } else if (relatedTo !== undefined) {
-        askOnBehalf(roots, relatedTo, signal);
-      }
+      const { unaskable } = waiting;
+      if (unaskable === undefined) askOnBehalf(roots, waiting);
+      else finish(() => resolve(unaskedRoots(unaskable, snapshot.context.report)));
     };
     const generation = now.context.report?.generation;
     const subscription = roots.subscribe({
@@ -84,7 +84,9 @@ export function settledRoots(
 type RootsSnapshot = SnapshotFrom<typeof rootsMachine>;
 
 /** If the call is cancelled, be it after its wait, others that wait have the client asked again. */
-function askOnBehalf(roots: RootsRef, relatedTo: RelatedTo, signal: AbortSignal): void {
+function askOnBehalf(roots: RootsRef, { asker, signal }: RootsWait): void {
+  const relatedTo = asker();
+  if (!relatedTo) return;
   roots.send({ type: 'roots.wanted', relatedTo });
   const abandon = () => {
     if (roots.getSnapshot().status === 'active') roots.send({ type: 'roots.abandoned', relatedTo });
@@ -112,14 +114,6 @@ function waitedInVain(snapshot: RootsSnapshot, waitedMs: number): string {
   return snapshot.hasTag('deferred')
     ? `The client could not be asked for its roots within ${waitedMs} ms: it has no stream of its own, and no request of it waits for this work`
     : `The client has not sent "notifications/initialized" within ${waitedMs} ms, so it could not be asked for its roots`;
-}
-
-/** What was known before holds. */
-function unaskedReport({ context: { report } }: RootsSnapshot, unaskable: string): RootsReport {
-  const { generation = 0, roots = [] } = report ?? {};
-  const problem = `The client has no stream of its own on which it could be asked for its roots, and it cannot be asked on this request's: ${unaskable}`;
-  const failure = { code: 'CAPABILITY_MISSING' } as const;
-  return { status: 'failed', generation, settled: false, roots, problem, failure };
 }
 
 function closed(): RuntimeError {

@@ -4,7 +4,7 @@
  * (docs/decisions/0001-control-plane-and-data-plane.md).
  */
 import type { Ref } from '../../machines/port.ts';
-import type { RootsRef } from '../../machines/session.machine.ts';
+import type { RootsRef } from '../../machines/session-context.ts';
 import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
 import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
@@ -268,12 +268,20 @@ export class Call implements Asker, Exchange {
     const before = this.rootsAwaited;
     const report = settledRoots(this.scope.roots(), () => {
       this.rootsAwaited += 1;
-      return { ...wait, signal: this.signal, relatedTo: this.relatedTo };
+      const { signal, origin } = this;
+      return { ...wait, signal, asker: () => this.#asker, unaskable: origin?.unaskable };
     });
     if (this.rootsAwaited === before) return report;
     return report.finally(() => {
       this.rootsAwaited -= 1;
     });
+  }
+
+  /** As a value without the call, because a machine keeps it. */
+  get #asker(): RelatedRequest | undefined {
+    const { relatedTo } = this;
+    if (!relatedTo || this.state === 'ended') return undefined;
+    return { id: relatedTo.id, origin: relatedTo.origin };
   }
 
   whenEnded(callback: () => void): void {

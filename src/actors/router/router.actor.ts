@@ -11,7 +11,7 @@
  */
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
-import type { RootsRef } from '../../machines/session.machine.ts';
+import type { RootsRef } from '../../machines/session-context.ts';
 import type { RouterEvent, RouterInput } from '../../machines/session-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';

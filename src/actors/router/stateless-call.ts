@@ -16,6 +16,7 @@ import { accepted, invalidInitialize } from '../../machines/initialize-answers.t
 import { Method } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
+import { unaskedRoots } from '../../machines/roots-report.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { undeclaredRoots } from '../../machines/roots.machine.ts';
 import { refused } from '../exchange.ts';
@@ -38,8 +39,10 @@ export class StatelessCall extends Call {
   }
 
   override roots(): Promise<RootsReport> {
+    const unaskable = this.origin?.unaskable;
+    if (unaskable !== undefined) return Promise.resolve(unaskedRoots(unaskable));
     return Promise.resolve(
-      declaresRoots(this.client.capabilities) ? unaskedRoots : undeclaredRoots,
+      declaresRoots(this.client.capabilities) ? unsupportedRoots : undeclaredRoots,
     );
   }
 
@@ -49,7 +52,7 @@ export class StatelessCall extends Call {
   }
 }
 
-const unaskedRoots: RootsReport = {
+const unsupportedRoots: RootsReport = {
   ...undeclaredRoots,
   status: 'unsupported',
   problem: 'This request cannot ask its client for them',

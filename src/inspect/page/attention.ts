@@ -3,7 +3,7 @@ import { causesOf } from '../../diagnosis/causes.ts';
 import type { Cause } from '../../diagnosis/causes.ts';
 import { headlineOf } from '../../diagnosis/headline.ts';
 import type { Headline } from '../../diagnosis/headline.ts';
-import { countInWords } from '../../diagnosis/in-words.ts';
+import { countInWords, deferredRoots } from '../../diagnosis/in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from '../../diagnosis/session-dump.ts';
 import { Method } from '../../protocol/methods.ts';
 import { duration } from './durations.ts';
@@ -121,7 +121,10 @@ function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {
 
 function rootsWait({ pending, roots }: SessionDump, elapsedMs: number): string {
   const query = pending.find(({ method }) => method === Method.rootsList);
-  if (!query) return `waits for the roots: ${roots.state}`;
+  if (!query) {
+    const isDeferred = roots.tags.includes('deferred');
+    return `waits for the roots: ${isDeferred ? deferredRoots : roots.state}`;
+  }
   return `waits for the roots: ${Method.rootsList}, ${ages(query, elapsedMs)}`;
 }
 

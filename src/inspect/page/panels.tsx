@@ -3,7 +3,7 @@
  * room.
  */
 import type { ComponentChildren } from 'preact';
-import { sizeInWords } from '../../diagnosis/in-words.ts';
+import { deferredRoots, sizeInWords } from '../../diagnosis/in-words.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { PageDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
@@ -181,8 +181,9 @@ function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
 
 function Roots({ dump }: { readonly dump: PageDump }) {
   const { roots, omitted } = dump;
-  const isUnknown = roots.status === undefined && !roots.tags.includes('asking');
-  if (isUnknown || (roots.status === 'undeclared' && roots.list.length === 0)) return null;
+  const { status, tags } = roots;
+  const isUnknown = status === undefined && !tags.includes('asking') && !tags.includes('deferred');
+  if (isUnknown || (status === 'undeclared' && roots.list.length === 0)) return null;
   return (
     <Panel id="roots" title="Roots" omitted={omitted['roots']} note={provenance(roots)}>
       {roots.list.map(({ uri, name, path, problem }) => (
@@ -237,10 +238,13 @@ function provenance(roots: SessionDump['roots']): string {
     unsupported: 'The client declares roots and does not answer for them',
     failed: 'The client could not be asked; what was known before holds',
   };
+  const isDeferred = tags.includes('deferred');
   if (status === undefined) {
+    if (isDeferred) return `Not known yet; ${deferredRoots}.`;
     return tags.includes('asking') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
   }
-  const newer = settled ? '' : '; a newer list is being asked for';
+  const asked = isDeferred ? `; a newer list may be ${deferredRoots}` : '';
+  const newer = settled ? asked : '; a newer list is being asked for';
   const why = problem === undefined ? '' : `: ${problem}`;
   const none = list.length === 0 && status === 'known' ? '; the list is empty' : '';
   return `${sources[status]}${why}${none}${newer}. Generation ${generation}.`;

@@ -21,9 +21,9 @@ import { RecordingCursor } from './recording-cursor.ts';
 import {
   ReplayClock,
   optionsOf,
-  outputFact,
   replayEnvironment,
   replayEnds,
+  writerFact,
 } from './replay-world.ts';
 import type { ReplayEnds } from './replay-world.ts';
 
@@ -142,8 +142,9 @@ class LivePlayer {
       const { timeoutMs } = line;
       return () => void this.#session.ping({ timeoutMs }).catch(() => {});
     }
+    if ('channel' in line) return () => ends.tell(writerFact(line));
     if (!('output' in line) || line.output === 'flushed') return undefined;
-    return () => ends.tell(outputFact(line));
+    return () => ends.tell(writerFact(line));
   }
 
   async #compare(each: NumberedLine): Promise<Difference | undefined> {

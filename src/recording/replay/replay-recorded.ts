@@ -23,9 +23,9 @@ import { RecordingCursor } from './recording-cursor.ts';
 import {
   ReplayClock,
   optionsOf,
-  outputFact,
   replayEnvironment,
   replayEnds,
+  writerFact,
 } from './replay-world.ts';
 import type { ReplayEnds } from './replay-world.ts';
 import { ReplayedHandlers, paramsOf } from './replayed-handlers.ts';
@@ -219,7 +219,7 @@ class Player {
       if (!this.#clock.fire(line.timer)) {
         return `timer ${line.timer} fired in the recorded session, and the replayed one has not set it, or has cleared it`;
       }
-    } else if ('output' in line) this.#ends.tell(outputFact(line));
+    } else if ('output' in line || 'channel' in line) this.#ends.tell(writerFact(line));
     else if ('shutdown' in line) {
       this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
     } else if ('write' in line) this.#write(line.write);

@@ -20,7 +20,7 @@ import type { Limits } from '../../actors/limits.ts';
 import { plainEnvironment } from '../../session/session-environment.ts';
 import type { SessionEnvironment } from '../../session/session-environment.ts';
 import type { Transport } from '../../transports/transport.ts';
-import type { OutputLine, RecordingHeader, SessionOutputLine } from '../format.ts';
+import type { ChannelLine, OutputLine, RecordingHeader, SessionOutputLine } from '../format.ts';
 import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
 
 /** Tells the recording's time, and fires the timers that fired then. */
@@ -160,8 +160,10 @@ export function replayEnds(options: {
   };
 }
 
-/** What the writer told the session by an `output` line. */
-export function outputFact({ output, error }: OutputLine): SessionFact {
+/** What the writer told the session by such a line. */
+export function writerFact(line: OutputLine | ChannelLine): SessionFact {
+  if ('channel' in line) return { type: `channel.${line.channel}` };
+  const { output, error } = line;
   return output === 'broken'
     ? { type: 'output.broken', error: new Error(error) }
     : { type: `output.${output}` };

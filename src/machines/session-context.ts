@@ -1,0 +1,63 @@
+/** What a session knows: its bounds, its actors, its client, and why it ends. */
+import type { ActorRefFrom } from 'xstate';
+import type { ServerDescription } from '../protocol/implementation.ts';
+import type { InitializedClient } from '../protocol/initialize.ts';
+import type { keepaliveMachine, KeepaliveLimits } from './keepalive.machine.ts';
+import type { Ref } from './port.ts';
+import type { RootsReport } from './roots-report.ts';
+import type { rootsMachine } from './roots.machine.ts';
+import type {
+  Channel,
+  CloseCause,
+  CorrelationEvent,
+  ReaderEvent,
+  RouterEvent,
+  SessionInputScope,
+  WriterEvent,
+} from './session-ports.ts';
+
+/** Times and bounds of a session's own. The defaults are in `actors/limits.ts`. */
+export interface SessionLimits extends KeepaliveLimits {
+  /** How long handlers and the output may take to finish once the session ends, milliseconds. */
+  readonly drainTimeoutMs: number;
+  /**
+   * How long the client may take nothing of what is left to say at the end, milliseconds; then the
+   * session ends without it.
+   */
+  readonly stallTimeoutMs: number;
+  /** How long the client may take to answer `roots/list`, milliseconds. */
+  readonly rootsTimeoutMs: number;
+  /** Delay before asking for roots again after a failure, milliseconds; grows with each failure. */
+  readonly rootsRetryMs: number;
+  /**
+   * How many overtaken answers to `roots/list` are discarded before one is published as not
+   * settled.
+   */
+  readonly maxOvertakenRoots: number;
+}
+
+export interface SessionInput extends SessionInputScope {
+  readonly server: ServerDescription;
+  readonly limits: SessionLimits;
+}
+
+export type RootsRef = ActorRefFrom<typeof rootsMachine>;
+
+export interface SessionContext extends SessionInput {
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+  readonly router: Ref<RouterEvent>;
+  readonly reader: Ref<ReaderEvent>;
+  /** There is one once a client has declared roots. */
+  readonly roots: RootsRef | undefined;
+  /** There is one while a session that wants it is in operation and has a channel. */
+  readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
+  readonly channel: Channel;
+  /** What the client said of itself in its `initialize`; set once. */
+  readonly client: InitializedClient | undefined;
+  /** The last report of the roots machine. */
+  readonly report: RootsReport | undefined;
+  readonly cause: CloseCause | undefined;
+  /** How long the drain may take, milliseconds. */
+  readonly drainTimeoutMs: number;
+}

@@ -1,0 +1,79 @@
+/**
+ * A connection whose client has no channel of its own, as over HTTP without a GET stream: the transport notes to which
+ * request's stream belongs what the session asks. A test opens and closes the channel.
+ */
+import { memory } from 'mcp-actors';
+import type { MemoryPeer, Transport } from 'mcp-actors';
+import type { Port } from '../../src/machines/port.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  SessionFact,
+  WriterEvent,
+  WriterInput,
+} from '../../src/machines/session-ports.ts';
+import type { InboundFrame, RequestId } from '../../src/protocol/frames.ts';
+
+export interface ChannelWire {
+  readonly transport: Transport;
+  readonly peer: MemoryPeer;
+  openChannel(): void;
+  closeChannel(): void;
+  /** The ids of the requests to whose streams belong the messages that were sent with this method. */
+  relatedTo(method: string): readonly (RequestId | undefined)[];
+}
+
+/** @param unaskable the ids of requests whose clients cannot be asked on their streams */
+export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire {
+  const { transport, peer } = memory();
+  const sent: { readonly method: string; readonly relatedTo: RequestId | undefined }[] = [];
+  let tell: (fact: SessionFact) => void = () => {};
+  return {
+    transport: (options) => {
+      const ends = transport(options);
+      const reader = ends.reader as Port<ReaderEvent, ReaderInput>;
+      const writer = ends.writer as Port<WriterEvent, WriterInput>;
+      const marking: typeof reader = {
+        ...reader,
+        getInitialSnapshot: (scope, { router, ...input }) => {
+          const send: typeof router.send = (event) =>
+            router.send(
+              event.type === 'frames.received'
+                ? { ...event, frames: event.frames.map((frame) => marked(frame, unaskable)) }
+                : event,
+            );
+          return reader.getInitialSnapshot(scope, { ...input, router: { send } });
+        },
+      };
+      const noting: typeof writer = {
+        ...writer,
+        start: (snapshot, scope) => {
+          writer.start?.(snapshot, scope);
+          const { session } = snapshot.input;
+          tell = (fact) => session.send(fact);
+          tell({ type: 'channel.closed' });
+        },
+        transition: (snapshot, event, scope) => {
+          if (event.type === 'frames.send') {
+            const relatedTo = event.relatedTo?.id;
+            for (const frame of event.frames) {
+              if ('method' in frame) sent.push({ method: frame.method, relatedTo });
+            }
+          }
+          return writer.transition(snapshot, event, scope);
+        },
+      };
+      return { reader: marking, writer: noting };
+    },
+    peer,
+    openChannel: () => tell({ type: 'channel.opened' }),
+    closeChannel: () => tell({ type: 'channel.closed' }),
+    relatedTo: (method) =>
+      sent.filter((message) => message.method === method).map(({ relatedTo }) => relatedTo),
+  };
+}
+
+function marked(frame: InboundFrame, unaskable: readonly unknown[]): InboundFrame {
+  if (frame.kind !== 'request' || !unaskable.includes(frame.id)) return frame;
+  return { ...frame, origin: { idScope: 'session', unaskable: 'it is answered in JSON' } };
+}

@@ -1,0 +1,365 @@
+/** Clients that hear nothing of the session but on the streams of their own requests. */
+import type { RootsReport } from 'mcp-actors';
+import { cancelled, gate, initialized, rootsChanged, toolCall } from 'mcp-actors/testing';
+import { describe, expect, test } from 'vitest';
+import { describeDump } from '../../src/diagnosis/dump-text.ts';
+import { withoutChannel } from './channel-wire.ts';
+import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
+import { initialize, operate, serve, textOf, tool } from './serving.ts';
+import type { ServingOptions } from './serving.ts';
+import { begin, taskTool } from './task-serving.ts';
+
+/** A session in operation with a client that has roots and no channel of its own. */
+async function start({
+  unaskable,
+  ...options
+}: ServingOptions & { readonly unaskable?: readonly unknown[] } = {}) {
+  const connection = withoutChannel(unaskable);
+  const { peer, clock, session, reports } = await operateRoots({ ...options, connection });
+  return {
+    ...{ peer, clock, session, reports, connection },
+    call: (id: string, args = {}) => peer.send(toolCall(id, wait.name, args)),
+    reportOf: async (id: string) =>
+      JSON.parse(textOf((await peer.response(id)).result)) as RootsReport,
+    query: () => peer.request('roots/list'),
+    /** The calls on whose streams the client was asked; undefined for its channel. */
+    askedFor: () => connection.relatedTo('roots/list'),
+  };
+}
+
+describe('a client without a channel of its own', () => {
+  test('is asked for its roots with the first call that needs them, on its stream', async () => {
+    const { peer, call, reportOf, query, askedFor } = await start();
+    await peer.quiet();
+    expect(askedFor()).toEqual([]);
+    call('a');
+    peer.answer(await query(), list('x'));
+    expect(await reportOf('a')).toMatchObject({ status: 'known', settled: true, generation: 1 });
+    call('b');
+    expect(urisOf(await reportOf('b'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a']);
+  });
+
+  test('is asked once for all calls that wait', async () => {
+    const { peer, call, reportOf, query, askedFor } = await start();
+    for (const id of ['a', 'b', 'c']) call(id);
+    peer.answer(await query(), list('x'));
+    for (const id of ['a', 'b', 'c']) expect(urisOf(await reportOf(id))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a']);
+  });
+
+  test('is asked with a call that came before it was ready, once it is', async () => {
+    const connection = withoutChannel();
+    const { peer } = serve({ tools: [wait] }, { connection });
+    peer.send(initialize(1, { capabilities: { roots: {} } }), toolCall('a', wait.name));
+    await peer.response(1);
+    await peer.quiet();
+    expect(connection.relatedTo('roots/list')).toEqual([]);
+    peer.send(initialized);
+    peer.answer(await peer.request('roots/list'), list('x'));
+    await peer.response('a');
+    expect(connection.relatedTo('roots/list')).toEqual(['a']);
+  });
+
+  test('that changes its roots is asked again with the next call, and not before', async () => {
+    const { peer, call, reportOf, query, askedFor, reports } = await start();
+    call('a');
+    peer.answer(await query(), list('old'));
+    await reportOf('a');
+    peer.send(rootsChanged, rootsChanged);
+    await peer.quiet();
+    expect(askedFor()).toEqual(['a']);
+    call('b');
+    peer.answer(await query(), list('new'));
+    expect(urisOf(await reportOf('b'))).toEqual(['new']);
+    expect(askedFor()).toEqual(['a', 'b']);
+    expect(reports.map(urisOf)).toEqual([['old'], ['new']]);
+  });
+
+  test('that changes its roots while it is asked is asked once more with the call that waits', async () => {
+    const { peer, call, reportOf, query, askedFor, reports } = await start();
+    call('a');
+    const first = await query();
+    peer.send(rootsChanged, rootsChanged);
+    peer.answer(first, list('old'));
+    peer.answer(await query(), list('new'));
+    expect(urisOf(await reportOf('a'))).toEqual(['new']);
+    expect(askedFor()).toEqual(['a', 'a']);
+    expect(reports.map(urisOf)).toEqual([['new']]);
+  });
+
+  test('that never stops changing its roots starves no call', async () => {
+    const { peer, call, reportOf, query } = await start({ limits: { maxOvertakenRoots: 2 } });
+    call('a');
+    for (const name of ['1', '2', '3']) {
+      const asked = await query();
+      peer.send(rootsChanged);
+      peer.answer(asked, list(name));
+    }
+    const report = await reportOf('a');
+    expect([urisOf(report), report.settled]).toEqual([['3'], false]);
+  });
+});
+
+describe('the call with which a client without a channel was asked', () => {
+  test('is cancelled: the client is asked again with another that waits', async () => {
+    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    call('a');
+    call('b');
+    const first = await query();
+    peer.send(cancelled('a'));
+    const second = await query();
+    const { params } = await peer.notification('notifications/cancelled');
+    expect(params?.['requestId']).toBe(first.id);
+    expect(connection.relatedTo('notifications/cancelled')).toEqual(['a']);
+    peer.answer(first, list('late'));
+    peer.answer(second, list('x'));
+    expect(urisOf(await reportOf('b'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a', 'b']);
+  });
+
+  test('is cancelled and no other waits: the client is asked with the next', async () => {
+    const { peer, call, reportOf, query, askedFor } = await start();
+    call('a');
+    await query();
+    peer.send(cancelled('a'));
+    await peer.quiet();
+    expect(askedFor()).toEqual(['a']);
+    call('b');
+    peer.answer(await query(), list('x'));
+    expect(urisOf(await reportOf('b'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a', 'b']);
+  });
+
+  test('is cancelled when it had stopped waiting: the client is asked again with another that waits', async () => {
+    const connection = withoutChannel();
+    const door = gate();
+    const patient = tool('patient', async (_, context) => {
+      await context.roots({ timeoutMs: 100 });
+      await door.pass(context.signal);
+    });
+    const { peer, clock } = await operate(
+      { tools: [patient, wait] },
+      { connection, capabilities: { roots: {} } },
+    );
+    peer.send(toolCall('a', 'patient'));
+    await peer.request('roots/list');
+    clock.increment(100);
+    peer.send(toolCall('b', wait.name));
+    await peer.quiet();
+    peer.send(cancelled('a'));
+    peer.answer(await peer.request('roots/list'), list('x'));
+    expect(textOf((await peer.response('b')).result)).toContain('file:///x');
+    expect(connection.relatedTo('roots/list')).toEqual(['a', 'b']);
+  });
+
+  test('has ended without the answer: it serves the others when it comes', async () => {
+    const { peer, clock, call, reportOf, query, askedFor } = await start();
+    call('a', { timeoutMs: 100 });
+    const asked = await query();
+    clock.increment(100);
+    expect(await reportOf('a')).toMatchObject({ status: 'failed', settled: false });
+    call('b');
+    peer.answer(asked, list('x'));
+    expect(urisOf(await reportOf('b'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a']);
+  });
+});
+
+describe('a call that cannot ask its client', () => {
+  test('is told so at once, where the client has no channel either', async () => {
+    const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });
+    call('a');
+    const report = await reportOf('a');
+    expect(report).toMatchObject({
+      status: 'failed',
+      settled: false,
+      roots: [],
+      failure: { code: 'CAPABILITY_MISSING' },
+    });
+    expect(report.problem).toContain('it is answered in JSON');
+    await peer.quiet();
+    expect(askedFor()).toEqual([]);
+  });
+
+  test('gets what was known before, and that it may be old', async () => {
+    const { peer, call, reportOf, query } = await start({ unaskable: ['b', 'c'] });
+    call('a');
+    peer.answer(await query(), list('x'));
+    await reportOf('a');
+    call('b');
+    expect(await reportOf('b')).toMatchObject({ status: 'known', settled: true });
+    peer.send(rootsChanged);
+    call('c');
+    const report = await reportOf('c');
+    expect([report.status, report.settled, urisOf(report)]).toEqual(['failed', false, ['x']]);
+  });
+
+  test('waits for the answer that another call has asked for', async () => {
+    const { peer, call, reportOf, query } = await start({ unaskable: ['b'] });
+    call('a');
+    const asked = await query();
+    call('b');
+    await peer.quiet();
+    peer.answer(asked, list('x'));
+    expect(urisOf(await reportOf('b'))).toEqual(['x']);
+  });
+
+  test('is told so when the call that has asked is cancelled', async () => {
+    const { peer, call, reportOf, query } = await start({ unaskable: ['b'] });
+    call('a');
+    await query();
+    call('b');
+    peer.send(cancelled('a'));
+    expect((await reportOf('b')).failure).toEqual({ code: 'CAPABILITY_MISSING' });
+  });
+
+  test('is the work of a task whose result nobody waits for: it is told so when its time is over', async () => {
+    const connection = withoutChannel();
+    const reports: RootsReport[] = [];
+    const work = taskTool('work', async (_, context) => {
+      reports.push(await context.roots());
+    });
+    const { peer, clock } = await operate(
+      { tools: [work] },
+      { connection, capabilities: { roots: {} } },
+    );
+    await begin(peer, 'work');
+    await peer.quiet();
+    clock.increment(5000);
+    await peer.quiet();
+    expect(reports).toMatchObject([{ status: 'failed', settled: false }]);
+    expect(reports[0]?.problem).toContain('no stream of its own');
+    expect(connection.relatedTo('roots/list')).toEqual([]);
+  });
+});
+
+describe('a query that fails', () => {
+  test('is not repeated without a channel: after a while, the next call asks', async () => {
+    const { peer, clock, call, reportOf, query, askedFor } = await start();
+    call('a');
+    await query();
+    clock.increment(5000);
+    expect((await reportOf('a')).problem).toContain('5000 ms');
+    call('b');
+    expect(await reportOf('b')).toMatchObject({ status: 'failed', settled: true });
+    clock.increment(30_000);
+    await peer.quiet();
+    expect(askedFor()).toEqual(['a']);
+    call('c');
+    peer.answer(await query(), list('x'));
+    expect(urisOf(await reportOf('c'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a', 'c']);
+  });
+
+  test('is repeated when a channel opens', async () => {
+    const { peer, clock, call, reportOf, query, askedFor, connection } = await start();
+    call('a');
+    await query();
+    clock.increment(5000);
+    await reportOf('a');
+    connection.openChannel();
+    peer.answer(await query(), list('x'));
+    await peer.quiet();
+    expect(askedFor()).toEqual(['a', undefined]);
+  });
+});
+
+describe('a channel', () => {
+  test('that opens: the client is asked there, without any call', async () => {
+    const { peer, query, askedFor, reports, connection } = await start();
+    connection.openChannel();
+    peer.answer(await query(), list('x'));
+    await peer.quiet();
+    expect(reports.map(urisOf)).toEqual([['x']]);
+    peer.send(rootsChanged);
+    peer.answer(await query(), list('y'));
+    expect(askedFor()).toEqual([undefined, undefined]);
+  });
+
+  test('that opens again changes nothing', async () => {
+    const { peer, query, askedFor, connection } = await start();
+    connection.openChannel();
+    peer.answer(await query(), list('x'));
+    connection.openChannel();
+    await peer.quiet();
+    expect(askedFor()).toEqual([undefined]);
+  });
+
+  test('that opens while a call asks leaves it alone', async () => {
+    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    call('a');
+    const asked = await query();
+    connection.openChannel();
+    peer.answer(asked, list('x'));
+    expect(urisOf(await reportOf('a'))).toEqual(['x']);
+    expect(askedFor()).toEqual(['a']);
+  });
+
+  test('that opens while a call asks takes the query on if the call is cancelled', async () => {
+    const { peer, call, query, askedFor, reports, connection } = await start();
+    call('a');
+    await query();
+    connection.openChannel();
+    peer.send(cancelled('a'));
+    peer.answer(await query(), list('x'));
+    await peer.quiet();
+    expect(askedFor()).toEqual(['a', undefined]);
+    expect(reports.map(urisOf)).toEqual([['x']]);
+  });
+
+  test('that closes before the answer: the client is asked with the call that waits', async () => {
+    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    connection.openChannel();
+    await query();
+    call('a');
+    await peer.quiet();
+    connection.closeChannel();
+    peer.answer(await query(), list('x'));
+    expect(urisOf(await reportOf('a'))).toEqual(['x']);
+    expect(askedFor()).toEqual([undefined, 'a']);
+  });
+
+  test('that closes: what was known stays known', async () => {
+    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    connection.openChannel();
+    peer.answer(await query(), list('x'));
+    await peer.quiet();
+    connection.closeChannel();
+    call('a');
+    expect(await reportOf('a')).toMatchObject({ status: 'known', settled: true });
+    expect(askedFor()).toEqual([undefined]);
+  });
+
+  test('has the client asked whether it is there, while it is open and no longer', async () => {
+    const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 2 };
+    const { peer, clock, session, connection } = await start({ limits });
+    clock.increment(60_000);
+    await peer.quiet();
+    connection.openChannel();
+    const pings = () => connection.relatedTo('ping').length;
+    expect(pings()).toBe(0);
+    clock.increment(1000);
+    peer.answer(await peer.request('ping'), {});
+    await peer.quiet();
+    connection.closeChannel();
+    clock.increment(60_000);
+    await peer.quiet();
+    expect(pings()).toBe(1);
+    expect(session.state).toBe('initialized');
+  });
+});
+
+test('a dump says with what a client without a channel is asked for its roots', async () => {
+  const { peer, session, call, query, reportOf } = await start();
+  const rootsIn = () => /^Roots: .*$/m.exec(describeDump(session.dump()))?.[0];
+  const why = 'asked for with the next call that needs them: the client has no stream of its own';
+  expect(rootsIn()).toBe(`Roots: not known; ${why}`);
+  call('a');
+  peer.answer(await query(), list('x'));
+  await reportOf('a');
+  expect(rootsIn()).toBe('Roots: known, known, 1 in the list');
+  peer.send(rootsChanged);
+  await peer.quiet();
+  expect(rootsIn()).toBe(`Roots: deferred, known, 1 in the list; ${why}`);
+});
