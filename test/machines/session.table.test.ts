@@ -133,12 +133,10 @@ const refuses = (state: string): Row => ({
   'a malformed initialize': [state, answer],
 });
 const ignored = 'emit notification.ignored';
-/** What comes at the wrong time is told, and does nothing. */
-const ignores = (state: string): Row => ({
+/** What comes at the wrong time is told, and does nothing; whether the client reads concerns others. */
+const anywhere = (state: string): Row => ({
   initialized: [state, ignored],
   'roots changed': [state, ignored],
-});
-const flow = (state: string): Row => ({
   'output blocked': [state, 'tellFlow'],
   'output flowing': [state, 'tellFlow'],
 });
@@ -150,8 +148,7 @@ const abandoned = ['closed', 'router<calls.abandon', 'emit session.closed'] as c
 const table: { readonly [state in StateName]: Row } = {
   uninitialized: {
     ...ends,
-    ...flow('uninitialized'),
-    ...ignores('uninitialized'),
+    ...anywhere('uninitialized'),
     'channel closed': ['uninitialized'],
     'an envelope': ['modern', 'router<envelopes.require', 'correlation<gate.closed'],
     initialize: negotiates,
@@ -160,8 +157,7 @@ const table: { readonly [state in StateName]: Row } = {
   },
   negotiated: {
     ...ends,
-    ...flow('negotiated'),
-    ...ignores('negotiated'),
+    ...anywhere('negotiated'),
     'channel closed': ['negotiated', 'roots<channel.closed'],
     ...refuses('negotiated'),
     initialized: [
@@ -173,8 +169,7 @@ const table: { readonly [state in StateName]: Row } = {
   },
   initialized: {
     ...ends,
-    ...flow('initialized'),
-    ...ignores('initialized'),
+    ...anywhere('initialized'),
     'channel closed': ['initialized', 'roots<channel.closed'],
     ...refuses('initialized'),
     'roots changed': ['initialized', 'roots<roots.invalidate'],
@@ -182,8 +177,7 @@ const table: { readonly [state in StateName]: Row } = {
   },
   rootsKnown: {
     ...ends,
-    ...flow('rootsKnown'),
-    ...ignores('rootsKnown'),
+    ...anywhere('rootsKnown'),
     'channel closed': ['rootsKnown', 'roots<channel.closed'],
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
@@ -191,15 +185,13 @@ const table: { readonly [state in StateName]: Row } = {
   },
   modern: {
     ...ends,
-    ...flow('modern'),
-    ...ignores('modern'),
+    ...anywhere('modern'),
     'channel closed': ['modern'],
     ...refuses('modern'),
   },
   'draining.settling': {
     ...refuses('draining.settling'),
-    ...flow('draining.settling'),
-    ...ignores('draining.settling'),
+    ...anywhere('draining.settling'),
     'calls drained': [
       'draining.flushing',
       'router<calls.abandon',
@@ -214,8 +206,7 @@ const table: { readonly [state in StateName]: Row } = {
   },
   'draining.aborting': {
     ...refuses('draining.aborting'),
-    ...flow('draining.aborting'),
-    ...ignores('draining.aborting'),
+    ...anywhere('draining.aborting'),
     'calls drained': ['draining.flushing', 'writer<output.flush', 'after 300'],
     'shutdown soon': ['draining.settling', ...closeSoon],
     'an actor failed': closed,
@@ -223,8 +214,7 @@ const table: { readonly [state in StateName]: Row } = {
   },
   'draining.flushing': {
     ...refuses('draining.flushing'),
-    ...flow('draining.flushing'),
-    ...ignores('draining.flushing'),
+    ...anywhere('draining.flushing'),
     'output flushed': closed,
     'output stalled': closed,
     'stall timeout': ['draining.flushing', 'writer<output.flush', 'after 300'],
