@@ -1,21 +1,29 @@
 /** `mcp-actors diagram`: the charts of the machines, drawn from their code. */
 import { writeFile } from 'node:fs/promises';
-import { svgDiagram } from '../inspect/charts/chart-svg.ts';
+import { svgDiagram, svgOfMachine } from '../inspect/charts/chart-svg.ts';
 import { charts, mermaidDiagram } from '../inspect/charts/diagram.ts';
-import type { ChartName } from '../inspect/charts/diagram.ts';
+import type { ChartName, DrawnMachine } from '../inspect/charts/diagram.ts';
 import { machineDefinition } from '../inspect/charts/machine-definition.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
+import { quoted } from '../protocol/printable.ts';
+import { machinesIn } from './module-machines.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { parseOptions, switchIn } from './options/parse-options.ts';
 
 /** Each text ends with a line feed. */
-const formats: { readonly [format: string]: (name: ChartName) => string } = {
-  mermaid: (name) => mermaidDiagram(charts[name]),
-  svg: svgDiagram,
-  json: (name) => `${JSON.stringify(machineDefinition(charts[name]), undefined, 2)}\n`,
+const formats: { readonly [format: string]: (chart: Chart) => string } = {
+  mermaid: ({ machine }) => mermaidDiagram(machine),
+  svg: ({ own, machine }) => (own === undefined ? svgOfMachine(machine) : svgDiagram(own)),
+  json: ({ machine }) => `${JSON.stringify(machineDefinition(machine), undefined, 2)}\n`,
 };
+
+/** What is drawn; one of ours has a picture already. */
+interface Chart {
+  readonly own?: ChartName;
+  readonly machine: DrawnMachine;
+}
 
 export const diagramOptions = {
   format: {
@@ -35,9 +43,14 @@ export const diagramOptions = {
 const names = Object.keys(charts).join(', ');
 
 const help = `Usage: mcp-actors diagram [options] [NAME]
+       mcp-actors diagram [options] FILE [NAME]
 
 Prints the chart of a machine, drawn from its code: ${names}.
 Without a name, the session's.
+
+With a FILE, a module of yours, a machine of that: a tool that is one, by the tool's
+name, or a machine that it exports, by its id. The module is loaded, so what stands
+in it is run; its server does not serve. NAME may be left out if there is one machine.
 
 Options:
 ${optionsText(diagramOptions)}
@@ -45,6 +58,7 @@ ${optionsText(diagramOptions)}
 Examples:
   mcp-actors diagram roots
   mcp-actors diagram session --format svg --output session.svg
+  mcp-actors diagram ./server.js book
 `;
 
 export const command: Command = {
@@ -55,17 +69,43 @@ export const command: Command = {
       return 0;
     }
     const { values, positionals } = parseOptions(diagramOptions, line);
-    const text = formats[values.format]?.(nameIn(positionals)) ?? '';
+    const text = formats[values.format]?.(await chartIn(positionals)) ?? '';
     if (values.output === undefined) await print(process.stdout, text);
     else await write(values.output, text);
     return 0;
   },
 };
 
-function nameIn([name = 'session', ...more]: readonly string[]): ChartName {
-  if (more.length > 0) throw new UsageError(`diagram takes one name, these are ${more.length + 1}`);
-  if (Object.hasOwn(charts, name)) return name as ChartName;
-  throw new UsageError(`There is no machine ${JSON.stringify(name)}; there are ${names}`);
+async function chartIn([first = 'session', second, ...more]: readonly string[]): Promise<Chart> {
+  // No machine of ours has such a name.
+  const isFile = /[./\\]/.test(first);
+  const extra = isFile ? more.length : more.length + (second === undefined ? 0 : 1);
+  if (extra > 0) {
+    const takes = isFile ? 'a file and one name' : 'one name';
+    throw new UsageError(`diagram takes ${takes}, these are ${extra + (isFile ? 2 : 1)}`);
+  }
+  if (isFile) return { machine: named(await machinesIn(first), second, first) };
+  if (Object.hasOwn(charts, first)) {
+    const own = first as ChartName;
+    return { own, machine: charts[own] };
+  }
+  throw new UsageError(`There is no machine ${quoted(first)}; there are ${names}`);
+}
+
+function named(
+  machines: ReadonlyMap<string, DrawnMachine>,
+  name: string | undefined,
+  file: string,
+): DrawnMachine {
+  const [only, ...others] = machines.values();
+  const machine = name === undefined && others.length === 0 ? only : machines.get(name ?? '');
+  if (machine) return machine;
+  const known = [...machines.keys()].join(', ');
+  throw new UsageError(
+    name === undefined
+      ? `${quoted(file)} has several machines; name one: ${known}`
+      : `There is no machine ${quoted(name)} in ${quoted(file)}; there are ${known}`,
+  );
 }
 
 async function write(path: string, text: string): Promise<void> {

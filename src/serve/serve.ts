@@ -6,6 +6,7 @@ import type { Log, LogThreshold } from '../log/log.ts';
 import { stdio } from '../transports/stdio.ts';
 import { exitProcess, served, signalDrainTimeoutMs } from './process-end.ts';
 import { streamSink } from './stream-sink.ts';
+import { isTaken } from './taken.ts';
 
 export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
   /** What is logged to stderr; by default `warning` and above. Not used if there is a `report`. */
@@ -43,6 +44,8 @@ export async function serve(
   server: McpServer,
   { logLevel = 'warning', beforeExit, ...options }: ServeOptions = {},
 ): Promise<void> {
+  // The module is loaded for its server alone: what it does after the end would never come.
+  if (isTaken(server)) return await new Promise(() => {});
   const log = options.report ? hostLog(options.report) : stderrLog(logLevel);
   const session = server.listen(stdio(), { ...options, report: log.report });
   const drainTimeoutMs = options.limits?.drainTimeoutMs ?? signalDrainTimeoutMs;

@@ -19,6 +19,9 @@ export const charts = {
 
 export type ChartName = keyof typeof charts;
 
+/** Any machine. */
+export type DrawnMachine = AnyStateMachine;
+
 /** What the diagram needs of a transition. */
 export interface DrawnTransition {
   readonly eventType: string;

@@ -63,7 +63,7 @@ interface Transition {
 
 /** The definition of a machine. */
 export function machineDefinition(machine: AnyStateMachine): MachineDefinition {
-  return { ...definitionOf(machine.root), id: machine.id };
+  return { id: machine.id, ...definitionOf(machine.root) };
 }
 
 function definitionOf(node: AnyStateNode): StateDefinition {

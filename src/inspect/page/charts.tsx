@@ -29,7 +29,7 @@ interface ShownChart {
 }
 
 /** The charts that the document contains, in its order. */
-export const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
+const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
   [...document.querySelectorAll<HTMLTemplateElement>('template[data-drawing]')].map((template) => [
     template.dataset['drawing'] ?? '',
     template,
