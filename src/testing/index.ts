@@ -55,6 +55,8 @@ export type {
 export { ErrorAnswer, ScriptedPeer } from './peer.ts';
 export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
+export { storesContract } from './stores/contract.ts';
+export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/world.ts';
 export { connect } from './test-client.ts';
 export type { ConnectOptions, TestClient } from './test-client.ts';
 export { TestClock, turn } from './clock.ts';

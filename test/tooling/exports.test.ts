@@ -289,6 +289,7 @@ describe('the public names', () => {
         result
         rootsChanged
         serverContract
+        storesContract
         toolCall
         transportContract
         turn
@@ -315,11 +316,14 @@ describe('the public names', () => {
         type Listening
         type Message
         type NotificationFrame
+        type OpenStoresWorld
         type PeerOptions
         type PromptResult
         type RequestFrame
         type ResourceResult
         type ResponseFrame
+        type StoresCase
+        type StoresWorld
         type TestClient
         type Wire"
     `);

@@ -177,7 +177,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   testing: {
     holds: 'the test kit; an entry of its own',
-    imports: [...runtime, 'recording'],
+    imports: [...runtime, 'recording', 'http/nodes'],
     packages: ['xstate'],
   },
   cli: {
