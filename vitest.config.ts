@@ -23,6 +23,7 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
         'mcp-actors/http': here('src/http/index.ts'),
         'mcp-actors/inspect': here('src/inspect/index.ts'),
         'mcp-actors/opentelemetry': here('src/opentelemetry/index.ts'),
+        'mcp-actors/redis': here('src/redis/index.ts'),
         'mcp-actors/roots': here('src/roots/index.ts'),
         'mcp-actors/serve': here('src/serve/index.ts'),
         'mcp-actors/testing': here('src/testing/index.ts'),

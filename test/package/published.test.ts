@@ -226,9 +226,11 @@ describe('the published package', { timeout: 180_000 }, () => {
     await client.close();
   });
 
-  it('works without the optional peer, and says which one its entry needs', async (context) => {
+  it('works without the optional peers, and says which one an entry needs', async (context) => {
     needsInstall(context);
-    await rm(join(app, 'node_modules', '@opentelemetry'), { recursive: true });
+    for (const peer of ['@opentelemetry', 'redis']) {
+      await rm(join(app, 'node_modules', peer), { recursive: true });
+    }
     const load = (specifier: string) =>
       run(process.execPath, ['--input-type=module', '--eval', `await import('${specifier}')`], {
         cwd: app,
@@ -236,5 +238,6 @@ describe('the published package', { timeout: 180_000 }, () => {
     await load('mcp-actors');
     await load('mcp-actors/testing');
     await expect(load('mcp-actors/opentelemetry')).rejects.toThrow('@opentelemetry/api');
+    await expect(load('mcp-actors/redis')).rejects.toThrow("package 'redis'");
   });
 });

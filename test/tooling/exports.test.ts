@@ -241,6 +241,9 @@ describe('the public names', () => {
         sessionDurations
         type OpenTelemetryOptions
         type SessionDurationsOptions
+      mcp-actors/redis
+        redisStores
+        type RedisStoresOptions
       mcp-actors/roots
         openInside
         readInside

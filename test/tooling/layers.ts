@@ -104,6 +104,12 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'actors'],
     packages: ['jose'],
   },
+  redis: {
+    holds: 'what the nodes share, in Redis; an entry of its own',
+    imports: ['protocol', 'actors', 'http/nodes'],
+    packages: ['redis'],
+    node: true,
+  },
   opentelemetry: {
     holds: 'spans and durations; an entry of its own',
     imports: runtime,

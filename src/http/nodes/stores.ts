@@ -22,7 +22,7 @@ export interface Stores {
 
 export interface StoreLimits extends SessionLimits, EventLimits, PushLimits {}
 
-export const defaultStoreLimits: StoreLimits = {
+const defaultStoreLimits: StoreLimits = {
   ...defaultSessionLimits,
   ...defaultEventLimits,
   ...defaultPushLimits,

@@ -6,7 +6,7 @@ export const sessionCases: readonly StoresCase[] = [
   storesCase('a session that one node has created is there at another', async ({ a, b }) => {
     same(await a.sessions.create(newSession('s1')), { kind: 'created', evicted: [] }, 'it');
     const journal = [{ slot: 'initialize', version: 1, text: '{"capabilities":{}}' }];
-    const expected = { id: 's1', principal: 'anna', revision: '2025-11-25', version: 1, journal };
+    const expected = { id: 's1', principal: 'anna', revision: 'negotiated', version: 1, journal };
     same(await b.sessions.load('s1'), expected, 'the session');
   }),
 

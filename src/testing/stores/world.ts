@@ -80,12 +80,13 @@ export async function startNode(world: StoresWorld): Promise<Node> {
   const inbox = new Inbox();
   const stores = await world.start();
   stores.mailbox.listen(inbox);
-  return { ...stores, inbox };
+  const { node, sessions, events, mailbox } = stores;
+  return { node, sessions, events, mailbox, inbox, close: () => stores.close() };
 }
 
 /** A session with that id, of the principal `anna`. */
 export function newSession(id: string): NewSession {
-  return { id, principal: 'anna', revision: '2025-11-25', initialize: '{"capabilities":{}}' };
+  return { id, principal: 'anna', revision: 'negotiated', initialize: '{"capabilities":{}}' };
 }
 
 /** Members in whatever order are the same; a member that is undefined is none. */

@@ -1,0 +1,111 @@
+/**
+ * A real Redis for tests: the one that `REDIS_SERVER` names, or else the `redis-server` that is on the PATH. Where there is none,
+ * the tests that need it are skipped and counted; a Redis that is there and does not start is a failure.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'vitest';
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The executable, if there is one. What `REDIS_SERVER` names is taken as it is. */
+function findRedis(environment = process.env): string | undefined {
+  const { REDIS_SERVER: named, PATH: path = '' } = environment;
+  if (named !== undefined && named !== '') return named;
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, 'redis-server'))
+    .find(isExecutable);
+}
+
+export const hasRedis = (): boolean => findRedis() !== undefined;
+
+/** Skips the test if there is no Redis here. */
+export function needsRedis(context: TestContext): void {
+  context.skip(!hasRedis(), 'no redis-server on the PATH, and REDIS_SERVER names none');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** One Redis, which keeps nothing on disk. */
+export class RedisServer {
+  readonly #folder: string;
+  readonly port: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.port = port;
+  }
+
+  static async start(): Promise<RedisServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-'));
+    const server = new RedisServer(folder, await freePort());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Once more on the same port, empty. */
+  async start(): Promise<void> {
+    const flags = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
+    const child = spawn(findRedis() ?? 'redis-server', [
+      ...flags,
+      ...['--save', '', '--appendonly', 'no'],
+    ]);
+    this.#process = child;
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line);
+      if (line.includes('Ready to accept connections')) return;
+    }
+    throw new Error(`redis-server did not start:\n${lines.join('\n')}`);
+  }
+
+  /** Without a word, with all that it had. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** It holds its connections and answers nothing. */
+  freeze(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
