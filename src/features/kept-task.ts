@@ -30,6 +30,8 @@ export function hasEnded({ status }: Task): boolean {
 
 export class KeptTask {
   readonly taskId: string;
+  /** The id of the principal whose task it is; undefined without authentication. */
+  readonly owner: string | undefined;
   /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
@@ -39,11 +41,23 @@ export class KeptTask {
   /** Ends the handler's run, once it has started. */
   #cancelRun: (reason: Error) => void = () => {};
 
-  constructor(taskId: string, place: number, actor: TaskRef, questions: TaskQuestions) {
+  constructor(
+    taskId: string,
+    owner: string | undefined,
+    place: number,
+    actor: TaskRef,
+    questions: TaskQuestions,
+  ) {
     this.taskId = taskId;
+    this.owner = owner;
     this.place = place;
     this.#actor = actor;
     this.questions = questions;
+  }
+
+  /** Whether whoever makes this request may see it. */
+  isOf({ origin }: Exchange): boolean {
+    return this.owner === origin?.principal?.id;
   }
 
   /** The task as its client sees it. @throws {ProtocolError} -32602 if its time to live is over */

@@ -31,10 +31,10 @@ export interface SubscriptionsFeature extends Feature {
 /**
  * The subscriptions of a server's clients.
  *
- * @param hasTask true for a task that is kept of a session
+ * @param hasTask true for a task that is kept of a session, and the caller's own
  */
 export function subscriptionsFeature(
-  hasTask: (session: SessionScope, taskId: string) => boolean,
+  hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
 ): SubscriptionsFeature {
   const subscriptions = new PerSession(() => new Map<Subscription, Interests>());
 
@@ -44,7 +44,7 @@ export function subscriptionsFeature(
     const wanted = readInterests(params, maxSubscriptions);
     if (wanted.taskIds.length > 0) refuseWithoutTasks(call);
     const { capabilities } = session.server;
-    const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId));
+    const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId, call));
     const open = subscriptions.of(session);
     refuseTooMany(interests, [...open.values()], maxSubscriptions);
     const { clock, inspect } = session;

@@ -84,7 +84,13 @@ export class TaskBook {
     });
     const { dialect } = call.client;
     const questions = new TaskQuestions(clock);
-    const task = new KeptTask(taskId, this.#nextPlace++, actor, questions);
+    const task = new KeptTask(
+      taskId,
+      call.origin?.principal?.id,
+      this.#nextPlace++,
+      actor,
+      questions,
+    );
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
     // From here on. That the task begins is the answer to the request, not a change.
@@ -117,11 +123,11 @@ export class TaskBook {
     return created;
   }
 
-  /** @throws {ProtocolError} -32602 the session keeps no task with this id */
-  find(params: JsonObject | undefined): KeptTask {
+  /** @throws {ProtocolError} -32602 the session keeps no task of this caller's with this id */
+  find(params: JsonObject | undefined, call: Exchange): KeptTask {
     const taskId = stringParam(params, 'taskId');
     const task = this.#tasks.get(taskId);
-    if (task) return task;
+    if (task?.isOf(call)) return task;
     const message = `Task not found: there is no ${describe(taskId)}, or its time to live is over`;
     throw new ProtocolError(ErrorCode.invalidParams, message);
   }

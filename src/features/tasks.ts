@@ -56,7 +56,7 @@ export function tasksFeature(
   const bookOf = (call: Exchange) => books.of(sessionOf(call));
   const taskOf = (params: JsonObject | undefined, call: Exchange) => {
     refuseWithoutTasks(call);
-    return bookOf(call).find(params);
+    return bookOf(call).find(params, call);
   };
 
   const callTool = (handler: RequestHandler): RequestHandler => {
@@ -78,12 +78,15 @@ export function tasksFeature(
       ),
       'tasks/list': ifOffered((params, call) => {
         const { pageSize } = sessionOf(call).limits;
-        const { items, ...next } = pageOf('tasks/list', bookOf(call).list(), params, pageSize);
+        const own = bookOf(call)
+          .list()
+          .filter((task) => task.isOf(call));
+        const { items, ...next } = pageOf('tasks/list', own, params, pageSize);
         return { tasks: items, ...next };
       }),
       'tasks/result': ifOffered((params, call) => {
         const book = bookOf(call);
-        const task = book.find(params);
+        const task = book.find(params, call);
         const waiting = book.list().reduce((sum, { waiters }) => sum + waiters, 0);
         const { maxWaiting } = sessionOf(call).limits;
         if (!task.hasEnded && waiting >= maxWaiting) throw fromWireError(tooManyWait(maxWaiting));

@@ -90,8 +90,8 @@ export class ServerCore {
   readonly #features: readonly Feature[];
   readonly #resources: ResourcesFeature | undefined;
   readonly #completion: Feature;
-  readonly #subscriptions = subscriptionsFeature((session, taskId) =>
-    this.tasksOf(session).some((task) => task.taskId === taskId),
+  readonly #subscriptions = subscriptionsFeature((session, taskId, call) =>
+    this.tasksOf(session).some((task) => task.taskId === taskId && task.isOf(call)),
   );
   readonly #tasks: TasksFeature;
   /** Undefined after a change, until the next session begins. */
