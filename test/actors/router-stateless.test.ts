@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/actors/clock.ts';
+import { classify } from '../../src/protocol/classify.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { Exchange, RequestHandler } from '../../src/actors/exchange.ts';
 import { enveloped } from '../../src/testing/index.ts';
 import { request, startRouter } from './start-router.ts';
+import { settled } from './stand-ins.ts';
 
 const method = 'tools/call';
 const seen: Exchange[] = [];
@@ -186,5 +189,35 @@ describe('what a handler of a request with an envelope throws', () => {
     expect(answersTo(router)).toMatchObject([
       { error: code === -32021 ? { code, data: { requiredCapabilities } } : { code } },
     ]);
+  });
+});
+
+describe('a request without a session', () => {
+  const origin = {
+    idScope: 'request',
+    revision: '2025-06-18',
+    unaskable: 'no session is kept',
+  } as const;
+  const serve = (handler: RequestHandler) => {
+    const router = startRouter({ [method]: handler }, 'none');
+    const frame = classify(request(1, method));
+    if (frame.kind !== 'request') throw new Error('This is no request');
+    router.tell({ type: 'frames.received', frames: [{ ...frame, origin }] });
+  };
+
+  test('is told at once that its client cannot be asked for roots', async () => {
+    let report: unknown = undefined;
+    serve(async (_, exchange) => {
+      report = await exchange.roots({ timeoutMs: Infinity, clock: systemClock });
+      return {};
+    });
+    await settled();
+    expect(report).toMatchObject({
+      status: 'failed',
+      settled: false,
+      roots: [],
+      problem: expect.stringContaining('no session is kept') as string,
+      failure: { code: 'CAPABILITY_MISSING' },
+    });
   });
 });

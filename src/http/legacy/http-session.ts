@@ -11,6 +11,7 @@ import { plainActor } from '../../machines/port.ts';
 import type { Port, Ref } from '../../machines/port.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import type {
+  ChannelFact,
   FramesToSend,
   ReaderEvent,
   ReaderInput,
@@ -25,7 +26,7 @@ import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import type { TransportActors } from '../../transports/transport.ts';
-import type { HttpExchange } from '../http-exchange.ts';
+import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
 import { EventLog } from './event-log.ts';
@@ -60,6 +61,7 @@ export class HttpSession implements AnsweringSession {
   /** Answers that are due. */
   readonly #due = new Set<PostAnswer>();
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  #tell: (fact: ChannelFact) => void = () => {};
   #streamCount = 0;
   /** When it was last quiet or used, the clock's milliseconds. */
   #usedAt: number;
@@ -133,8 +135,9 @@ export class HttpSession implements AnsweringSession {
     const stream = this.nextStream();
     this.log.open(stream);
     sink.write(this.opening(stream));
-    exchange.onGone(() => this.#pushes.closed(sink));
+    exchange.onGone(() => this.#closed(sink));
     this.#pushes.open(stream, sink);
+    this.#tell({ type: 'channel.opened' });
   }
 
   /** The client has ended the session. */
@@ -190,6 +193,13 @@ export class HttpSession implements AnsweringSession {
     if (this.isEvictable) this.#life.send({ type: 'session.used' });
   }
 
+  /** What was asked on it may be lost: it is asked again on another one, if there is any. */
+  #closed(sink: EventSink): void {
+    this.#pushes.closed(sink);
+    this.#tell({ type: 'channel.closed' });
+    if (this.#pushes.size > 0) this.#tell({ type: 'channel.opened' });
+  }
+
   #receive(frame: InboundFrame): void {
     this.#router?.send({ type: 'frames.received', frames: [frame] });
   }
@@ -201,13 +211,21 @@ export class HttpSession implements AnsweringSession {
       this.#router = input.router;
       return { receive: () => {} };
     });
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
-      receive: (event) => {
-        if (event.type === 'frames.send') this.#send(event);
-        else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
-        else session.send({ type: 'output.flushed' });
-      },
-    }));
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => {
+      this.#tell = (fact) => session.send(fact);
+      // The client opens its first stream later, if ever.
+      this.#tell({ type: 'channel.closed' });
+      return {
+        receive: (event) => {
+          if (event.type === 'frames.send') this.#send(event);
+          else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
+          else session.send({ type: 'output.flushed' });
+        },
+        stop: () => {
+          this.#tell = () => {};
+        },
+      };
+    });
     return { reader, writer };
   }
 
