@@ -2,6 +2,7 @@ import { ErrorReply, createClient } from 'redis';
 import type { RedisClientOptions } from 'redis';
 import { StoreUnavailable } from '../http/nodes/store-unavailable.ts';
 import type { StoreFault } from '../http/nodes/store-unavailable.ts';
+import { textOfError } from '../protocol/errors.ts';
 import type { Script } from './script.ts';
 
 /** What Redis answers, in RESP 2. */
@@ -38,7 +39,7 @@ const clientOf = ({ url, client, silenceMs, commandTimeoutMs }: ConnectionOption
     } as RedisClientOptions['socket'] & object,
   });
 
-/** By the first word of an error. What is not here is a fault of ours, or of the installation. */
+/** By the first word of an error. All others are `refused`: there is no right to it, or it is no Redis. */
 const faults: { readonly [word: string]: StoreFault } = {
   OOM: 'full',
   MISCONF: 'full',
@@ -81,14 +82,24 @@ export class Connection {
     this.#client = this.#newClient();
   }
 
-  /** @throws {StoreUnavailable} the first attempt failed: an address or a password is wrong, or nobody is there */
+  /**
+   * Makes the first connection; it may take as long as five commands.
+   * @throws {StoreUnavailable} an address or a password is wrong, or nobody is there
+   */
   async open(): Promise<void> {
     const client = this.#client;
-    await new Promise<void>((resolve, reject) => {
-      client.once('ready', () => resolve());
-      client.once('error', () => reject(this.#unavailable('away')));
-      client.connect().catch(() => reject(this.#unavailable('away')));
-    });
+    const patienceMs = 5 * this.#options.commandTimeoutMs;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        timer = setTimeout(() => reject(this.#unavailable('slow')), patienceMs);
+        client.once('ready', () => resolve());
+        client.once('error', () => reject(this.#unavailable('away')));
+        client.connect().catch(() => reject(this.#unavailable('away')));
+      });
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Never waits for Redis. */
@@ -184,10 +195,10 @@ export class Connection {
     }
     this.#answered();
     const word = /^[A-Z]+/.exec(failure.message)?.[0] ?? '';
-    const fault = faults[word];
+    if (word === 'NOSCRIPT') return failure;
     // It was the primary and is no longer: the address may lead to the new one.
     if (word === 'READONLY') this.#reconnect();
-    return fault === undefined ? failure : this.#unavailable(fault, failure);
+    return this.#unavailable(faults[word] ?? 'refused', failure);
   }
 
   #reconnect(): void {
@@ -232,12 +243,13 @@ export class Connection {
     const { commandTimeoutMs, maxCommands } = this.#options;
     const messages: { readonly [F in StoreFault]: string } = {
       away: 'There is no connection to Redis',
-      slow: `Redis has not answered within ${commandTimeoutMs} ms`,
+      slow: `Redis has not answered in time; a command may take ${commandTimeoutMs} ms`,
       full: 'Redis cannot write: it has no room, or its disk or replicas fail',
+      refused: `Redis refuses a command: ${textOfError(cause)}`,
       busy: `${maxCommands} commands or more bytes than allowed wait for Redis`,
       closed: 'The connection to Redis has been closed',
     };
-    const retryAfterMs = fault === 'full' ? 10_000 : 1000;
+    const retryAfterMs = fault === 'full' || fault === 'refused' ? 10_000 : 1000;
     return new StoreUnavailable(fault, messages[fault], { retryAfterMs, cause });
   }
 }

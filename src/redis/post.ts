@@ -10,8 +10,8 @@ import { script } from './script.ts';
 /** KEYS: alive, inbox. ARGV: leaseMs. Whether the node was taken to be alive until now. */
 const beat = script(`
 local was = redis.call('EXISTS', KEYS[1])
-redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[1] * 2)
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 return was
 `);
 

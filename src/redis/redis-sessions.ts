@@ -16,25 +16,29 @@ import { script } from './script.ts';
 /** A place among the sessions. KEYS: index. ARGV: id, maxSessions, idleMs, evictableMs. */
 const reserve = script(`
 local at = now()
+redis.call('ZADD', KEYS[1], at, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', at - ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
 local answer = {1}
 local count = redis.call('ZCARD', KEYS[1])
-while count >= tonumber(ARGV[2]) do
+while count > tonumber(ARGV[2]) do
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   local waitMs = ARGV[4] - (at - oldest[2])
-  if waitMs > 0 then return {0, math.ceil(waitMs)} end
+  if waitMs > 0 then
+    redis.call('ZREM', KEYS[1], ARGV[1])
+    return {0, math.ceil(waitMs)}
+  end
   redis.call('ZREM', KEYS[1], oldest[1])
   table.insert(answer, oldest[1])
   count = count - 1
 end
-redis.call('ZADD', KEYS[1], at, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return answer
 `);
 
 /** Uses that are now. KEYS: index. ARGV: idleMs, ids. Those that have lost their place get it back. */
 const use = script(`
 local at = now()
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
 for n = 2, #ARGV do redis.call('ZADD', KEYS[1], at, ARGV[n]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1
@@ -46,8 +50,10 @@ return 1
 const put = script(`
 local version = redis.call('HGET', KEYS[1], 'version')
 if version and tonumber(version) >= tonumber(ARGV[2]) then return 0 end
-redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'bytes', ARGV[3])
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if field ~= 'version' and field ~= 'bytes' then redis.call('HDEL', KEYS[1], field) end
+end
 for n = 4, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[n], ARGV[n + 1]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1
@@ -69,10 +75,11 @@ if ARGV[4] == 'set' then
   bytes = bytes + #ARGV[3] + #ARGV[5]
   if bytes > tonumber(ARGV[2]) then return -2 end
 end
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
+if ARGV[4] == 'remove' or text == ARGV[5] then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 if ARGV[4] == 'set' and text == ARGV[5] or ARGV[4] == 'remove' and not text then return tonumber(version) end
 version = redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HSET', KEYS[1], 'bytes', bytes)
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
 if ARGV[4] == 'set' then redis.call('HSET', KEYS[1], field, version .. ' ' .. ARGV[5])
 else redis.call('HDEL', KEYS[1], field) end
 return version
@@ -86,6 +93,7 @@ return redis.call('HGET', KEYS[1], 'version')
 
 /** KEYS: epoch. ARGV: one for a store that has none; how long it is kept, milliseconds. */
 const epoch = script(`
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return redis.call('GET', KEYS[1])

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script: what has to be done in one go. */
+/**
+ * A Lua script: what has to be done in one go.
+ *
+ * If Redis has no room, it refuses a script at its first write if that needs room, and lets it go on
+ * if an earlier write needed none. So what must not be done halfway begins with the write that needs
+ * room, and signs of life and removals begin with one that needs none, such as `PEXPIRE`.
+ */
 export interface Script {
   readonly text: string;
   readonly digest: string;

@@ -6,6 +6,8 @@ export type StoreFault =
   | 'slow'
   /** It answered that it has no room, or cannot write. */
   | 'full'
+  /** It does not allow or does not know what it was asked for: the installation is at fault. */
+  | 'refused'
   /** Too much waits for its answers already. */
   | 'busy'
   /** It was closed at this node. */
@@ -15,7 +17,7 @@ export type StoreFault =
  * A store of sessions, events or letters could not do what it was asked for. HTTP answers with 503
  * and `Retry-After`. Requests that need nothing of other nodes go on meanwhile.
  *
- * After `away`, `full`, `busy` and `closed` nothing has been changed. After `slow` that is unknown,
+ * After `away`, `full`, `refused`, `busy` and `closed` nothing has been changed. After `slow` that is unknown,
  * and also if the connection broke before the answer came (`away`, with a cause): whoever tries
  * again must be content to be heard twice.
  */
