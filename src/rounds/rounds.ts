@@ -156,7 +156,6 @@ export class Rounds implements RunKeeper, CallRounds {
     if (token.length > limits.maxRequestStateBytes) throw this.#refusal('it is too long');
     const state = await this.sealer.open(token);
     if (!state) throw this.#refusal('it was not sealed by this server');
-    if (exchange.hasEnded) throw refusedState();
     if (state.expiresAt < this.#options.timeOfDay()) throw this.#refusal('it has expired');
     if (state.principal !== (exchange.origin?.principal?.id ?? null)) {
       throw this.#refusal('it belongs to another principal');
@@ -164,6 +163,8 @@ export class Rounds implements RunKeeper, CallRounds {
     if (state.request !== (await this.#requestOf(exchange))) {
       throw this.#refusal('it belongs to another request');
     }
+    // Nobody waits for it any more: cancelled while this was read, it runs no handler.
+    if (exchange.hasEnded) throw refusedState();
     return state;
   }
 

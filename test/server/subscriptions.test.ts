@@ -150,6 +150,40 @@ describe('a client that does not read', () => {
     expect(peer.count(updated)).toBe(4);
     expect(id).toBe(1);
   });
+
+  test('and floods with subscriptions has as many as it may, each told once of many changes; the others are refused [LISTEN-06]', async () => {
+    const limits = { maxOutboundBytes: 4096, maxSubscriptions: 100 };
+    const { peer, wire, session, server, clock, listen } = listening(
+      { toolsListChanged: true },
+      { limits },
+    );
+    await peer.notification(acknowledged);
+    wire.stopReading();
+    const ids = Array.from({ length: 1500 }, () => listen({ toolsListChanged: true }));
+    await turn();
+    for (let round = 0; round < 50; round++) {
+      server.tools.add(tool(`new-${round}`));
+      clock.increment(1000);
+      await turn();
+    }
+    expect(session.dump().queues.holds).toContain('output');
+    const subscriptions = () => session.dump().calls.filter(({ state }) => state === 'parked');
+    expect(subscriptions()).toHaveLength(limits.maxSubscriptions);
+    wire.resumeReading();
+    const refused = ids.slice(limits.maxSubscriptions - 1);
+    for (const id of refused) {
+      const { reason } = (await peer.error(id)).data as JsonObject;
+      expect(['too-many-subscriptions', 'overloaded']).toContain(reason);
+    }
+    await turn();
+    // Fifty changes are one for each.
+    expect([peer.count(acknowledged), peer.count(toolsChanged)]).toEqual([100, 100]);
+    expect(session.dump().queues).toMatchObject({
+      waiting: { count: 0 },
+      outboundBytes: { count: 0 },
+    });
+    expect(subscriptions()).toHaveLength(limits.maxSubscriptions);
+  });
 });
 
 describe('a filter', () => {

@@ -1,6 +1,6 @@
 /** Tasks as the extension of 2026-07-28: the server decides, the client looks, and answers through updates. */
 import { describe, expect, test } from 'vitest';
-import { defineTool } from '../../src/index.ts';
+import { defaultLimits, defineTool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { TestClock, gate, turn } from '../../src/testing/index.ts';
 import { modern } from './modern-peer.ts';
@@ -226,4 +226,43 @@ test('a task ends with its time to live: its handler is cancelled', async () => 
   await turn();
   expect(ended).toEqual(['asks']);
   expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });
+});
+
+describe('a task that asks, and whose client does not come back,', () => {
+  test('ends with its time to live, however long its question is open', async () => {
+    const clock = new TestClock();
+    const { begin, until, ask, ended, session } = working({ clock, limits: { taskTtlMs: 2000 } });
+    const { taskId } = await begin('asks');
+    await until(taskId, 'input_required');
+    expect(session.dump().calls).toMatchObject([{ taskId, openQuestions: 2 }]);
+    clock.increment(2000);
+    await turn();
+    expect(ended).toEqual(['asks']);
+    expect(session.dump()).toMatchObject({ calls: [], tasks: [] });
+    expect(await ask('tasks/get', { taskId })).toMatchObject({ code: -32602 });
+  });
+
+  test('ends with its connection: its handler cleans up before the session is closed', async () => {
+    const clock = new TestClock();
+    const { begin, until, ended, session, wire } = working({ clock });
+    const { taskId } = await begin('asks');
+    await until(taskId, 'input_required');
+    wire.end();
+    await expect.poll(() => session.state).toBe('draining');
+    // Its client may have gone, and its work still gets the time to end by itself.
+    clock.increment(0.875 * defaultLimits.drainTimeoutMs);
+    await session.closed;
+    expect(ended).toEqual(['asks']);
+    expect(clock.liveTimers).toBe(0);
+  });
+
+  test('holds back no other: it takes no place of those that run', async () => {
+    const { begin, until, ask, ended } = working({ limits: { maxRunning: 1 } });
+    const { taskId } = await begin('asks');
+    await until(taskId, 'input_required');
+    expect(await ask('tools/call', { name: 'fails' }, {})).toMatchObject({
+      content: [{ text: 'no' }],
+    });
+    expect(ended).toEqual([]);
+  });
 });
