@@ -11,11 +11,12 @@ import { isEnveloped } from '../protocol/envelope.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { Method } from '../protocol/methods.ts';
+import type { McpSession } from '../server/session.ts';
 import { fault, foreign, unfit } from './checks.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
-import { defaultHttpLimits } from './options.ts';
+import { defaultHttpLimits, servedBy } from './options.ts';
 import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
 
 /** What a client has to take in an answer to a POST. */
@@ -23,28 +24,62 @@ const postTypes = ['application/json', 'text/event-stream'] as const;
 
 const allowed = { allow: 'GET, POST, DELETE' };
 
-export class Endpoint {
+/** What a handler can do besides to answer requests. */
+export interface EndpointControl {
+  /** The sessions that are open; requests without a session have one for all. */
+  readonly sessions: readonly McpSession[];
+  /**
+   * Ends all sessions, each within its drain time. No request is taken any more; answers to requests
+   * in flight are. Repeating it waits for the same end, or makes it sooner.
+   *
+   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
+   */
+  close(drainTimeoutMs?: number): Promise<void>;
+}
+
+/** A handler with control of its endpoint. */
+export function controlled<Handle extends object>(
+  handle: Handle,
+  endpoint: Endpoint,
+): Handle & EndpointControl {
+  const control = {
+    sessions: { get: () => endpoint.sessions },
+    close: { value: (drainTimeoutMs?: number) => endpoint.close(drainTimeoutMs) },
+  };
+  return Object.defineProperties(handle, control) as Handle & EndpointControl;
+}
+
+export class Endpoint implements EndpointControl {
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
   readonly #sessions: HttpSessions;
   readonly #modern: ModernRequests;
+  #phase: 'serving' | 'closing' = 'serving';
 
   constructor(server: ServerOf, options: HttpOptions = {}) {
     this.#options = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
-    const serverOf = typeof server === 'function' ? server : () => server;
-    this.#modern = new ModernRequests(serverOf, options);
-    this.#sessions = new HttpSessions(serverOf, options, this.#limits);
+    const servedTo = servedBy(server, options);
+    this.#modern = new ModernRequests(servedTo);
+    this.#sessions = new HttpSessions(servedTo, options, this.#limits);
+  }
+
+  get sessions(): readonly McpSession[] {
+    return [...this.#sessions.open, ...this.#modern.open];
   }
 
   handle(exchange: HttpExchange): void {
     const refusal = foreign(exchange, this.#options);
     if (refusal) return exchange.answer(refusal);
+    const { path } = this.#options;
+    if (path !== undefined && pathOf(exchange) !== path) {
+      return exchange.answer(fault(404, `There is nothing here; the endpoint is ${path}`));
+    }
     switch (exchange.method) {
       case 'POST':
         return this.#post(exchange);
       case 'GET':
-        return this.#sessions.get(exchange);
+        return this.#isClosing ? exchange.answer(closing) : this.#sessions.get(exchange);
       case 'DELETE':
         return this.#sessions.delete(exchange);
       default:
@@ -52,9 +87,13 @@ export class Endpoint {
     }
   }
 
-  /** Ends all sessions, each within its drain time. */
-  async close(): Promise<void> {
-    await Promise.all([this.#sessions.close(), this.#modern.close()]);
+  async close(drainTimeoutMs?: number): Promise<void> {
+    this.#phase = 'closing';
+    await Promise.all([this.#sessions.close(drainTimeoutMs), this.#modern.close(drainTimeoutMs)]);
+  }
+
+  get #isClosing(): boolean {
+    return this.#phase === 'closing';
   }
 
   #post(exchange: HttpExchange): void {
@@ -64,10 +103,21 @@ export class Endpoint {
     exchange.readBody(this.#limits.maxBodyBytes, (body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
+      if (this.#isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {
+        return exchange.answer(closing);
+      }
       if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
       else this.#sessions.post(exchange, frame);
     });
   }
+}
+
+/** Another node may take what this one does not; so may this one, after its restart. */
+const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
+
+function pathOf({ target }: HttpExchange): string {
+  const end = target.indexOf('?');
+  return end === -1 ? target : target.slice(0, end);
 }
 
 /** True for a message of the era in which each request says itself who its client is. */

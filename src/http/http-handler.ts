@@ -1,14 +1,13 @@
 /** A server as a handler of the web's `Request`. */
-import { Endpoint } from './endpoint.ts';
+import { Endpoint, controlled } from './endpoint.ts';
+import type { EndpointControl } from './endpoint.ts';
 import type { HttpOptions, ServerOf } from './options.ts';
 import { WebExchange } from './web-exchange.ts';
 import type { RequestInfo } from './web-exchange.ts';
 
 /** Answers requests of the web's standard. */
-export interface HttpHandler {
+export interface HttpHandler extends EndpointControl {
   (request: Request, info?: RequestInfo): Promise<Response>;
-  /** Ends all sessions, each within its drain time. */
-  close(): Promise<void>;
 }
 
 /** A server as a handler of `Request`s: for Hono, Next, Bun, Deno and workers. */
@@ -19,5 +18,5 @@ export function httpHandler(server: ServerOf, options: HttpOptions = {}): HttpHa
     endpoint.handle(exchange);
     return exchange.response;
   };
-  return Object.assign(handle, { close: () => endpoint.close() });
+  return controlled(handle, endpoint);
 }

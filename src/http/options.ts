@@ -52,6 +52,11 @@ export interface HttpOptions {
    * front checks it.
    */
   readonly allowedHosts?: readonly string[] | 'any';
+  /**
+   * The path of the endpoint: any other is answered with 404. By default every path is the endpoint,
+   * because what mounts the handler has chosen one.
+   */
+  readonly path?: string;
   /** The origins of web pages that may use the endpoint, and that CORS headers are sent for. */
   readonly allowedOrigins?: readonly string[] | 'any';
   /** Every request is answered with JSON, never with a stream. No client can be asked anything. */
@@ -62,10 +67,30 @@ export interface HttpOptions {
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
 }
 
-type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
+export type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
+
+/** A server, and options for the session that serves it, beside those for all. */
+export interface Served {
+  readonly server: McpServer;
+  readonly session: SessionOptions;
+}
 
 /**
  * The server that an endpoint serves, or what gives the one for a request: the one that begins a
- * session, or any without one.
+ * session, or any without one. Requests without a session that get the same server are served by one
+ * session, with the options that came with the first.
  */
-export type ServerOf = McpServer | ((request: ServedHttpRequest) => McpServer);
+export type ServerOf = McpServer | ((request: ServedHttpRequest) => McpServer | Served);
+
+/** What is served to a request, and with which options. */
+export function servedBy(
+  server: ServerOf,
+  { session = {} }: HttpOptions,
+): (request: ServedHttpRequest) => Served {
+  return (request) => {
+    const given = typeof server === 'function' ? server(request) : server;
+    const common = typeof session === 'function' ? session(request) : session;
+    if (!('server' in given)) return { server: given, session: common };
+    return { server: given.server, session: { ...common, ...given.session } };
+  };
+}

@@ -17,6 +17,8 @@ type CommandFactName =
   | 'project.chosen'
   /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
   | 'project.missing'
+  /** The server can be reached over HTTP, and where. */
+  | 'http.listening'
   /** One of the session's actors failed: a bug. */
   | 'session.failed'
   /** A signal ends the session. */

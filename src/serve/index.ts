@@ -1,4 +1,10 @@
-/** `mcp-actors/serve`: a server as a process of its own. */
-export { serve } from './serve.ts';
-export type { ServeOptions } from './serve.ts';
+/** `mcp-actors/serve`: a server as a process of its own, and over HTTP. */
+export { serve, serveHttp } from './serve.ts';
+export type { ServeOptions, ServeOverHttpOptions } from './serve.ts';
+export type {
+  ConnectionLimits,
+  HealthPaths,
+  HttpServing,
+  ServeHttpOptions,
+} from './http-serving.ts';
 export type { LogThreshold } from '../log/log.ts';

@@ -23,7 +23,7 @@ type Host = Pick<
 >;
 
 /** The part of a session that is served here. */
-interface Ending extends Endable {
+export interface Ending extends Endable {
   readonly closed: Promise<CloseCause>;
 }
 

@@ -2,14 +2,24 @@
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { createLog } from '../log/log.ts';
-import type { Log, LogThreshold } from '../log/log.ts';
+import type { CommandFact, Log, LogThreshold } from '../log/log.ts';
 import { stdio } from '../transports/stdio.ts';
+import { defaultLimits } from '../actors/limits.ts';
+import type { ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { McpSession } from '../server/session.ts';
+import type { ServerOf } from '../http/index.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
+import type { HttpServing, ServeHttpOptions } from './http-serving.ts';
 import { exitProcess, served, signalDrainTimeoutMs } from './process-end.ts';
+import type { Ending } from './process-end.ts';
 import { streamSink } from './stream-sink.ts';
 import { isTaken } from './taken.ts';
 
 export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
-  /** What is logged to stderr; by default `warning` and above. Not used if there is a `report`. */
+  /**
+   * What is logged to stderr; by default `warning` and above, over HTTP `info` and above. Not used if
+   * there is a `report`.
+   */
   readonly logLevel?: LogThreshold;
   /**
    * Is awaited once the session has ended and before the process ends, to flush what must not be
@@ -18,39 +28,115 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock'> {
   readonly beforeExit?: () => Promise<void>;
 }
 
+/** Options of {@link serve} over HTTP. What a session has to itself is not among them. */
+export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment'> {
+  readonly http: ServeHttpOptions;
+}
+
 /** How long `beforeExit` may take, milliseconds: a host kills a server soon. */
 const releaseTimeoutMs = 1000;
 
 /**
- * Serves one session over stdin and stdout, and ends the process with it.
+ * Serves one session over stdin and stdout, or any number of them over HTTP, and ends the process
+ * with it.
  *
- * - SIGINT, SIGTERM and SIGHUP end the session: calls get a second to finish, or `drainTimeoutMs` of
- *   `limits`. A second signal ends the process at once.
- * - Once the session has ended, the process ends, whatever timers and sockets are left.
+ * - SIGINT, SIGTERM and SIGHUP end it: calls get a second to finish, over HTTP two, or
+ *   `drainTimeoutMs` of `limits`. A second signal ends the process at once.
+ * - Once the sessions have ended, the process ends, whatever timers and sockets are left.
  * - The log goes to stderr: one JSON object per line, or lines for people at a terminal. An error of a
  *   handler has its stack and its causes. Lines past a bounded rate are counted.
  * - An exception that nobody catches and a rejection that nobody handles are logged and end the
- *   session. The exit code is then 1, otherwise 0.
+ *   server. The exit code is then 1, otherwise 0.
  *
- * It takes the whole process over. To embed a session use `server.listen(stdio())`.
+ * It takes the whole process over. To embed a session use `server.listen(stdio())`, and `serveHttp`
+ * for a server over HTTP.
  *
  * ```ts
  * await serve(server);
+ * await serve(server, { http: { port: 3000 } });
  * ```
  *
- * @throws what a watcher throws; nothing has been started then
+ * @throws what a watcher throws, or why the address cannot be listened on; nothing has been started
+ *   then
  */
+export async function serve(server: McpServer, options?: ServeOptions): Promise<void>;
+export async function serve(server: ServerOf, options: ServeOverHttpOptions): Promise<void>;
 export async function serve(
-  server: McpServer,
-  { logLevel = 'warning', beforeExit, ...options }: ServeOptions = {},
+  server: ServerOf,
+  options: ServeOptions | ServeOverHttpOptions = {},
 ): Promise<void> {
   // The module is loaded for its server alone: what it does after the end would never come.
-  if (isTaken(server)) return await new Promise(() => {});
+  if (typeof server !== 'function' && isTaken(server)) return await new Promise(() => {});
+  const isHttp = 'http' in options;
+  const { logLevel = isHttp ? 'info' : 'warning', beforeExit } = options;
   const log = options.report ? hostLog(options.report) : stderrLog(logLevel);
-  const session = server.listen(stdio(), { ...options, report: log.report });
-  const drainTimeoutMs = options.limits?.drainTimeoutMs ?? signalDrainTimeoutMs;
+  const ending = isHttp
+    ? await overHttp(server, options, log)
+    : overStdio(server as McpServer, options, log);
+  const drainTimeoutMs =
+    options.limits?.drainTimeoutMs ??
+    (isHttp ? defaultLimits.drainTimeoutMs : signalDrainTimeoutMs);
   const release = beforeExit && (() => released(beforeExit, log));
-  await exitProcess(await served(session, log, drainTimeoutMs, release));
+  await exitProcess(await served(ending, log, drainTimeoutMs, release));
+}
+
+/**
+ * Serves over HTTP, and leaves the process to its owner: it is ended by `close`.
+ *
+ * ```ts
+ * await using serving = await serveHttp(server, { port: 0 });
+ * console.log(serving.url.href);
+ * ```
+ *
+ * @throws {TypeError} an option is wrong; {Error} Node's own if the address is not available
+ */
+export async function serveHttp(server: ServerOf, options: ServeHttpOptions): Promise<HttpServing> {
+  // A server over stdio starts without it.
+  const { listenHttp } = await import('./http-serving.ts');
+  return listenHttp(server, options);
+}
+
+function overStdio(
+  server: McpServer,
+  { logLevel: _, beforeExit: __, ...options }: ServeOptions,
+  { report }: Log,
+): McpSession {
+  return server.listen(stdio(), { ...options, report });
+}
+
+async function overHttp(
+  server: ServerOf,
+  { http, logLevel: _, beforeExit: __, ...common }: ServeOverHttpOptions,
+  { report }: Log,
+): Promise<Ending> {
+  const { session: given } = http;
+  const session = (request: ServedHttpRequest) => {
+    const own = typeof given === 'function' ? given(request) : given;
+    return { ...common, report, ...own };
+  };
+  const serving = await serveHttp(server, { ...http, session });
+  const { href } = serving.url;
+  report({
+    level: 'info',
+    name: 'http.listening',
+    message: `Listening on ${href}`,
+    details: { url: href },
+  } satisfies CommandFact);
+  return endingOf(serving);
+}
+
+/** A server over HTTP as what a signal ends. */
+export function endingOf(serving: HttpServing): Ending {
+  let resolve: (cause: CloseCause) => void;
+  const closed = new Promise<CloseCause>((settle) => {
+    resolve = settle;
+  });
+  return {
+    closed,
+    shutdown(reason, drainTimeoutMs) {
+      void serving.close(drainTimeoutMs).then(() => resolve({ kind: 'shutdown', reason }));
+    },
+  };
 }
 
 function hostLog(report: Log['report']): Log {

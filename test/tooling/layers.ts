@@ -177,8 +177,8 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   serve: {
-    holds: 'a server as a process; an entry of its own',
-    imports: [...runtime, 'log'],
+    holds: 'a server as a process, and over HTTP; an entry of its own',
+    imports: [...runtime, 'log', 'http', 'http/node'],
     node: true,
   },
   testing: {

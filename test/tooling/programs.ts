@@ -19,6 +19,7 @@ export const programs = [
   'examples/everything/stdio.ts',
   'examples/inspecting/server.ts',
   'examples/inspecting/stately.ts',
+  'examples/lab/http.ts',
   'examples/lab/server.ts',
   'examples/long-task/server.ts',
   'examples/notes/server.ts',

@@ -53,11 +53,12 @@ export class HttpSession implements AnsweringSession {
   readonly log: EventLog;
   readonly streams: boolean;
   readonly principal: Principal | undefined;
+  /** The session that is served. */
+  readonly mcp: McpSession;
   readonly #options: HttpSessionOptions;
   readonly #pushes: PushStreams;
   /** How long it is kept. */
   readonly #life: ActorRefFrom<typeof httpSessionMachine>;
-  readonly #mcp: McpSession;
   /** Answers that are due. */
   readonly #due = new Set<PostAnswer>();
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
@@ -80,7 +81,7 @@ export class HttpSession implements AnsweringSession {
       clock,
     });
     this.#life.subscribe({ complete: () => this.#over() });
-    this.#mcp = server.listen(() => this.#actors(), {
+    this.mcp = server.listen(() => this.#actors(), {
       ...listening,
       onEmitted: (event) => {
         listening.onEmitted?.(event);
@@ -92,7 +93,7 @@ export class HttpSession implements AnsweringSession {
 
   /** The revision that was negotiated; undefined before that. */
   get dialect(): Dialect | undefined {
-    return this.#mcp.actor.getSnapshot().context.client?.dialect;
+    return this.mcp.actor.getSnapshot().context.client?.dialect;
   }
 
   get isEvictable(): boolean {
@@ -156,9 +157,9 @@ export class HttpSession implements AnsweringSession {
   }
 
   /** Ends when the session is drained. */
-  async close(reason: string): Promise<void> {
-    this.#mcp.shutdown(reason);
-    await this.#mcp.closed;
+  async close(reason: string, drainTimeoutMs?: number): Promise<void> {
+    this.mcp.shutdown(reason, drainTimeoutMs);
+    await this.mcp.closed;
   }
 
   // What its answers ask.
@@ -242,7 +243,7 @@ export class HttpSession implements AnsweringSession {
   }
 
   #over(): void {
-    this.#mcp.shutdown('The session over HTTP has ended');
+    this.mcp.shutdown('The session over HTTP has ended');
     this.#pushes.end();
     this.#options.ended(this);
   }

@@ -9,17 +9,17 @@ import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
-import type { McpServer } from '../../server/create-server.ts';
+import type { McpSession } from '../../server/session.ts';
 import { accepts, fault } from '../checks.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
-import type { HttpLimits, HttpOptions } from '../options.ts';
+import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { HttpSession } from './http-session.ts';
 
 const sessionHeader = 'mcp-session-id';
 
 export class HttpSessions {
-  readonly #serverOf: (request: ServedHttpRequest) => McpServer;
+  readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
   readonly #clock = systemClock;
@@ -28,11 +28,11 @@ export class HttpSessions {
   #sweep: unknown = undefined;
 
   constructor(
-    serverOf: (request: ServedHttpRequest) => McpServer,
+    servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
     limits: HttpLimits,
   ) {
-    this.#serverOf = serverOf;
+    this.#servedTo = servedTo;
     this.#options = options;
     this.#limits = limits;
   }
@@ -61,9 +61,16 @@ export class HttpSessions {
     });
   }
 
-  async close(): Promise<void> {
+  /** The sessions that are open. */
+  get open(): readonly McpSession[] {
+    return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  async close(drainTimeoutMs?: number): Promise<void> {
     const sessions = [...this.#sessions.values()];
-    await Promise.all(sessions.map((session) => session.close('The server is closing')));
+    const reason = 'The server is closing';
+    await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
@@ -71,15 +78,13 @@ export class HttpSessions {
       const wait = { 'retry-after': '10' };
       return exchange.answer(fault(503, 'Too many sessions are open; try again later', wait));
     }
-    const request = servedRequest(exchange);
-    const { session: given = {}, jsonResponses } = this.#options;
-    const listening = typeof given === 'function' ? given(request) : given;
-    const session = new HttpSession(this.#serverOf(request), listening, {
+    const { server, session: listening } = this.#servedTo(servedRequest(exchange));
+    const session = new HttpSession(server, listening, {
       id: crypto.randomUUID(),
       limits: this.#limits,
       clock: this.#clock,
       principal: undefined,
-      streams: !jsonResponses,
+      streams: !this.#options.jsonResponses,
       ended: ({ id }) => this.#forget(id),
     });
     this.#sessions.set(session.id, session);

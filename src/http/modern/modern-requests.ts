@@ -23,17 +23,20 @@ import type { TransportActors } from '../../transports/transport.ts';
 import { fault } from '../checks.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import type { HttpOptions } from '../options.ts';
+import type { Served } from '../options.ts';
 import { ModernAnswer } from './modern-answer.ts';
 
 export class ModernRequests {
-  readonly #serverOf: (request: ServedHttpRequest) => McpServer;
-  readonly #options: HttpOptions;
+  readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #services = new Map<McpServer, Service>();
 
-  constructor(serverOf: (request: ServedHttpRequest) => McpServer, options: HttpOptions) {
-    this.#serverOf = serverOf;
-    this.#options = options;
+  constructor(servedTo: (request: ServedHttpRequest) => Served) {
+    this.#servedTo = servedTo;
+  }
+
+  /** The sessions that are open, one per server. */
+  get open(): readonly McpSession[] {
+    return [...this.#services.values()].map(({ session }) => session);
   }
 
   post(exchange: HttpExchange, frame: InboundFrame): void {
@@ -54,8 +57,9 @@ export class ModernRequests {
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#services.values()].map((service) => service.close()));
+  async close(drainTimeoutMs?: number): Promise<void> {
+    const services = [...this.#services.values()];
+    await Promise.all(services.map((service) => service.close(drainTimeoutMs)));
   }
 
   #request(exchange: HttpExchange, request: InboundRequest): void {
@@ -64,13 +68,10 @@ export class ModernRequests {
   }
 
   #serviceFor(exchange: HttpExchange): Service {
-    const request = servedRequest(exchange);
-    const server = this.#serverOf(request);
+    const { server, session } = this.#servedTo(servedRequest(exchange));
     let service = this.#services.get(server);
     if (!service) {
-      const { session = {} } = this.#options;
-      const options = typeof session === 'function' ? session(request) : session;
-      service = new Service(server, options);
+      service = new Service(server, session);
       this.#services.set(server, service);
     }
     return service;
@@ -81,11 +82,11 @@ const json = { 'content-type': 'application/json' };
 
 /** The session that serves such requests of one server. Its transport is the endpoint. */
 class Service {
-  readonly #session: McpSession;
+  readonly session: McpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
 
   constructor(server: McpServer, options: Parameters<McpServer['listen']>[1]) {
-    this.#session = server.listen(() => this.#actors(), options);
+    this.session = server.listen(() => this.#actors(), options);
   }
 
   serve(exchange: HttpExchange, request: InboundRequest, answer: ModernAnswer): void {
@@ -98,9 +99,9 @@ class Service {
     this.#router?.send({ type: 'frames.received', frames: [request] });
   }
 
-  async close(): Promise<void> {
-    this.#session.shutdown('The server is closing');
-    await this.#session.closed;
+  async close(drainTimeoutMs?: number): Promise<void> {
+    this.session.shutdown('The server is closing', drainTimeoutMs);
+    await this.session.closed;
   }
 
   #actors(): TransportActors {

@@ -1,14 +1,13 @@
 /** A server as a handler of `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Endpoint } from '../endpoint.ts';
+import { Endpoint, controlled } from '../endpoint.ts';
+import type { EndpointControl } from '../endpoint.ts';
 import type { HttpOptions, ServerOf } from '../options.ts';
 import { NodeExchange } from './node-exchange.ts';
 
 /** Answers requests of `node:http`. */
-export interface NodeHandler {
+export interface NodeHandler extends EndpointControl {
   (request: IncomingMessage, response: ServerResponse): void;
-  /** Ends all sessions, each within its drain time. */
-  close(): Promise<void>;
 }
 
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
@@ -16,5 +15,5 @@ export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHa
   const endpoint = new Endpoint(server, options);
   const handle = (request: IncomingMessage, response: ServerResponse) =>
     endpoint.handle(new NodeExchange(request, response));
-  return Object.assign(handle, { close: () => endpoint.close() });
+  return controlled(handle, endpoint);
 }

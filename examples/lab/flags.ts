@@ -1,0 +1,84 @@
+/** The flags of the lab over HTTP. */
+import { parseArgs } from 'node:util';
+import { defaultHttpLimits } from 'mcp-actors/http';
+import type { HttpLimits } from 'mcp-actors/http';
+import type { ServeHttpOptions } from 'mcp-actors/serve';
+
+const options = {
+  json: { type: 'boolean' },
+  stateless: { type: 'boolean' },
+  sse: { type: 'boolean' },
+  'auth-issuer': { type: 'string' },
+  'auth-audience': { type: 'string' },
+  'auth-scope': { type: 'string', multiple: true },
+  redis: { type: 'string' },
+  'max-body': { type: 'string' },
+  'max-sessions': { type: 'string' },
+  'session-idle-timeout': { type: 'string' },
+  'allow-origin': { type: 'string', multiple: true },
+  help: { type: 'boolean' },
+} as const;
+
+/** Bounds, by their flags. */
+const bounds = {
+  'max-body': 'maxBodyBytes',
+  'max-sessions': 'maxSessions',
+  'session-idle-timeout': 'sessionIdleTimeoutMs',
+} as const satisfies { readonly [flag: string]: keyof HttpLimits };
+
+const help = `Usage: PORT=3000 npx tsx examples/lab/http.ts [flags]
+
+Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends it.
+
+  --json                     Every POST is answered with application/json.
+  --allow-origin ORIGIN      A web page of this origin may use it; may be repeated.
+  --max-body BYTES           The longest body. Default: ${defaultHttpLimits.maxBodyBytes}.
+  --max-sessions N           How many sessions may be open. Default: ${defaultHttpLimits.maxSessions}.
+  --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
+  --help                     Print this text.
+`;
+
+/** Modes that this build does not have. */
+const notOffered = ['stateless', 'sse', 'redis', 'auth-issuer'] as const;
+
+export type Flags =
+  | { readonly kind: 'help'; readonly text: string }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'serve'; readonly http: ServeHttpOptions };
+
+/** Reads the flags, and the port of the environment. */
+export function readFlags(
+  args: readonly string[],
+  { PORT = '3000' }: { readonly PORT?: string },
+): Flags {
+  try {
+    const { values } = parseArgs({ args: [...args], options });
+    if (values.help) return { kind: 'help', text: help };
+    const missing = notOffered.find((flag) => values[flag] !== undefined);
+    if (missing !== undefined) throw new Error(`--${missing} is not offered`);
+    const limits = Object.entries(bounds).flatMap(([flag, limit]) => {
+      const text = values[flag as keyof typeof bounds];
+      return text === undefined ? [] : [[limit, numberOf(`--${flag}`, text)]];
+    });
+    return {
+      kind: 'serve',
+      http: {
+        port: numberOf('PORT', PORT, 0),
+        health: true,
+        limits: Object.fromEntries(limits) as Partial<HttpLimits>,
+        ...(values.json ? { jsonResponses: true } : {}),
+        ...(values['allow-origin'] ? { allowedOrigins: values['allow-origin'] } : {}),
+      },
+    };
+  } catch (error) {
+    return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function numberOf(name: string, text: string, least = 1): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw new Error(
+    `${name} is a whole number of at least ${least}, this is ${JSON.stringify(text)}`,
+  );
+}

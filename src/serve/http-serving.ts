@@ -1,0 +1,192 @@
+/** A server behind a `node:http` server of its own. */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { nodeHandler } from '../http/node/index.ts';
+import type { NodeHandler } from '../http/node/index.ts';
+import type { HttpOptions, ServerOf } from '../http/index.ts';
+import type { McpSession } from '../server/session.ts';
+
+/** Times of connections, milliseconds. */
+export interface ConnectionLimits {
+  /** How long the headers of a request may take. */
+  readonly headersTimeoutMs: number;
+  /** How long a whole request may take, its body included. */
+  readonly requestTimeoutMs: number;
+  /** How long a connection may be without a request: longer than a proxy in front keeps it. */
+  readonly keepAliveTimeoutMs: number;
+  /** How many connections may be open; one more is closed at once. */
+  readonly maxConnections: number;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = {
+  headersTimeoutMs: 15_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 75_000,
+  maxConnections: 16_384,
+};
+
+export interface ServeHttpOptions extends HttpOptions {
+  /** 0 for any free port. */
+  readonly port: number;
+  /** The address or the name to listen on; by default `127.0.0.1`, which only this machine reaches. */
+  readonly host?: string;
+  /** The path of the endpoint; by default `/mcp`. */
+  readonly path?: string;
+  /** Listens where others can reach it, though everybody who does may use it. */
+  readonly insecure?: boolean;
+  /**
+   * Answers `GET /healthz` while the process works, and `GET /readyz` with 200 until it is told to
+   * end, then with 503; or under paths of your own.
+   */
+  readonly health?: boolean | HealthPaths;
+  readonly connections?: Partial<ConnectionLimits>;
+}
+
+export interface HealthPaths {
+  readonly live: string;
+  readonly ready: string;
+}
+
+/** A server that is being served over HTTP. */
+export interface HttpServing extends AsyncDisposable {
+  /** Where the endpoint is. */
+  readonly url: URL;
+  /** The sessions that are open. */
+  readonly sessions: readonly McpSession[];
+  /**
+   * Ends it: no session begins any more, calls in flight get the drain time to finish, streams end,
+   * then all connections do. Repeating it waits for the same end.
+   *
+   * @param drainTimeoutMs a shorter drain time than the limit of the sessions, milliseconds
+   */
+  close(drainTimeoutMs?: number): Promise<void>;
+}
+
+/** How long answers that have been ended may take to be sent when the server closes. */
+const lastWordsMs = 250;
+
+/** @throws {TypeError} an option is wrong; {Error} Node's own if the address is not available */
+export async function listenHttp(
+  server: ServerOf,
+  options: ServeHttpOptions,
+): Promise<HttpServing> {
+  const { port, host = '127.0.0.1', path = '/mcp', health = false, connections } = options;
+  refuseOpenAddress(host, options);
+  const handler = nodeHandler(server, { ...options, path });
+  const serving = new Serving(handler, path, healthPaths(health), connections);
+  await serving.listen(port, host);
+  return serving;
+}
+
+class Serving implements HttpServing {
+  readonly #handler: NodeHandler;
+  readonly #path: string;
+  readonly #health: HealthPaths | undefined;
+  readonly #http: Server;
+  #url: URL | undefined = undefined;
+  #closed: Promise<void> | undefined = undefined;
+
+  constructor(
+    handler: NodeHandler,
+    path: string,
+    health: HealthPaths | undefined,
+    connections: Partial<ConnectionLimits> = {},
+  ) {
+    this.#handler = handler;
+    this.#path = path;
+    this.#health = health;
+    const limits = { ...defaultConnectionLimits, ...connections };
+    this.#http = createServer(
+      {
+        headersTimeout: limits.headersTimeoutMs,
+        requestTimeout: limits.requestTimeoutMs,
+        keepAliveTimeout: limits.keepAliveTimeoutMs,
+        connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
+      },
+      (request, response) => this.#answer(request, response),
+    );
+    this.#http.maxConnections = limits.maxConnections;
+  }
+
+  get url(): URL {
+    if (!this.#url) throw new Error('It does not listen yet');
+    return this.#url;
+  }
+
+  get sessions(): readonly McpSession[] {
+    return this.#handler.sessions;
+  }
+
+  async listen(port: number, host: string): Promise<void> {
+    const http = this.#http;
+    await new Promise<void>((resolve, reject) => {
+      http.once('error', reject);
+      http.listen(port, host, () => {
+        http.off('error', reject);
+        resolve();
+      });
+    });
+    const bound = http.address() as AddressInfo;
+    const name = isIP(host) === 6 ? `[${host}]` : host;
+    this.#url = new URL(`http://${name}:${bound.port}${this.#path}`);
+  }
+
+  close(drainTimeoutMs?: number): Promise<void> {
+    return (this.#closed ??= this.#close(drainTimeoutMs));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(drainTimeoutMs: number | undefined): Promise<void> {
+    // Until then it listens: who asks whether it is ready, or opens a session, gets an answer.
+    await this.#handler.close(drainTimeoutMs);
+    const closed = new Promise((resolve) => this.#http.close(resolve));
+    // A connection whose last answer is still on its way is not idle yet.
+    const idle = setInterval(() => this.#http.closeIdleConnections(), 10);
+    const rest = setTimeout(() => this.#http.closeAllConnections(), lastWordsMs);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(rest);
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    // A client that goes on with a connection would keep the process from ending.
+    if (this.#closed) response.setHeader('connection', 'close');
+    const { live, ready } = this.#health ?? {};
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path !== undefined && (path === live || path === ready)) {
+      const isUp = path === live || this.#closed === undefined;
+      return answerHealth(request, response, isUp);
+    }
+    this.#handler(request, response);
+  }
+}
+
+function answerHealth(request: IncomingMessage, response: ServerResponse, isUp: boolean): void {
+  const isAsked = request.method === 'GET' || request.method === 'HEAD';
+  const [status, text] = !isAsked ? [405, 'GET'] : isUp ? [200, 'ok'] : [503, 'closing'];
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+  response.writeHead(status, isAsked ? headers : { ...headers, allow: 'GET, HEAD' });
+  response.end(`${text}\n`);
+}
+
+function healthPaths(health: boolean | HealthPaths): HealthPaths | undefined {
+  if (typeof health === 'object') return health;
+  return health ? { live: '/healthz', ready: '/readyz' } : undefined;
+}
+
+/** Whoever reaches a server without authentication may use it, and what it can reach. */
+function refuseOpenAddress(host: string, { insecure = false }: Partial<ServeHttpOptions>): void {
+  if (insecure || isLoopback(host)) return;
+  throw new TypeError(
+    `Others can reach ${host}, and this server asks nobody who they are: listen on 127.0.0.1, give an authorizer, or say insecure`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}

@@ -1,0 +1,121 @@
+/** The laboratory over HTTP: a process of its own, and the official client of both eras. */
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { connectTo, post } from '../http/serving.ts';
+import { program } from '../tooling/programs.ts';
+import { modern, textOf } from './both-eras-client.ts';
+import { launchLab } from './http-process.ts';
+import { launch, reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+/** A call that takes so long; `arrived` when it runs. */
+function slowCall(client: Client, ms: number) {
+  let answer: Promise<CallToolResult> | undefined;
+  const arrived = new Promise<void>((resolve) => {
+    const params = { name: 'slow', arguments: { ms } };
+    answer = client.callTool(params, { onprogress: () => resolve() });
+  });
+  return { arrived, answer: answer as unknown as Promise<CallToolResult> };
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' },
+  },
+};
+
+describe.each([
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', modern],
+] as const)('the laboratory over HTTP, in %s', (revision, mode) => {
+  test('answers with its tools', async () => {
+    const { url } = await launchLab();
+    const client = await connectTo(url, mode);
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain('running');
+  });
+
+  test('lets a call finish after SIGTERM, then ends with 0', async () => {
+    const { server, url } = await launchLab();
+    const client = await connectTo(url, mode);
+    const call = slowCall(client, 500);
+    await call.arrived;
+    server.child.kill('SIGTERM');
+    expect(textOf(await call.answer)).toContain('500');
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+});
+
+test('a second SIGTERM ends it at once', async () => {
+  const { server, url } = await launchLab();
+  const client = await connectTo(url, 'legacy');
+  const call = slowCall(client, 3_600_000);
+  const outcome = call.answer.catch(() => 'cut');
+  await call.arrived;
+  server.child.kill('SIGTERM');
+  await server.log.find(({ event }) => event === 'process.signalled');
+  server.child.kill('SIGTERM');
+  expect((await server.exit).code).toBe(143);
+  await client.close();
+  expect(await outcome).toBe('cut');
+});
+
+test('while calls drain it is alive and not ready, and begins no session', async () => {
+  const { server, url } = await launchLab();
+  const client = await connectTo(url, 'legacy');
+  const call = slowCall(client, 1500);
+  await call.arrived;
+  expect((await fetch(new URL('/readyz', url))).status).toBe(200);
+  server.child.kill('SIGTERM');
+  await server.log.find(({ event }) => event === 'process.signalled');
+  const statuses = await Promise.all([
+    fetch(new URL('/healthz', url)),
+    fetch(new URL('/readyz', url)),
+    post(url, initialize),
+  ]);
+  expect(statuses.map(({ status }) => status)).toEqual([200, 503, 503]);
+  expect(statuses[2]?.headers.get('retry-after')).toBe('1');
+  expect(textOf(await call.answer)).toContain('1500');
+  expect((await server.exit).code).toBe(0);
+});
+
+test('every POST is answered with JSON where told so', async () => {
+  const { url } = await launchLab('--json');
+  const answer = await post(url, initialize, { accept: 'application/json' });
+  expect(answer.headers.get('content-type')).toBe('application/json');
+});
+
+test('its bounds are flags', async () => {
+  const { url } = await launchLab('--max-body', '1000', '--max-sessions', '1');
+  const long = { ...initialize, params: { ...initialize.params, _meta: { a: 'a'.repeat(1000) } } };
+  expect((await post(url, long)).status).toBe(413);
+  expect((await post(url, initialize)).status).toBe(200);
+  // The first has just begun, and gives way to nobody.
+  expect((await post(url, initialize)).status).toBe(503);
+});
+
+test.each([
+  [['--colour'], 'Unknown option'],
+  [['--max-body', 'big'], '--max-body is a whole number'],
+])('the flags %j end it with 64', async (flags, message) => {
+  const server = launch([...program('examples/lab/http.ts'), ...flags]);
+  expect(await server.exit).toEqual({ code: 64, signal: null });
+  expect(server.stderr).toContain(message);
+});
+
+test('--help ends it with 0, and names every flag', async () => {
+  const server = launch([...program('examples/lab/http.ts'), '--help']);
+  expect((await server.exit).code).toBe(0);
+  // No line of it is a message.
+  const help = server.violations.splice(0).join('\n');
+  for (const flag of ['json', 'max-body', 'max-sessions', 'session-idle-timeout', 'allow-origin']) {
+    expect(help).toContain(`--${flag} `);
+  }
+});
