@@ -2,5 +2,5 @@
 export { httpHandler } from './http-handler.ts';
 export type { HttpHandler } from './http-handler.ts';
 export { defaultHttpLimits } from './options.ts';
-export type { HttpLimits, HttpOptions, Served, ServerOf, SessionOptions } from './options.ts';
+export type { HttpLimits, HttpOptions, Served, ServerOf } from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';

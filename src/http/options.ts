@@ -67,7 +67,7 @@ export interface HttpOptions {
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
 }
 
-export type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
+type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
 
 /** A server, and options for the session that serves it, beside those for all. */
 export interface Served {

@@ -157,7 +157,6 @@ describe('the public names', () => {
         type SessionInput
         type SessionLogic
         type SessionLogicInput
-        type SessionOptions
         type SessionOutput
         type SessionSnapshot
         type SessionState
@@ -232,6 +231,7 @@ describe('the public names', () => {
         type HttpLimits
         type HttpOptions
         type RequestInfo
+        type Served
         type ServerOf
       mcp-actors/http/node
         nodeHandler
@@ -265,8 +265,14 @@ describe('the public names', () => {
         type RootsBoundaryOptions
       mcp-actors/serve
         serve
+        serveHttp
+        type ConnectionLimits
+        type HealthPaths
+        type HttpServing
         type LogThreshold
+        type ServeHttpOptions
         type ServeOptions
+        type ServeOverHttpOptions
       mcp-actors/testing
         ErrorAnswer
         RecordedFacts
