@@ -157,6 +157,7 @@ describe('the public names', () => {
         type SessionInput
         type SessionLogic
         type SessionLogicInput
+        type SessionOptions
         type SessionOutput
         type SessionSnapshot
         type SessionState
