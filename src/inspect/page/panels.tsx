@@ -3,12 +3,12 @@
  * room.
  */
 import type { ComponentChildren } from 'preact';
-import { deferredRoots, sizeInWords } from '../../diagnosis/in-words.ts';
-import type { SessionDump } from '../../diagnosis/session-dump.ts';
+import { sizeInWords } from '../../diagnosis/in-words.ts';
 import type { PageDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
 import { duration } from './durations.ts';
+import { rootsNote } from './roots-note.ts';
 import { shortId } from './rows.ts';
 import type { SessionView } from './view.ts';
 
@@ -181,11 +181,10 @@ function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
 
 function Roots({ dump }: { readonly dump: PageDump }) {
   const { roots, omitted } = dump;
-  const { status, tags } = roots;
-  const isUnknown = status === undefined && !tags.includes('asking') && !tags.includes('deferred');
-  if (isUnknown || (status === 'undeclared' && roots.list.length === 0)) return null;
+  const note = rootsNote(roots);
+  if (note === undefined) return null;
   return (
-    <Panel id="roots" title="Roots" omitted={omitted['roots']} note={provenance(roots)}>
+    <Panel id="roots" title="Roots" omitted={omitted['roots']} note={note}>
       {roots.list.map(({ uri, name, path, problem }) => (
         <li key={`${uri} ${path}`} data-usable={problem === undefined}>
           <strong>{name ?? lastPart(uri)}</strong>
@@ -228,26 +227,6 @@ interface BarProps {
 
 function Bar({ value, max, label }: BarProps) {
   return <progress value={value} max={Math.max(max, 1)} aria-label={label} />;
-}
-
-function provenance(roots: SessionDump['roots']): string {
-  const { tags, status, settled, generation, problem, list } = roots;
-  const sources = {
-    known: 'From the client',
-    undeclared: 'The client has no roots capability',
-    unsupported: 'The client declares roots and does not answer for them',
-    failed: 'The client could not be asked; what was known before holds',
-  };
-  const isDeferred = tags.includes('deferred');
-  if (status === undefined) {
-    if (isDeferred) return `Not known yet; ${deferredRoots}.`;
-    return tags.includes('asking') ? 'Asked for, not answered yet.' : 'Not asked for yet.';
-  }
-  const asked = isDeferred ? `; a newer list may be ${deferredRoots}` : '';
-  const newer = settled ? asked : '; a newer list is being asked for';
-  const why = problem === undefined ? '' : `: ${problem}`;
-  const none = list.length === 0 && status === 'known' ? '; the list is empty' : '';
-  return `${sources[status]}${why}${none}${newer}. Generation ${generation}.`;
 }
 
 function lastPart(uri: string): string {
