@@ -59,6 +59,7 @@ export const stdioServers: readonly Server[] = [
 /** Over HTTP, likewise. Hono does what the floor does. */
 export const httpServers: readonly Server[] = [
   floor('floor-http'),
+  ours('mcp-actors-http'),
   peer('hono', 'hono', 'hono-http'),
   peer('mcp-lite', 'mcp-lite', 'mcp-lite-http'),
   peer('tmcp', 'tmcp', 'tmcp-http'),

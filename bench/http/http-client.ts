@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { areNamed, initialize, isIntroduction, listTools } from '../conversation.ts';
+import { rootsAnswer } from '../measures/asking.ts';
 import type { Asked, Check, Message } from '../raw-client.ts';
 import { ServerProcess, SilenceWatch } from '../server-process.ts';
 import type { ServerOptions } from '../server-process.ts';
@@ -28,6 +29,9 @@ export class HttpClient {
   readonly #server: ServerProcess;
   readonly #watch: SilenceWatch;
   readonly #connections: Connection[] = [];
+  /** The last of the answers to requests on GET streams, and the connection that they take. */
+  #answered: Promise<void> = Promise.resolve();
+  #answering: Connection | undefined = undefined;
   #port = 0;
   #path = '/';
   #nextId = 1;
@@ -181,9 +185,9 @@ export class HttpClient {
           } else if (hearing.onOther) hearing.onOther(message);
           else this.fail(`an unexpected message of the server: ${message.method}`);
         },
-        onEnd: (status) => {
+        onEnd: (status, rest) => {
           this.#heard();
-          const fault = faultOf(answer, id, status);
+          const fault = faultOf(answer, id, status, rest);
           if (fault === undefined) hearing.settle(answer?.result);
           else this.fail(`${asked.method}: ${fault}`);
         },
@@ -198,30 +202,20 @@ export class HttpClient {
     return this.#exchange(connection, request, [202]);
   }
 
-  /** Opens the session's GET stream; resolves when the server has begun to answer. */
+  /**
+   * Opens the session's GET stream; resolves when the server has begun to answer. If the server asks there for the roots, it is answered on a
+   * connection of its own, as everything else would be if it were busy.
+   */
   listen(
     connection: Connection,
     session: Session,
     onMessage: (message: Message) => void,
   ): Promise<void> {
-    return new Promise((resolve) => {
-      this.#sent();
-      connection.exchange(
-        `${this.#head('GET', session)}\r\n`,
-        new MessageReader({
-          onHead: (status) => {
-            this.#heard();
-            if (status === 200) resolve();
-            else this.fail(`GET was answered with ${status}`);
-          },
-          onMessage: (message) => {
-            this.#watch.heard(performance.now());
-            onMessage(message);
-          },
-          onEnd: () => this.fail('a GET stream has ended'),
-          onFault: this.fail,
-        }),
-      );
+    return this.#open(connection, session, (message) => {
+      this.#watch.heard(performance.now());
+      const { id, method } = message;
+      if (id === undefined || method !== 'roots/list') return onMessage(message);
+      this.#answered = this.#answered.then(() => this.#answerRoots(session, id));
     });
   }
 
@@ -258,11 +252,39 @@ export class HttpClient {
         request,
         new MessageReader({
           onMessage: (message) => this.fail(`unexpected: ${JSON.stringify(message).slice(0, 200)}`),
-          onEnd: (status) => {
+          onEnd: (status, rest) => {
             this.#heard();
             if (statuses.includes(status)) resolve();
-            else this.fail(`${request.slice(0, 40)} was answered with ${status}`);
+            else this.fail(`${request.slice(0, 40)} was answered with ${status} ${rest}`);
           },
+          onFault: this.fail,
+        }),
+      );
+    });
+  }
+
+  async #answerRoots(session: Session, id: string | number): Promise<void> {
+    this.#answering ??= await this.connect();
+    await this.tell(this.#answering, session, rootsAnswer(id, 1));
+  }
+
+  #open(
+    connection: Connection,
+    session: Session,
+    onMessage: (message: Message) => void,
+  ): Promise<void> {
+    return new Promise((resolve) => {
+      this.#sent();
+      connection.exchange(
+        `${this.#head('GET', session)}\r\n`,
+        new MessageReader({
+          onHead: (status) => {
+            this.#heard();
+            if (status === 200) resolve();
+            else this.fail(`GET was answered with ${status}`);
+          },
+          onMessage,
+          onEnd: () => this.fail('a GET stream has ended'),
           onFault: this.fail,
         }),
       );
@@ -303,8 +325,13 @@ export class HttpClient {
 }
 
 /** What is wrong with an answer; undefined if nothing is. */
-function faultOf(answer: Message | undefined, id: number, status: number): string | undefined {
-  if (answer === undefined) return `no answer, status ${status}`;
+function faultOf(
+  answer: Message | undefined,
+  id: number,
+  status: number,
+  rest: string,
+): string | undefined {
+  if (answer === undefined) return `no answer, status ${status} ${rest.slice(0, 200)}`;
   if (answer.error !== undefined) {
     return `status ${status}, an error: ${JSON.stringify(answer.error).slice(0, 200)}`;
   }

@@ -10,17 +10,20 @@ export interface Hearing {
   onMessage(message: Message): void;
   /** All messages of a chunk have been taken. */
   onChunkEnd?(): void;
-  onEnd?(status: number): void;
+  /** @param rest what the answer says besides messages: a text that is no JSON */
+  onEnd?(status: number, rest: string): void;
   /** The answer cannot be understood. */
   onFault(why: string): void;
 }
+
+type Form = 'stream' | 'json' | 'other';
 
 const eventEnd = '\n\n';
 
 export class MessageReader implements Reception {
   readonly #hearing: Hearing;
   readonly #decoder = new StringDecoder('utf8');
-  #form: 'stream' | 'text' = 'text';
+  #form: Form = 'other';
   #status = 0;
   #pieces: string[] = [];
   /** A line end that may be the first half of an event's end. */
@@ -32,14 +35,14 @@ export class MessageReader implements Reception {
 
   head(status: number, headers: ReadonlyMap<string, string>): void {
     this.#status = status;
-    this.#form = headers.get('content-type')?.startsWith('text/event-stream') ? 'stream' : 'text';
+    this.#form = formOf(headers.get('content-type'));
     this.#hearing.onHead?.(status, headers);
   }
 
   body(piece: Buffer): void {
     const text = this.#held + this.#decoder.write(piece);
     this.#held = '';
-    if (this.#form === 'text') {
+    if (this.#form !== 'stream') {
       this.#pieces.push(text);
       return;
     }
@@ -49,8 +52,8 @@ export class MessageReader implements Reception {
 
   end(): void {
     const text = this.#pieces.join('');
-    if (this.#form === 'text' && text !== '') this.#take(text);
-    this.#hearing.onEnd?.(this.#status);
+    if (this.#form === 'json' && text !== '') this.#take(text);
+    this.#hearing.onEnd?.(this.#status, this.#form === 'other' ? text : '');
   }
 
   #takeEvents(text: string): void {
@@ -86,4 +89,9 @@ export class MessageReader implements Reception {
     }
     this.#hearing.onMessage(message);
   }
+}
+
+function formOf(contentType = ''): Form {
+  if (contentType.startsWith('text/event-stream')) return 'stream';
+  return contentType.startsWith('application/json') ? 'json' : 'other';
 }

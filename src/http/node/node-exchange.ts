@@ -59,6 +59,13 @@ export class NodeExchange implements HttpExchange {
     request.on('end', end);
   }
 
+  /** What is left of a body that is not read would be taken for the next request. */
+  get #hasUnreadBody(): boolean {
+    const { complete, headers } = this.#request;
+    if (complete) return false;
+    return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+  }
+
   addHeaders(headers: Headers): void {
     this.#added = { ...this.#added, ...headers };
   }
@@ -67,8 +74,7 @@ export class NodeExchange implements HttpExchange {
     const response = this.#response;
     if (response.headersSent) return;
     const length = { 'content-length': body === undefined ? 0 : Buffer.byteLength(body) };
-    // What is left of a body that was not read would be taken for the next request.
-    const close = this.#request.complete ? undefined : { connection: 'close' };
+    const close = this.#hasUnreadBody ? { connection: 'close' } : undefined;
     const bodiless = status === 204 || status === 304;
     response.writeHead(status, {
       ...this.#added,
