@@ -16,7 +16,8 @@ import { faultOfScopes } from '../protocol/scopes.ts';
 import { faultOfSchema } from '../schema/schema-faults.ts';
 import { isStandardSchema, jsonSchemaOf } from '../schema/schema.ts';
 import type { AcceptedBy, ParsedBy, Schema } from '../schema/schema.ts';
-import type { SchemaSide } from '../schema/json-schema.ts';
+import type { ObjectSchema, SchemaSide } from '../schema/json-schema.ts';
+import { mirroredParameters } from '../schema/mirrored-parameters.ts';
 import { checkToolUi } from './app.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
@@ -244,8 +245,9 @@ export const toolRules: ItemRules = {
  *
  * @throws {TypeError} a member is missing or is none of ours; the specification does not allow the
  *   name or the `taskSupport`; or a schema
- *   does not describe objects, or its library cannot convert it to JSON Schema. A JSON Schema that
- *   ajv cannot compile is found at the first call. Or its machine could not be resumed in a state in
+ *   does not describe objects, or its library cannot convert it to JSON Schema, or it declares an
+ *   `x-mcp-header` where none may be. A JSON Schema that ajv cannot compile is found at the first
+ *   call. Or its machine could not be resumed in a state in
  *   which it waits: the message names the state
  * @see MCP 2025-11-25, server/tools, "Tool Names"
  */
@@ -282,10 +284,11 @@ export function defineTool<
   const defined = { inputSchema: noArguments, ...tool, handler } as Tool;
   // Converted now, not when a client lists the tools: an author sees a mistake at the line that has
   // it.
-  jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
+  const input = jsonSchemaOf(defined.inputSchema, 'input', schemaOf(tool, 'input'));
   if (defined.outputSchema) jsonSchemaOf(defined.outputSchema, 'output', schemaOf(tool, 'output'));
   checkSchema(tool.inputSchema, schemaOf(tool, 'input'));
   checkSchema(tool.outputSchema, schemaOf(tool, 'output'));
+  checkMirrored(input, schemaOf(tool, 'input'));
   // If the author names no schema, TInput is the type of noArguments.
   return defined as DefinedTool<TName, Uninferred<TInput>, Uninferred<TOutput>>;
 }
@@ -294,6 +297,12 @@ export function defineTool<
 function checkSchema(schema: Schema | undefined, what: string): void {
   const fault = schema && !isStandardSchema(schema) ? faultOfSchema(schema) : undefined;
   if (fault !== undefined) throw new TypeError(`${what} is not a JSON Schema: ${fault}`);
+}
+
+/** @throws {TypeError} clients over HTTP would leave the tool out */
+function checkMirrored(schema: ObjectSchema, what: string): void {
+  const mirrored = mirroredParameters(schema);
+  if (!mirrored.ok) throw new TypeError(`${what}: ${mirrored.fault}`);
 }
 
 /** @throws {TypeError} they are none */

@@ -15,7 +15,9 @@ import type { McpSession } from '../server/session.ts';
 import { fault, foreign, unfit } from './checks.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
+import { versionHeader } from './modern/mirrored-headers.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
+import { SharedServices } from './modern/shared-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
 import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
 
@@ -53,6 +55,7 @@ export class Endpoint implements EndpointControl {
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
   readonly #sessions: HttpSessions;
+  readonly #services: SharedServices;
   readonly #modern: ModernRequests;
   #phase: 'serving' | 'closing' = 'serving';
 
@@ -60,12 +63,13 @@ export class Endpoint implements EndpointControl {
     this.#options = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     const servedTo = servedBy(server, options);
-    this.#modern = new ModernRequests(servedTo);
+    this.#services = new SharedServices(server, servedTo, { limits: this.#limits, options });
+    this.#modern = new ModernRequests(this.#services);
     this.#sessions = new HttpSessions(servedTo, options, this.#limits);
   }
 
   get sessions(): readonly McpSession[] {
-    return [...this.#sessions.open, ...this.#modern.open];
+    return [...this.#sessions.open, ...this.#services.open];
   }
 
   handle(exchange: HttpExchange): void {
@@ -74,6 +78,9 @@ export class Endpoint implements EndpointControl {
     const { path } = this.#options;
     if (path !== undefined && pathOf(exchange) !== path) {
       return exchange.answer(fault(404, `There is nothing here; the endpoint is ${path}`));
+    }
+    if (exchange.method !== 'POST' && isOfModernClient(exchange)) {
+      return exchange.answer(fault(405, 'Clients of this revision only POST', { allow: 'POST' }));
     }
     switch (exchange.method) {
       case 'POST':
@@ -89,7 +96,8 @@ export class Endpoint implements EndpointControl {
 
   async close(drainTimeoutMs?: number): Promise<void> {
     this.#phase = 'closing';
-    await Promise.all([this.#sessions.close(drainTimeoutMs), this.#modern.close(drainTimeoutMs)]);
+    const parts = [this.#sessions, this.#services];
+    await Promise.all(parts.map((part) => part.close(drainTimeoutMs)));
   }
 
   get #isClosing(): boolean {
@@ -125,6 +133,10 @@ function isModern(exchange: HttpExchange, frame: InboundFrame): boolean {
   if (frame.kind === 'request') {
     if (isEnveloped(frame.params) || frame.method === Method.discover) return true;
   }
-  const version = exchange.header('mcp-protocol-version');
+  return isOfModernClient(exchange);
+}
+
+function isOfModernClient(exchange: HttpExchange): boolean {
+  const version = exchange.header(versionHeader);
   return version !== undefined && statelessDialect(version) !== undefined;
 }

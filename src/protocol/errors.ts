@@ -29,6 +29,8 @@ export const ErrorCode = {
   resourceNotFound: -32002,
   /** `data.elicitations` lists the URLs that a person must open first. */
   urlElicitationRequired: -32042,
+  /** The headers of an HTTP request are not those of its body, or are missing (2026-07-28). */
+  headerMismatch: -32020,
   /** `data.requiredCapabilities` says what the client would have to declare (2026-07-28). */
   missingClientCapability: -32021,
   /** `data.supported` and `data.requested` say which versions (2026-07-28). */

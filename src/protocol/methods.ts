@@ -3,6 +3,7 @@ export const Method = {
   initialize: 'initialize',
   discover: 'server/discover',
   ping: 'ping',
+  listen: 'subscriptions/listen',
   initialized: 'notifications/initialized',
   cancelled: 'notifications/cancelled',
   progress: 'notifications/progress',

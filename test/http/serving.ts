@@ -40,16 +40,22 @@ export async function connectTo(
 }
 
 /** Headers that each POST has to have. */
-const postHeaders = {
+export const postHeaders = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
 };
 
 /** Posts one message, as it is. */
-export function post(url: URL, message: unknown, headers: object = {}): Promise<Response> {
+export function post(
+  url: URL,
+  message: unknown,
+  headers: object = {},
+  signal?: AbortSignal,
+): Promise<Response> {
   return fetch(url, {
     method: 'POST',
     headers: { ...postHeaders, ...headers },
     body: JSON.stringify(message),
+    ...(signal ? { signal } : {}),
   });
 }

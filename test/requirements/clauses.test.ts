@@ -73,6 +73,7 @@ const lists = [
       'basic/patterns/subscriptions',
       'basic/transports/index',
       'basic/transports/stdio',
+      'basic/transports/streamable-http',
       'server/discover',
       'server/tools',
       'server/resources',

@@ -1,134 +1,115 @@
 /**
- * The requests of the modern era. All of them are served by one session per server: no request has
- * an actor system of its own, and nothing of one is seen by another.
+ * The requests of the modern era, as HTTP carries them.
  *
- * @see MCP 2026-07-28, basic/transports, "Streamable HTTP"
+ * @see MCP 2026-07-28, basic/transports/streamable-http
  */
-import type { Port, Ref } from '../../machines/port.ts';
-import { plainActor } from '../../machines/port.ts';
+import { methodNotOffered } from '../../actors/router/refusals.ts';
+import { readEnvelope } from '../../protocol/envelope.ts';
+import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
 import type {
-  FramesToSend,
-  ReaderEvent,
-  ReaderInput,
-  RouterEvent,
-  WriterEvent,
-  WriterInput,
-} from '../../machines/session-ports.ts';
-import { errorResponse } from '../../protocol/errors.ts';
-import type { InboundFrame, InboundRequest } from '../../protocol/frames.ts';
-import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
-import type { McpServer } from '../../server/create-server.ts';
-import type { McpSession } from '../../server/session.ts';
-import type { TransportActors } from '../../transports/transport.ts';
-import { fault } from '../checks.ts';
-import { servedRequest } from '../http-exchange.ts';
+  ClientRequestId,
+  InboundFrame,
+  InboundRequest,
+  OutboundFrame,
+  WireError,
+} from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { Principal } from '../../protocol/request-origin.ts';
 import type { HttpExchange } from '../http-exchange.ts';
-import type { Served } from '../options.ts';
-import { ModernAnswer } from './modern-answer.ts';
+import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
+import type { SharedServices } from './shared-services.ts';
+import { StatelessAnswer } from './stateless-answer.ts';
 
 export class ModernRequests {
-  readonly #servedTo: (request: ServedHttpRequest) => Served;
-  readonly #services = new Map<McpServer, Service>();
+  readonly #services: SharedServices;
 
-  constructor(servedTo: (request: ServedHttpRequest) => Served) {
-    this.#servedTo = servedTo;
+  constructor(services: SharedServices) {
+    this.#services = services;
   }
 
-  /** The sessions that are open, one per server. */
-  get open(): readonly McpSession[] {
-    return [...this.#services.values()].map(({ session }) => session);
-  }
-
-  post(exchange: HttpExchange, frame: InboundFrame): void {
+  /** Takes the message of a POST. */
+  post(exchange: HttpExchange, frame: InboundFrame, principal?: Principal): void {
     switch (frame.kind) {
       case 'request':
-        return this.#request(exchange, frame);
-      case 'invalid': {
-        const body = JSON.stringify(errorResponse(frame.id, frame.error));
-        return exchange.answer({ status: 400, headers: json, body });
-      }
+        return this.#request(exchange, frame, principal);
       case 'notification':
+        // Ids are a request's own here: what one would cancel is nobody else's to end.
+        return exchange.answer({ status: 202 });
+      case 'invalid':
+        return refuse(exchange, frame.id, frame.error);
       case 'response':
       case 'stray-error':
-        // Nothing that is in flight is anybody else's to end, and nothing was asked.
-        return exchange.answer({ status: 202 });
+        return refuse(exchange, undefined, unasked);
       case 'batch':
-        return exchange.answer(fault(400, 'A POST holds one message, not a batch'));
+        return refuse(exchange, undefined, batch);
     }
   }
 
-  async close(drainTimeoutMs?: number): Promise<void> {
-    const services = [...this.#services.values()];
-    await Promise.all(services.map((service) => service.close(drainTimeoutMs)));
+  #request(exchange: HttpExchange, request: InboundRequest, principal?: Principal): void {
+    const { id, params } = request;
+    const mismatch = versionMismatch(exchange, request);
+    if (mismatch !== undefined) return refuse(exchange, id, mismatched(mismatch));
+    const envelope = readEnvelope(params);
+    if (!envelope.ok) return refuse(exchange, id, envelope.error);
+    const service = this.#services.for(exchange);
+    const fault = headerMismatch(exchange, request, service.server);
+    if (fault !== undefined) return refuse(exchange, id, mismatched(fault));
+    const missing = this.#missing(request, service.streams);
+    if (missing) return refuse(exchange, id, missing, 404);
+    service.serve(
+      request,
+      new ModernAnswer(exchange, { idScope: 'request', id, principal }, service),
+    );
   }
 
-  #request(exchange: HttpExchange, request: InboundRequest): void {
-    const answer = new ModernAnswer(exchange, { idScope: 'request' }, 0);
-    this.#serviceFor(exchange).serve(exchange, { ...request, origin: answer }, answer);
-  }
-
-  #serviceFor(exchange: HttpExchange): Service {
-    const { server, session } = this.#servedTo(servedRequest(exchange));
-    let service = this.#services.get(server);
-    if (!service) {
-      service = new Service(server, session);
-      this.#services.set(server, service);
-    }
-    return service;
-  }
-}
-
-const json = { 'content-type': 'application/json' };
-
-/** The session that serves such requests of one server. Its transport is the endpoint. */
-class Service {
-  readonly session: McpSession;
-  #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
-
-  constructor(server: McpServer, options: Parameters<McpServer['listen']>[1]) {
-    this.session = server.listen(() => this.#actors(), options);
-  }
-
-  serve(exchange: HttpExchange, request: InboundRequest, answer: ModernAnswer): void {
-    const { id } = request;
-    exchange.onGone(() => {
-      answer.leave();
-      const reason = 'The client has closed the connection';
-      this.#router?.send({ type: 'request.gone', request: { id, origin: answer }, reason });
-    });
-    this.#router?.send({ type: 'frames.received', frames: [request] });
-  }
-
-  async close(drainTimeoutMs?: number): Promise<void> {
-    this.session.shutdown('The server is closing', drainTimeoutMs);
-    await this.session.closed;
-  }
-
-  #actors(): TransportActors {
-    const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
-      this.#router = input.router;
-      return { receive: () => {} };
-    });
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
-      receive: (event) => {
-        if (event.type === 'frames.send') this.#send(event);
-        else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
-        else session.send({ type: 'output.flushed' });
-      },
-    }));
-    return { reader, writer };
-  }
-
-  #send({ frames, relatedTo, rejected }: FramesToSend): void {
-    const answer = answerOf(relatedTo);
-    for (const frame of frames) {
-      answer?.send(frame, (message, error) => {
-        if ('method' in message) rejected?.(error, message);
-      });
-    }
+  /** What no session has over HTTP. */
+  #missing({ method }: InboundRequest, streams: boolean): WireError | undefined {
+    if (method === Method.initialize) return methodNotOffered(method);
+    if (method !== Method.listen || streams) return undefined;
+    const message = `Method not found: "${method}" needs a stream, and this server answers with JSON alone`;
+    return { code: ErrorCode.methodNotFound, message };
   }
 }
 
-function answerOf(request: FramesToSend['relatedTo']): ModernAnswer | undefined {
-  return request?.origin instanceof ModernAnswer ? request.origin : undefined;
+/** An answer whose client leaves cancels its request. */
+class ModernAnswer extends StatelessAnswer {
+  override readonly isCancelledByLeaving = true;
+
+  /** @see MCP 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" */
+  protected override statusOf(frame: OutboundFrame): number {
+    return 'error' in frame ? (statuses.get(frame.error.code) ?? 200) : 200;
+  }
 }
+
+const statuses = new Map<number, number>([
+  [ErrorCode.methodNotFound, 404],
+  [ErrorCode.missingClientCapability, 400],
+  [ErrorCode.unsupportedProtocolVersion, 400],
+]);
+
+const jsonHeaders = { 'content-type': 'application/json' };
+
+function refuse(
+  exchange: HttpExchange,
+  id: ClientRequestId | undefined,
+  error: WireError,
+  status = 400,
+): void {
+  const body = JSON.stringify(errorResponse(id, error));
+  exchange.answer({ status, headers: jsonHeaders, body });
+}
+
+function mismatched(fault: string): WireError {
+  return { code: ErrorCode.headerMismatch, message: `Header mismatch: ${fault}` };
+}
+
+const unasked: WireError = {
+  code: ErrorCode.invalidRequest,
+  message:
+    'Invalid request: this is a response, and no client is asked anything that it could answer',
+};
+
+const batch: WireError = {
+  code: ErrorCode.invalidRequest,
+  message: 'Invalid request: a POST has one message, this is a batch',
+};

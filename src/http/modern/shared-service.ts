@@ -1,0 +1,137 @@
+/**
+ * Serves the requests of all clients of one server that keep no session: one session actor for all
+ * of them, whose transport is the endpoint. No request has an actor system of its own, and nothing
+ * of one is seen by another.
+ */
+import { plainActor } from '../../machines/port.ts';
+import type { Port, Ref } from '../../machines/port.ts';
+import type {
+  FramesToSend,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from '../../machines/session-ports.ts';
+import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
+import type { ListenOptions, McpServer } from '../../server/create-server.ts';
+import type { McpSession } from '../../server/session.ts';
+import type { TransportActors } from '../../transports/transport.ts';
+import type { HttpLimits } from '../options.ts';
+import { StatelessAnswer } from './stateless-answer.ts';
+import type { AnswerKeeper } from './stateless-answer.ts';
+
+export interface SharedServiceOptions {
+  readonly limits: HttpLimits;
+  /** False if every answer is JSON. */
+  readonly streams: boolean;
+  /** It has ended, and serves nothing any more. */
+  readonly ended: () => void;
+}
+
+export class SharedService implements AnswerKeeper {
+  readonly server: McpServer;
+  readonly limits: HttpLimits;
+  readonly streams: boolean;
+  readonly session: McpSession;
+  /** The answers that somebody waits for. */
+  readonly #due = new Set<StatelessAnswer>();
+  /** How long nothing was due, milliseconds. */
+  #idleMs = 0;
+  #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+
+  constructor(server: McpServer, listening: ListenOptions, options: SharedServiceOptions) {
+    this.server = server;
+    this.limits = options.limits;
+    this.streams = options.streams;
+    this.session = server.listen(() => this.#actors(), {
+      ...listening,
+      onEmitted: (event) => {
+        listening.onEmitted?.(event);
+        if (event.type !== 'session.closed') return;
+        this.#refuseDue();
+        options.ended();
+      },
+    });
+  }
+
+  /** True while a client waits for something. */
+  get isBusy(): boolean {
+    return this.#due.size > 0;
+  }
+
+  /** How long nothing was due, milliseconds. */
+  get idleMs(): number {
+    return this.#idleMs;
+  }
+
+  /** Serves a request or a batch. @param answer also its origin */
+  serve(frame: InboundRequest | InboundBatch, answer: StatelessAnswer): void {
+    if (!answer.isDue) return;
+    this.#idleMs = 0;
+    this.#due.add(answer);
+    this.#router?.send({ type: 'frames.received', frames: [{ ...frame, origin: answer }] });
+  }
+
+  /** Time has passed: see {@link StatelessAnswer.passed}. */
+  passed(elapsedMs: number): void {
+    if (!this.isBusy) this.#idleMs += elapsedMs;
+    for (const answer of this.#due) answer.passed(elapsedMs);
+  }
+
+  /** Ends when what is in flight is drained. */
+  async close(reason: string, drainTimeoutMs?: number): Promise<void> {
+    this.session.shutdown(reason, drainTimeoutMs);
+    await this.session.closed;
+  }
+
+  // What its answers tell.
+
+  answerEnded(answer: StatelessAnswer): void {
+    this.#due.delete(answer);
+  }
+
+  answerLeft(answer: StatelessAnswer, reason: string): void {
+    this.#due.delete(answer);
+    const { id } = answer;
+    if (!answer.isCancelledByLeaving || id === undefined) return;
+    this.#router?.send({ type: 'request.gone', request: { id, origin: answer }, reason });
+  }
+
+  // The two actors of its transport.
+
+  #actors(): TransportActors {
+    const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
+      this.#router = input.router;
+      return { receive: () => {} };
+    });
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
+      receive: (event) => {
+        if (event.type === 'frames.send') this.#send(event);
+        else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
+        else session.send({ type: 'output.flushed' });
+      },
+    }));
+    return { reader, writer };
+  }
+
+  /** What belongs to no request has nowhere to go: there is no session that it could be said to. */
+  #send({ frames, relatedTo, rejected }: FramesToSend): void {
+    const answer = answerOf(relatedTo);
+    for (const frame of frames) {
+      answer?.send(frame, (message, error) => {
+        if ('method' in message) rejected?.(error, message);
+      });
+    }
+  }
+
+  /** The session has ended, and these were not answered: it has failed. */
+  #refuseDue(): void {
+    for (const answer of this.#due) answer.send(errorResponse(answer.id, shuttingDown), () => {});
+  }
+}
+
+function answerOf(request: FramesToSend['relatedTo']): StatelessAnswer | undefined {
+  return request?.origin instanceof StatelessAnswer ? request.origin : undefined;
+}

@@ -1,0 +1,106 @@
+/** The answer to a request without a session. What its client does not take is lost. */
+import type { Unserializable } from '../../protocol/codec.ts';
+import type { ClientRequestId, OutboundFrame } from '../../protocol/frames.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import type { HttpLimits } from '../options.ts';
+import { RequestAnswer } from '../request-answer.ts';
+import type { AnswerOptions } from '../request-answer.ts';
+
+type AnswerLimits = Pick<HttpLimits, 'streamAfterMs' | 'keepaliveIntervalMs' | 'maxUnreadBytes'>;
+
+/** What such answers are told by, and tell. */
+export interface AnswerKeeper {
+  readonly limits: AnswerLimits;
+  /** Whether an answer may become a stream. */
+  readonly streams: boolean;
+  /** Nobody takes anything of it any more, and its response was not sent. */
+  answerLeft(answer: StatelessAnswer, reason: string): void;
+  /** Its response was sent. */
+  answerEnded(answer: StatelessAnswer): void;
+}
+
+export abstract class StatelessAnswer extends RequestAnswer {
+  protected override readonly headers = {};
+  readonly #keeper: AnswerKeeper;
+  /** Of its request; undefined if it is the answer to a batch. */
+  readonly id: ClientRequestId | undefined;
+  /** How long it has said nothing, milliseconds. */
+  #quietMs = 0;
+
+  constructor(
+    exchange: HttpExchange,
+    options: AnswerOptions & { readonly id?: ClientRequestId },
+    keeper: AnswerKeeper,
+  ) {
+    super(exchange, options, 0);
+    this.#keeper = keeper;
+    this.id = options.id;
+    exchange.onGone(() => this.#leave('The client has closed the connection'));
+  }
+
+  /** Whether its request is cancelled if the client leaves. */
+  abstract readonly isCancelledByLeaving: boolean;
+
+  /** Whether anybody still waits for it. */
+  get isDue(): boolean {
+    return this.state.name !== 'over';
+  }
+
+  override send(frame: OutboundFrame, unserializable: Unserializable): boolean {
+    this.#quietMs = 0;
+    const { maxUnreadBytes } = this.#keeper.limits;
+    const { unreadBytes } = this;
+    // One message alone may be longer than that.
+    if (unreadBytes <= maxUnreadBytes) return super.send(frame, unserializable);
+    this.cut(`The client has not read ${unreadBytes} bytes, and may leave ${maxUnreadBytes}`);
+    return false;
+  }
+
+  /**
+   * Time has passed: says something to a client that would give up, and to what would close a
+   * quiet connection on the way.
+   */
+  passed(elapsedMs: number): void {
+    this.#quietMs += elapsedMs;
+    const { streamAfterMs, keepaliveIntervalMs } = this.#keeper.limits;
+    const { state } = this;
+    if (state.name === 'unbegun' && this.#quietMs >= streamAfterMs) this.begin();
+    if (state.name !== 'streaming' || keepaliveIntervalMs === 0) return;
+    if (this.#quietMs < keepaliveIntervalMs) return;
+    this.#quietMs = 0;
+    // Those that it does not read would only pile up.
+    if (state.sink.untakenBytes === 0) state.sink.write(keepalive);
+  }
+
+  /** Closes the connection: there will be no response. */
+  cut(reason: string): void {
+    const { state } = this;
+    if (state.name === 'streaming') state.sink.cut();
+    this.#leave(reason);
+  }
+
+  protected override get streams(): boolean {
+    return this.#keeper.streams;
+  }
+
+  protected override opening(): string {
+    return '';
+  }
+
+  protected override eventOf(text: string): string {
+    return `data: ${text}\n`;
+  }
+
+  protected override ended(): void {
+    this.#keeper.answerEnded(this);
+  }
+
+  #leave(reason: string): void {
+    if (!this.isDue) return;
+    this.state = { name: 'over' };
+    this.#keeper.answerLeft(this, reason);
+  }
+}
+
+/** A comment of a stream: no event. */
+const keepalive = ':\n\n';
