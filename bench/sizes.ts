@@ -71,7 +71,7 @@ export const sizes: Readonly<Record<Extent, Sizes>> = {
       notifications: 50,
       notifyingCalls: 4,
       begun: 800,
-      held: 400,
+      held: 1_000,
       largeRepeats: 1,
       crowd: 5_000,
       calling: 1_000,
