@@ -1,7 +1,7 @@
 /** The era without a handshake, over every transport: nothing of it knows its transport. */
 import { ToolError } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
-import { cancelled, gate, isRequestFrame } from 'mcp-actors/testing';
+import { gate, isRequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { everywhere, modernEverywhere } from './everywhere.ts';
 import { echo, operate, serve, textOf, tool } from './serving.ts';
@@ -67,26 +67,6 @@ everywhere('calls', modernEverywhere, () => {
     expect(textOf((await peer.response(2)).result)).toBe('held');
   });
 
-  test('that are cancelled end their handlers, and are answered nothing', async () => {
-    const ended: string[] = [];
-    const waits = tool('waits', async (_, { progress, signal }) => {
-      progress(1);
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve);
-      });
-      ended.push(String(signal.reason));
-      return 'nobody hears it';
-    });
-    const { peer } = await operate({ tools: [waits] });
-    const params = { name: 'waits', _meta: { progressToken: 't' } };
-    peer.send(peer.compose(1, 'tools/call', params));
-    await peer.notification('notifications/progress');
-    peer.send(cancelled(1, 'enough'));
-    await peer.quiet();
-    expect(ended).toEqual([expect.stringContaining('enough')]);
-    expect(peer.received).not.toContainEqual(expect.objectContaining({ id: 1 }));
-  });
-
   test.each(['keep', 'replay'] as const)('that ask go on with a retry (%s)', async (resume) => {
     const { peer } = await operate({ tools: [greet] }, { resume, capabilities });
     const { requestState, inputRequests } = await peer.call('greet');
@@ -99,47 +79,6 @@ everywhere('calls', modernEverywhere, () => {
     await expect(malformed).rejects.toMatchObject({ error: { code: -32602 } });
     expect(textOf(await peer.ask('tools/call', retry({ name: 'Ada' })))).toBe('Hello Ada');
     expect(peer.received.filter(isRequestFrame)).toEqual([]);
-  });
-
-  test('that must ask a client that cannot be asked are refused with -32021', async () => {
-    const { peer } = await operate({ tools: [greet] });
-    await expect(peer.call('greet')).rejects.toMatchObject({
-      error: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
-    });
-  });
-});
-
-everywhere('a subscription', modernEverywhere, () => {
-  const listen = { notifications: { toolsListChanged: true } };
-  const changed = 'notifications/tools/list_changed';
-
-  test('is acknowledged, told of changes, and ends when it is cancelled', async () => {
-    const { peer, server, clock } = await operate({ tools: [echo] });
-    peer.send(peer.compose('l', 'subscriptions/listen', listen));
-    await peer.notification('notifications/subscriptions/acknowledged');
-    server.tools.announce();
-    clock.increment(1000);
-    expect((await peer.notification(changed)).params).toMatchObject({
-      _meta: { 'io.modelcontextprotocol/subscriptionId': 'l' },
-    });
-    peer.send(cancelled('l'));
-    await peer.quiet();
-    server.tools.announce();
-    clock.increment(1000);
-    await peer.quiet();
-    expect(peer.count(changed)).toBe(1);
-    expect(peer.received).not.toContainEqual(expect.objectContaining({ id: 'l' }));
-  });
-
-  test('ends gracefully with its session', async () => {
-    const { peer, session } = await operate({ tools: [echo] });
-    peer.send(peer.compose('l', 'subscriptions/listen', listen));
-    await peer.notification('notifications/subscriptions/acknowledged');
-    session.shutdown('enough');
-    expect((await peer.response('l')).result).toMatchObject({
-      _meta: { 'io.modelcontextprotocol/subscriptionId': 'l' },
-    });
-    await session.closed;
   });
 });
 
