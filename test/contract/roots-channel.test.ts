@@ -166,6 +166,21 @@ describe('the call with which a client without a channel was asked', () => {
   });
 });
 
+test('a call that has been answered asks nothing any more, though its handler had not waited for the roots', async () => {
+  const connection = withoutChannel();
+  const hasty = tool('hasty', (_, context) => {
+    void context.roots();
+    return 'done';
+  });
+  const { peer } = await operate({ tools: [hasty] }, { connection, capabilities: { roots: {} } });
+  await peer.call('hasty');
+  const asked = await peer.request('roots/list');
+  peer.send(rootsChanged);
+  peer.answer(asked, list('old'));
+  await peer.quiet();
+  expect(connection.relatedTo('roots/list')).toHaveLength(1);
+});
+
 describe('a call that cannot ask its client', () => {
   test('is told so at once, where the client has no channel either', async () => {
     const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });
@@ -294,6 +309,18 @@ describe('a channel', () => {
     peer.answer(asked, list('x'));
     expect(urisOf(await reportOf('a'))).toEqual(['x']);
     expect(askedFor()).toEqual(['a']);
+  });
+
+  test('that opens while a call asks is where the client is asked again, if its list changes meanwhile', async () => {
+    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    call('a');
+    const asked = await query();
+    connection.openChannel();
+    peer.send(rootsChanged);
+    peer.answer(asked, list('old'));
+    peer.answer(await query(), list('new'));
+    expect(urisOf(await reportOf('a'))).toEqual(['new']);
+    expect(askedFor()).toEqual(['a', undefined]);
   });
 
   test('that opens while a call asks takes the query on if the call is cancelled', async () => {
