@@ -5,10 +5,12 @@
  *
  * @see MCP 2025-11-25, basic/utilities/tasks, "Associating Task-Related Messages"
  */
+import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
 import { relatedTask } from '../../protocol/tasks.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import { Call } from './call.ts';
+import { refused } from '../exchange.ts';
 import type { DetachedWork, RequestHandler, RequestSpec, TaskHandle } from '../exchange.ts';
 
 export class TaskRun extends Call {
@@ -35,6 +37,12 @@ export class TaskRun extends Call {
         if (this.state !== 'ended') work.described(String(message));
       },
     };
+  }
+
+  /** No answer can come any more: what waits for one goes on now. */
+  override closing(): void {
+    super.closing();
+    this.#polled?.end('The session is ending');
   }
 
   override end(): void {
@@ -74,6 +82,10 @@ export class TaskRun extends Call {
 
   override ask(question: RequestSpec): Promise<JsonObject> {
     if (this.state === 'ended' || question.signal?.aborted) return super.ask(question);
+    if (this.#polled && this.scope.isClosing()) {
+      const message = `${question.method} was not asked: the session is ending`;
+      return refused(new RuntimeError('TRANSPORT_CLOSED', message));
+    }
     const waiting = this.#polled?.ask(question);
     // First the status, then the question: who looks at the task sees why it does not go on.
     this.#work.inputRequested(question.method);
