@@ -32,6 +32,9 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
 
   --json                     Every POST is answered with application/json.
   --allow-origin ORIGIN      A web page of this origin may use it; may be repeated.
+  --auth-issuer URL          Requests need a token of this issuer, whose keys are in its JWKS.
+  --auth-audience X          Whom tokens are for, and the resource of the metadata: a URL.
+  --auth-scope S             A scope that every request needs; may be repeated.
   --max-body BYTES           The longest body. Default: ${defaultHttpLimits.maxBodyBytes}.
   --max-sessions N           How many sessions may be open. Default: ${defaultHttpLimits.maxSessions}.
   --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
@@ -39,7 +42,9 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
 `;
 
 /** Modes that this build does not have. */
-const notOffered = ['stateless', 'sse', 'redis', 'auth-issuer'] as const;
+const notOffered = ['stateless', 'sse', 'redis'] as const;
+
+type Values = ReturnType<typeof parseArgs<{ readonly options: typeof options }>>['values'];
 
 export type Flags =
   | { readonly kind: 'help'; readonly text: string }
@@ -67,12 +72,24 @@ export function readFlags(
         health: true,
         limits: Object.fromEntries(limits) as Partial<HttpLimits>,
         ...(values.json ? { jsonResponses: true } : {}),
+        ...authorizationOf(values),
         ...(values['allow-origin'] ? { allowedOrigins: values['allow-origin'] } : {}),
       },
     };
   } catch (error) {
     return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function authorizationOf({
+  'auth-issuer': issuer,
+  'auth-audience': audience,
+  'auth-scope': requiredScopes = [],
+}: Values): Pick<ServeHttpOptions, 'authorization'> {
+  if (issuer === undefined && audience === undefined) return {};
+  if (issuer === undefined) throw new Error('--auth-audience needs --auth-issuer');
+  if (audience === undefined) throw new Error('--auth-issuer needs --auth-audience');
+  return { authorization: { issuer, audience, resource: audience, requiredScopes } };
 }
 
 function numberOf(name: string, text: string, least = 1): number {

@@ -13,6 +13,8 @@ import { defaultLimits } from '../actors/limits.ts';
 import { Method } from '../protocol/methods.ts';
 import type { McpSession } from '../server/session.ts';
 import { fault, foreign, unfit } from './checks.ts';
+import { corsHeaders, preflightAnswer } from './cors.ts';
+import { Doorkeeper } from './doorkeeper.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
 import { versionHeader } from './modern/mirrored-headers.ts';
@@ -54,6 +56,7 @@ export function controlled<Handle extends object>(
 export class Endpoint implements EndpointControl {
   readonly #options: HttpOptions;
   readonly #limits: HttpLimits;
+  readonly #door: Doorkeeper;
   readonly #sessions: HttpSessions;
   readonly #services: SharedServices;
   readonly #modern: ModernRequests;
@@ -62,10 +65,12 @@ export class Endpoint implements EndpointControl {
   constructor(server: ServerOf, options: HttpOptions = {}) {
     this.#options = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
+    const door = new Doorkeeper(options);
+    this.#door = door;
     const servedTo = servedBy(server, options);
     this.#services = new SharedServices(server, servedTo, { limits: this.#limits, options });
-    this.#modern = new ModernRequests(this.#services);
-    this.#sessions = new HttpSessions(servedTo, options, this.#limits);
+    this.#modern = new ModernRequests(this.#services, door);
+    this.#sessions = new HttpSessions(servedTo, options, this.#limits, door);
   }
 
   get sessions(): readonly McpSession[] {
@@ -75,10 +80,21 @@ export class Endpoint implements EndpointControl {
   handle(exchange: HttpExchange): void {
     const refusal = foreign(exchange, this.#options);
     if (refusal) return exchange.answer(refusal);
-    const { path } = this.#options;
-    if (path !== undefined && pathOf(exchange) !== path) {
-      return exchange.answer(fault(404, `There is nothing here; the endpoint is ${path}`));
+    const cors = corsHeaders(exchange, this.#options);
+    if (cors) exchange.addHeaders(cors);
+    const preflight = cors && preflightAnswer(exchange);
+    if (preflight) return exchange.answer(preflight);
+    const path = pathOf(exchange);
+    const metadata = this.#door.metadata(path, exchange);
+    if (metadata) return exchange.answer(metadata);
+    if (path !== (this.#options.path ?? path)) {
+      const message = `There is nothing here; the endpoint is ${this.#options.path}`;
+      return exchange.answer(fault(404, message));
     }
+    this.#door.admit(exchange, () => this.#serve(exchange));
+  }
+
+  #serve(exchange: HttpExchange): void {
     if (exchange.method !== 'POST' && isOfModernClient(exchange)) {
       return exchange.answer(fault(405, 'Clients of this revision only POST', { allow: 'POST' }));
     }

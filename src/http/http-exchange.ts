@@ -3,7 +3,7 @@
  * request and response, or the `Request` and `Response` of the web's standard. Neither knows what
  * is said over it.
  */
-import type { ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -29,6 +29,8 @@ export interface EventSink {
 }
 
 export interface HttpExchange extends ServedHttpRequest {
+  /** Who makes the request; the endpoint finds that out before anything else looks at it. */
+  principal?: Principal;
   /** All headers, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
   /** How often a header was sent that may be sent once, by its name in lower case. */

@@ -1,4 +1,14 @@
 /** `mcp-actors/http`: a server over HTTP, as a handler of the web's `Request`. */
+export { defaultTokenLimits } from './auth/options.ts';
+export type {
+  AuthorizationOptions,
+  IntrospectionOptions,
+  JwtOptions,
+  TokenLimits,
+  VerifiedToken,
+  VerifierOptions,
+} from './auth/options.ts';
+export type { EndpointControl } from './endpoint.ts';
 export { httpHandler } from './http-handler.ts';
 export type { HttpHandler } from './http-handler.ts';
 export { defaultHttpLimits } from './options.ts';

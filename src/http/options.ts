@@ -1,4 +1,5 @@
 /** The options of an HTTP endpoint: every bound and every time, with its default. */
+import type { AuthorizationOptions } from './auth/options.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 
@@ -59,6 +60,8 @@ export interface HttpOptions {
   readonly path?: string;
   /** The origins of web pages that may use the endpoint, and that CORS headers are sent for. */
   readonly allowedOrigins?: readonly string[] | 'any';
+  /** Who may use it, by their access tokens; by default everybody who can reach it. */
+  readonly authorization?: AuthorizationOptions;
   /** Every request is answered with JSON, never with a stream. No client can be asked anything. */
   readonly jsonResponses?: boolean;
   /** No session is kept for clients of the revisions that have them. */

@@ -31,7 +31,7 @@ export type AnswerState =
   | { readonly name: 'unbegun' | 'cut' | 'over' }
   | { readonly name: 'streaming'; readonly sink: EventSink };
 
-export type AnswerOptions = Omit<RequestOrigin, 'http'>;
+export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal'>;
 
 export abstract class RequestAnswer implements RequestOrigin {
   readonly idScope: RequestOrigin['idScope'];
@@ -47,7 +47,7 @@ export abstract class RequestAnswer implements RequestOrigin {
   constructor(exchange: HttpExchange, options: AnswerOptions, receivedAt: number) {
     this.#exchange = exchange;
     this.idScope = options.idScope;
-    this.principal = options.principal;
+    this.principal = exchange.principal;
     this.unaskable = options.unaskable;
     this.revision = options.revision;
     this.receivedAt = receivedAt;

@@ -1,4 +1,5 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
+import type { Principal } from '../protocol/request-origin.ts';
 import type { Body, EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
 
 type Headers = { readonly [name: string]: string };
@@ -12,12 +13,14 @@ export interface RequestInfo {
 }
 
 export class WebExchange implements HttpExchange {
+  principal?: Principal;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   /** What the request is answered with, once that is known. */
   readonly response: Promise<Response>;
   readonly #request: Request;
-  readonly #gone: (() => void)[] = [];
+  /** Undefined once it is answered: what happens to the connection then is no matter. */
+  #gone: (() => void)[] | undefined = [];
   #added: Headers | undefined = undefined;
   #respond!: (response: Response) => void;
 
@@ -29,7 +32,7 @@ export class WebExchange implements HttpExchange {
     this.response = new Promise((resolve) => {
       this.#respond = resolve;
     });
-    request.signal.addEventListener('abort', () => this.#leave());
+    request.signal.addEventListener('abort', () => this.#leave(), { once: true });
   }
 
   get method(): string {
@@ -59,12 +62,18 @@ export class WebExchange implements HttpExchange {
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
+    this.#gone = undefined;
     const text = this.method === 'HEAD' ? undefined : body;
     this.#respond(new Response(text, { status, headers: { ...this.#added, ...headers } }));
   }
 
   stream(headers: Headers): EventSink {
-    const sink = new WebEventSink(() => this.#leave());
+    const sink = new WebEventSink({
+      gone: () => this.#leave(),
+      over: () => {
+        this.#gone = undefined;
+      },
+    });
     const init = { status: 200, headers: { ...this.#added, ...headers } };
     this.#respond(new Response(sink.body, init));
     return sink;
@@ -72,19 +81,31 @@ export class WebExchange implements HttpExchange {
 
   onGone(callback: () => void): void {
     if (this.#request.signal.aborted) callback();
-    else this.#gone.push(callback);
+    else this.#gone?.push(callback);
   }
 
   #leave(): void {
-    for (const callback of this.#gone.splice(0)) callback();
+    const gone = this.#gone;
+    this.#gone = undefined;
+    for (const callback of gone ?? []) callback();
   }
+}
+
+interface SinkEnd {
+  /** The client has gone. */
+  gone(): void;
+  /** The stream has ended otherwise. */
+  over(): void;
 }
 
 class WebEventSink implements EventSink {
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(gone: () => void) {
+  readonly #ending: SinkEnd;
+
+  constructor(ending: SinkEnd) {
+    this.#ending = ending;
     this.body = new ReadableStream(
       {
         start: (controller) => {
@@ -92,7 +113,7 @@ class WebEventSink implements EventSink {
         },
         cancel: () => {
           this.#controller = undefined;
-          gone();
+          ending.gone();
         },
       },
       { highWaterMark: 0, size: (chunk) => chunk.byteLength },
@@ -110,11 +131,13 @@ class WebEventSink implements EventSink {
   end(): void {
     this.#controller?.close();
     this.#controller = undefined;
+    this.#ending.over();
   }
 
   cut(): void {
     this.#controller?.error(new Error('The stream was cut'));
     this.#controller = undefined;
+    this.#ending.gone();
   }
 }
 
@@ -128,16 +151,32 @@ async function readText(request: Request, maxBytes: number): Promise<Body> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let length = 0;
-  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > maxBytes) return tooLarge;
-    const more = decoded(() => decoder.decode(chunk, { stream: true }));
-    if (more === undefined) return notUtf8;
+  if (request.bodyUsed) return readBefore;
+  // Not every host's streams are iterable.
+  const body: ReadableStream<Uint8Array> | null = request.body;
+  const reader = body?.getReader();
+  while (reader) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.byteLength;
+    const more =
+      length > maxBytes ? undefined : decoded(() => decoder.decode(value, { stream: true }));
+    if (more === undefined) {
+      // The rest is of no use to anybody. It may have broken by itself.
+      reader.cancel().catch(() => {});
+      return length > maxBytes ? tooLarge : notUtf8;
+    }
     text += more;
   }
   const rest = decoded(() => decoder.decode());
   return rest === undefined ? notUtf8 : { ok: true, text: text + rest };
 }
+
+const readBefore: Body = {
+  ok: false,
+  status: 500,
+  message: 'The body was read before: give the handler the request as it came',
+};
 
 const notUtf8: Body = { ok: false, status: 400, message: 'The body is not UTF-8' };
 

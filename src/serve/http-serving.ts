@@ -180,10 +180,13 @@ function healthPaths(health: boolean | HealthPaths): HealthPaths | undefined {
 }
 
 /** Whoever reaches a server without authentication may use it, and what it can reach. */
-function refuseOpenAddress(host: string, { insecure = false }: Partial<ServeHttpOptions>): void {
-  if (insecure || isLoopback(host)) return;
+function refuseOpenAddress(
+  host: string,
+  { insecure = false, authorization }: ServeHttpOptions,
+): void {
+  if (insecure || authorization || isLoopback(host)) return;
   throw new TypeError(
-    `Others can reach ${host}, and this server asks nobody who they are: listen on 127.0.0.1, give an authorizer, or say insecure`,
+    `Others can reach ${host}, and this server asks nobody who they are: listen on 127.0.0.1, give it an authorization, or say that it is meant to be insecure`,
   );
 }
 

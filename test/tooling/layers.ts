@@ -168,7 +168,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   http: {
     holds: 'a server over HTTP, on one endpoint for both eras; an entry of its own',
-    imports: runtime,
+    imports: [...runtime, 'http/auth'],
     packages: ['xstate'],
   },
   'http/node': {

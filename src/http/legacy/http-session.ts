@@ -52,7 +52,9 @@ export class HttpSession implements AnsweringSession {
   readonly id: string;
   readonly log: EventLog;
   readonly streams: boolean;
+  /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
+  readonly server: McpServer;
   /** The session that is served. */
   readonly mcp: McpSession;
   readonly #options: HttpSessionOptions;
@@ -72,6 +74,7 @@ export class HttpSession implements AnsweringSession {
     this.#options = options;
     this.id = id;
     this.principal = principal;
+    this.server = server;
     this.streams = streams;
     this.log = new EventLog(limits, clock);
     this.#usedAt = clock.now();
@@ -178,10 +181,9 @@ export class HttpSession implements AnsweringSession {
   }
 
   #answer(exchange: HttpExchange, status = 200): PostAnswer {
-    const { clock, principal, streams } = this.#options;
+    const { clock, streams } = this.#options;
     const options = {
       idScope: 'session',
-      principal,
       unaskable: streams ? undefined : jsonOnly,
     } as const;
     const answer = new PostAnswer(exchange, options, this, { receivedAt: clock.now(), status });

@@ -11,6 +11,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
 import { accepts, fault } from '../checks.ts';
+import type { Doorkeeper } from '../doorkeeper.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
@@ -21,6 +22,7 @@ const sessionHeader = 'mcp-session-id';
 export class HttpSessions {
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
+  readonly #door: Doorkeeper;
   readonly #limits: HttpLimits;
   readonly #clock = systemClock;
   readonly #sessions = new Map<string, HttpSession>();
@@ -31,7 +33,9 @@ export class HttpSessions {
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
     limits: HttpLimits,
+    door: Doorkeeper,
   ) {
+    this.#door = door;
     this.#servedTo = servedTo;
     this.#options = options;
     this.#limits = limits;
@@ -41,7 +45,11 @@ export class HttpSessions {
     if (isInitialize(frame) && exchange.header(sessionHeader) === undefined) {
       return this.#begin(exchange, frame);
     }
-    this.#withSession(exchange, (session) => session.post(exchange, frame));
+    this.#withSession(exchange, (session) => {
+      const overreach = this.#door.overreach(exchange, frame, session.server.tools);
+      if (overreach) exchange.answer(overreach);
+      else session.post(exchange, frame);
+    });
   }
 
   get(exchange: HttpExchange): void {
@@ -83,7 +91,7 @@ export class HttpSessions {
       id: crypto.randomUUID(),
       limits: this.#limits,
       clock: this.#clock,
-      principal: undefined,
+      principal: exchange.principal,
       streams: !this.#options.jsonResponses,
       ended: ({ id }) => this.#forget(id),
     });
@@ -95,12 +103,21 @@ export class HttpSessions {
   }
 
   #withSession(exchange: HttpExchange, use: (session: HttpSession) => void): void {
-    const id = exchange.header(sessionHeader);
-    const session = id === undefined ? undefined : this.#sessions.get(id);
-    if (!session) return exchange.answer(id === undefined ? noSessionId : noSession);
+    const session = this.#sessionOf(exchange);
+    if (!session) {
+      const isNamed = exchange.header(sessionHeader) !== undefined;
+      return exchange.answer(isNamed ? noSession : noSessionId);
+    }
     const fault = versionFault(exchange, session);
     if (fault) return exchange.answer(fault);
     use(session);
+  }
+
+  /** The session that a request names, if it is its principal's: nobody else's is there at all. */
+  #sessionOf(exchange: HttpExchange): HttpSession | undefined {
+    const id = exchange.header(sessionHeader);
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    return session?.principal?.id === exchange.principal?.id ? session : undefined;
   }
 
   #makeRoom(): boolean {

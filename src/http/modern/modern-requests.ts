@@ -14,7 +14,7 @@ import type {
   WireError,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { Principal } from '../../protocol/request-origin.ts';
+import type { Doorkeeper } from '../doorkeeper.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
 import type { SharedServices } from './shared-services.ts';
@@ -22,16 +22,18 @@ import { StatelessAnswer } from './stateless-answer.ts';
 
 export class ModernRequests {
   readonly #services: SharedServices;
+  readonly #door: Doorkeeper;
 
-  constructor(services: SharedServices) {
+  constructor(services: SharedServices, door: Doorkeeper) {
     this.#services = services;
+    this.#door = door;
   }
 
   /** Takes the message of a POST. */
-  post(exchange: HttpExchange, frame: InboundFrame, principal?: Principal): void {
+  post(exchange: HttpExchange, frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
-        return this.#request(exchange, frame, principal);
+        return this.#request(exchange, frame);
       case 'notification':
         // Ids are a request's own here: what one would cancel is nobody else's to end.
         return exchange.answer({ status: 202 });
@@ -45,7 +47,7 @@ export class ModernRequests {
     }
   }
 
-  #request(exchange: HttpExchange, request: InboundRequest, principal?: Principal): void {
+  #request(exchange: HttpExchange, request: InboundRequest): void {
     const { id, params } = request;
     const mismatch = versionMismatch(exchange, request);
     if (mismatch !== undefined) return refuse(exchange, id, mismatched(mismatch));
@@ -54,12 +56,11 @@ export class ModernRequests {
     const service = this.#services.for(exchange);
     const fault = headerMismatch(exchange, request, service.server);
     if (fault !== undefined) return refuse(exchange, id, mismatched(fault));
+    const overreach = this.#door.overreach(exchange, request, service.server.tools);
+    if (overreach) return exchange.answer(overreach);
     const missing = this.#missing(request, service.streams);
     if (missing) return refuse(exchange, id, missing, 404);
-    service.serve(
-      request,
-      new ModernAnswer(exchange, { idScope: 'request', id, principal }, service),
-    );
+    service.serve(request, new ModernAnswer(exchange, { idScope: 'request', id }, service));
   }
 
   /** What no session has over HTTP. */

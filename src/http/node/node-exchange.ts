@@ -1,12 +1,22 @@
 /** An exchange over the request and the response of `node:http`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '../../protocol/request-origin.ts';
 import type { Body, EventSink, HttpAnswer, HttpExchange } from '../http-exchange.ts';
 
 type Headers = { readonly [name: string]: string };
 
+/** What a framework may have put on a request. */
+interface Prepared {
+  /** The whole target: a framework that mounts a handler below a path takes that path off `url`. */
+  readonly originalUrl?: unknown;
+  /** The body, if a body parser has read it. */
+  readonly body?: unknown;
+}
+
 export class NodeExchange implements HttpExchange {
-  readonly #request: IncomingMessage;
+  principal?: Principal;
+  readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
   #added: Headers | undefined = undefined;
 
@@ -19,9 +29,9 @@ export class NodeExchange implements HttpExchange {
     return this.#request.method ?? 'GET';
   }
 
-  /** A framework that mounts a handler below a path takes that path off `url`. */
   get target(): string {
-    return this.#request.url ?? '/';
+    const { originalUrl, url = '/' } = this.#request;
+    return typeof originalUrl === 'string' ? originalUrl : url;
   }
 
   get remoteAddress(): string | undefined {
@@ -29,18 +39,20 @@ export class NodeExchange implements HttpExchange {
   }
 
   header(name: string): string | undefined {
-    const value = this.#request.headers[name];
+    const { headers } = this.#request;
+    // A client's name may be one that every object has.
+    const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     return typeof value === 'object' ? value.join(', ') : value;
   }
 
   headerCount(name: string): number {
-    return this.#request.headersDistinct[name]?.length ?? 0;
+    const { headersDistinct } = this.#request;
+    return Object.hasOwn(headersDistinct, name) ? (headersDistinct[name]?.length ?? 0) : 0;
   }
 
   readBody(maxBytes: number, done: (body: Body) => void): void {
     const request = this.#request;
-    const given = parsedBody(request);
-    if (given !== undefined) return done({ ok: true, text: given });
+    if (request.readableEnded) return done(parsedBody(request.body, maxBytes));
     if (Number(request.headers['content-length']) > maxBytes) return done(tooLarge(maxBytes));
     const chunks: Buffer[] = [];
     let length = 0;
@@ -59,32 +71,27 @@ export class NodeExchange implements HttpExchange {
     request.on('end', end);
   }
 
-  /** What is left of a body that is not read would be taken for the next request. */
-  get #hasUnreadBody(): boolean {
-    const { complete, headers } = this.#request;
-    if (complete) return false;
-    return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
-  }
-
   addHeaders(headers: Headers): void {
     this.#added = { ...this.#added, ...headers };
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
     const response = this.#response;
-    if (response.headersSent) return;
+    if (response.headersSent || response.destroyed) return;
+    const isBodiless = status === 204 || status === 304;
     const length = { 'content-length': body === undefined ? 0 : Buffer.byteLength(body) };
-    const close = this.#hasUnreadBody ? { connection: 'close' } : undefined;
-    const bodiless = status === 204 || status === 304;
+    const isLeft = this.#isMuchLeft();
     response.writeHead(status, {
       ...this.#added,
       ...headers,
-      ...(bodiless ? {} : length),
-      ...close,
+      ...(isBodiless ? {} : length),
+      ...(isLeft ? { connection: 'close' } : {}),
     });
-    if (body === undefined || this.method === 'HEAD') response.end();
-    else response.end(body);
-    if (close) this.#request.resume();
+    const text = this.method === 'HEAD' ? undefined : body;
+    if (!isLeft) return void response.end(text);
+    if (text === undefined) response.flushHeaders();
+    else response.write(text);
+    endAfter(this.#request, response);
   }
 
   stream(headers: Headers): EventSink {
@@ -96,10 +103,45 @@ export class NodeExchange implements HttpExchange {
 
   onGone(callback: () => void): void {
     const response = this.#response;
+    if (response.destroyed && !response.writableFinished) return callback();
     response.on('close', () => {
       if (!response.writableFinished) callback();
     });
   }
+
+  /** Whether more of the body is on its way than node should read only to keep the connection. */
+  #isMuchLeft(): boolean {
+    const { complete, headers } = this.#request;
+    if (complete) return false;
+    return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > maxUnreadBody;
+  }
+}
+
+/** How long a body that nobody wants may be, bytes, so that its connection is kept. */
+const maxUnreadBody = 64 * 1024;
+/** How much is still read of a longer one, bytes, and for how long, milliseconds. */
+const maxLingerBytes = 16 * 1024 ** 2;
+const maxLingerMs = 2000;
+
+/**
+ * Ends a response that has been written, when its client has sent all, or too much of what nobody
+ * wants. A connection that is closed before is reset, and the client may never read the answer.
+ */
+function endAfter(request: IncomingMessage, response: ServerResponse): void {
+  let bytes = 0;
+  const end = () => {
+    clearTimeout(timer);
+    request.off('data', take);
+    response.end();
+  };
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxLingerBytes) end();
+  };
+  const timer = setTimeout(end, maxLingerMs);
+  request.on('data', take);
+  request.once('close', end);
+  request.once('end', end);
 }
 
 class NodeEventSink implements EventSink {
@@ -116,7 +158,7 @@ class NodeEventSink implements EventSink {
   }
 
   write(text: string): void {
-    if (!this.#response.destroyed) this.#response.write(text);
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text);
   }
 
   end(): void {
@@ -128,19 +170,25 @@ class NodeEventSink implements EventSink {
   }
 }
 
-/** A framework's body parser may have read the body before. */
-function parsedBody(request: IncomingMessage): string | undefined {
-  const { body } = request as { readonly body?: unknown };
-  if (body === undefined || !request.readableEnded) return undefined;
-  if (typeof body === 'string') return body;
-  return body instanceof Uint8Array ? Buffer.from(body).toString() : JSON.stringify(body);
+/** What a framework's body parser has made of the body. */
+function parsedBody(body: unknown, maxBytes: number): Body {
+  if (body === undefined) {
+    const message = 'The body was read before, and is not in request.body';
+    return { ok: false, status: 500, message };
+  }
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(jsonOf(body));
+  return bytes.length > maxBytes ? tooLarge(maxBytes) : textOf(bytes);
+}
+
+function jsonOf(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
 function tooLarge(maxBytes: number): Body {
   return { ok: false, status: 413, message: `The body is longer than ${maxBytes} bytes` };
 }
 
-function textOf(bytes: Buffer): Body {
-  if (isUtf8(bytes)) return { ok: true, text: bytes.toString() };
-  return { ok: false, status: 400, message: 'The body is not UTF-8' };
+function textOf(bytes: Uint8Array): Body {
+  if (!isUtf8(bytes)) return { ok: false, status: 400, message: 'The body is not UTF-8' };
+  return { ok: true, text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString() };
 }

@@ -1,0 +1,65 @@
+/**
+ * Who may pass the door of an endpoint: tokens are checked before anything of a request's body is
+ * read, and scopes before a message reaches its session.
+ *
+ * @see MCP 2025-11-25, basic/authorization; docs/decisions/0032
+ */
+import type { InboundFrame } from '../protocol/frames.ts';
+import { authorization } from './auth/authorizer.ts';
+import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
+import { scopesNeeded } from './auth/tool-scopes.ts';
+import type { ScopedTools } from './auth/tool-scopes.ts';
+import { fault } from './checks.ts';
+import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
+import type { HttpOptions } from './options.ts';
+
+export class Doorkeeper {
+  readonly #authorizer: Authorizer | undefined;
+
+  /** @throws {TypeError} or {RangeError} an option of the authorization is wrong */
+  constructor({ authorization: options }: HttpOptions) {
+    this.#authorizer = options && authorization(options);
+  }
+
+  /** The document for clients, if the path is one of its own. */
+  metadata(path: string, { method }: HttpExchange): HttpAnswer | undefined {
+    const { metadata, metadataPaths = [] } = this.#authorizer ?? {};
+    if (!metadata || !metadataPaths.includes(path)) return undefined;
+    if (method !== 'GET' && method !== 'HEAD') {
+      return fault(405, 'The metadata can only be read', { allow: 'GET, HEAD' });
+    }
+    const headers = { 'content-type': 'application/json', 'cache-control': 'max-age=3600' };
+    return { status: 200, headers, body: JSON.stringify(metadata) };
+  }
+
+  /** Lets a request in, with who makes it, or refuses it. */
+  admit(exchange: HttpExchange, admitted: () => void): void {
+    if (!this.#authorizer) return admitted();
+    void this.#authorizer.authenticate(exchange).then((known) => {
+      if (!known.ok) return exchange.answer(refusalAnswer(known));
+      exchange.principal = known.principal;
+      admitted();
+    });
+  }
+
+  /**
+   * Refuses calls of tools that their caller's token does not allow; a batch as a whole.
+   *
+   * @param tools of the server that the request is for
+   */
+  overreach(
+    { principal }: HttpExchange,
+    frame: InboundFrame,
+    tools: ScopedTools,
+  ): HttpAnswer | undefined {
+    if (!this.#authorizer || !principal) return undefined;
+    const messages = frame.kind === 'batch' ? frame.messages : [frame];
+    const scopes = messages.flatMap((message) => scopesNeeded(message, tools));
+    const refusal = this.#authorizer.demand(principal, scopes);
+    return refusal && refusalAnswer(refusal);
+  }
+}
+
+function refusalAnswer({ status, message, headers }: AuthorizationRefusal): HttpAnswer {
+  return fault(status, message, headers);
+}
