@@ -227,13 +227,21 @@ describe('the public names', () => {
         type TranscriptConnection
       mcp-actors/http
         defaultHttpLimits
+        defaultTokenLimits
         httpHandler
+        type AuthorizationOptions
+        type EndpointControl
         type HttpHandler
         type HttpLimits
         type HttpOptions
+        type IntrospectionOptions
+        type JwtOptions
         type RequestInfo
         type Served
         type ServerOf
+        type TokenLimits
+        type VerifiedToken
+        type VerifierOptions
       mcp-actors/http/node
         nodeHandler
         type NodeHandler
