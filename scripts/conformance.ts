@@ -1,5 +1,6 @@
 /**
- * The public conformance suite against `examples/everything`, over HTTP on loopback: `npm run conformance`. Exits with the suite's result.
+ * The public conformance suite against `examples/everything`, over our own HTTP on loopback, for the last revision of each era:
+ * `npm run conformance`. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
  *
  * The suite needs a newer Node than the project does, so it is fetched for the occasion and is no dependency.
  */
@@ -9,10 +10,23 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readReport } from './conformance-report.ts';
+import type { KnownReasons } from './conformance-report.ts';
 
 const suite = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 const node = 'node@24';
-const revision = '2025-11-25';
+
+/** The revisions, and what fails of that which they do not require. */
+const revisions: { readonly [revision: string]: KnownReasons } = {
+  '2025-11-25': {
+    'server-sse-polling':
+      'it wants a tool that closes the stream of its own call; no handler can do that here',
+  },
+  '2026-07-28': {
+    'tasks-status-notifications': 'the suite skips it: it checks nothing',
+    'tasks-mrtr-composition':
+      'it wants a call that asks first and becomes a task then; here it is a task from the start, and the task asks',
+  },
+};
 /** How long the server may take to start, milliseconds. */
 const startTimeoutMs = 30_000;
 
@@ -47,7 +61,7 @@ function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<stri
 }
 
 /** Runs the suite; gives its exit code and what it printed. */
-async function runSuite(url: string): Promise<{ code: number; output: string }> {
+async function runSuite(url: string, revision: string): Promise<{ code: number; output: string }> {
   const command = `conformance server --url ${url} --requirements ${revision}`;
   const child = spawn('npx', ['--yes', '-p', node, '-p', suite, '-c', command], {
     cwd: repository,
@@ -65,10 +79,15 @@ async function runSuite(url: string): Promise<{ code: number; output: string }> 
 const server = startServer();
 const exited = once(server, 'exit');
 try {
-  const { code, output } = await runSuite(await urlOf(server, exited));
-  const { line, complete } = readReport(output, revision);
-  console.log(`\n${line}`);
-  process.exitCode = code === 0 && !complete ? 1 : code;
+  const url = await urlOf(server, exited);
+  const lines: string[] = [];
+  for (const [revision, reasons] of Object.entries(revisions)) {
+    const { code, output } = await runSuite(url, revision);
+    const report = readReport(output, revision, reasons);
+    lines.push(...report.lines);
+    if (code !== 0 || !report.passed) process.exitCode = 1;
+  }
+  console.log(`\n${lines.join('\n')}`);
 } finally {
   server.kill('SIGTERM');
   await exited;

@@ -94,6 +94,17 @@ const contact = defineTool({
   handler: (args) => `Taken: ${JSON.stringify(args)}`,
 });
 
+/** A parameter that clients over HTTP repeat in the header `Mcp-Param-Region`. */
+const mirrored = defineTool({
+  name: 'test_x_mcp_header',
+  description: 'Takes a region, which is also in a header',
+  inputSchema: {
+    type: 'object',
+    properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+  },
+  handler: ({ region = 'none' }) => `The region is ${region}`,
+});
+
 export const contentTools: readonly Tool[] = [
   simpleText,
   image,
@@ -102,4 +113,5 @@ export const contentTools: readonly Tool[] = [
   mixed,
   failing,
   contact,
+  mirrored,
 ];

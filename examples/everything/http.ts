@@ -1,11 +1,11 @@
 /**
- * The everything server over Streamable HTTP; it prints its URL on stderr.
+ * The everything server over HTTP, both eras on one endpoint; it prints its URL on stderr.
  *
  *     npx tsx examples/everything/http.ts --port 3000
  */
 import { parseArgs } from 'node:util';
+import { serveHttp } from 'mcp-actors/serve';
 import { everything } from './server.ts';
-import { serveHttp } from './sdk-http.ts';
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
 const port = Number(values.port);
@@ -14,9 +14,9 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.exit(2);
 }
 
-const serving = await serveHttp(everything, port);
+const serving = await serveHttp(everything, { port });
 console.error(serving.url.href);
 
-const end = () => void serving[Symbol.asyncDispose]().then(() => process.exit(0));
+const end = () => void serving.close().then(() => process.exit(0));
 process.once('SIGINT', end);
 process.once('SIGTERM', end);

@@ -1,6 +1,7 @@
 /** Prompts: plain, with arguments and their completion, with a resource, with an image. */
 import { definePrompt } from 'mcp-actors';
 import { redPixelPng } from './media.ts';
+import { roundPrompt } from './round-tools.ts';
 
 const places = ['Paris', 'Park', 'Party', 'Prague'];
 
@@ -58,4 +59,5 @@ export const prompts = [
       { role: 'user', content: { type: 'text', text: 'Please analyze the image above.' } },
     ],
   }),
+  roundPrompt,
 ];

@@ -1,7 +1,7 @@
 /** Tools that tell their client how far they are. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineTool } from 'mcp-actors';
-import type { Tool } from 'mcp-actors';
+import type { McpServer, Tool } from 'mcp-actors';
 
 /** Long enough that a client sees each step, and that no progress is left out as too frequent. */
 const stepMs = 120;
@@ -33,4 +33,30 @@ const withProgress = defineTool({
   },
 });
 
-export const reportingTools: readonly Tool[] = [withLogging, withProgress];
+const logging = defineTool({
+  name: 'test_logging_tool',
+  description: 'Logs one message to the client',
+  handler: (_args, { log }) => {
+    log.info('Called');
+    return 'Logged one message';
+  },
+});
+
+export const reportingTools: readonly Tool[] = [withLogging, withProgress, logging];
+
+/** Tools that announce changes of that server: the clients that listen hear of them. */
+export function triggersOf(server: McpServer): readonly Tool[] {
+  const trigger = (name: string, what: 'tools' | 'prompts') =>
+    defineTool({
+      name,
+      description: `Announces that the ${what} have changed`,
+      handler: () => {
+        server[what].announce();
+        return `Announced that the ${what} have changed`;
+      },
+    });
+  return [
+    trigger('test_trigger_tool_change', 'tools'),
+    trigger('test_trigger_prompt_change', 'prompts'),
+  ];
+}

@@ -3,17 +3,21 @@ import { createMcpServer } from 'mcp-actors';
 import { askingTools } from './asking-tools.ts';
 import { contentTools } from './content-tools.ts';
 import { prompts } from './prompts.ts';
-import { reportingTools } from './reporting-tools.ts';
+import { reportingTools, triggersOf } from './reporting-tools.ts';
 import { resourceTemplates, resources } from './resources.ts';
+import { roundTools } from './round-tools.ts';
+import { taskTools } from './task-tools.ts';
 
 export const everything = createMcpServer({
   name: 'everything',
   title: 'Everything',
   version: '1.0.0',
   instructions: 'Each feature of a server, for trying out clients.',
-  tools: [...contentTools, ...reportingTools, ...askingTools],
+  tools: [...contentTools, ...reportingTools, ...askingTools, ...roundTools, ...taskTools],
   resources,
   resourceTemplates,
   prompts,
   logging: {},
 });
+
+for (const tool of triggersOf(everything)) everything.tools.add(tool);

@@ -40,6 +40,8 @@ export interface RequestSpec {
   readonly maxTotalMs: number;
   /** Asks for progress, and hears of it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** Its name among the questions of the call, where they are told apart by names. */
+  readonly key?: string | undefined;
   /** Cancels the question, and tells the client. */
   readonly signal?: AbortSignal | undefined;
   /**

@@ -281,9 +281,9 @@ export class CallContext implements HandlerContext {
     const { maxTotalMs = Math.max(requestMaxTotalMs, timeoutMs) } = options;
     refuseDuration('timeoutMs', timeoutMs);
     refuseDuration('maxTotalMs', maxTotalMs);
-    const { onProgress, signal } = options;
+    const { onProgress, signal, key } = options;
     return this.#exchange.ask({
-      ...{ method, params, timeoutMs, maxTotalMs, onProgress, signal, accepts },
+      ...{ method, params, timeoutMs, maxTotalMs, onProgress, signal, accepts, key },
     });
   }
 }

@@ -20,6 +20,11 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** The most that the request may take in all, milliseconds, whatever progress comes. */
   readonly maxTotalMs?: number;
+  /**
+   * What the request is called among those of the call: since 2026-07-28 the client sees that name.
+   * By default `q1`, `q2` and so on. If another one has it, a number is added.
+   */
+  readonly key?: string;
   /** Cancels only this request. Cancelling the call cancels it in any case. */
   readonly signal?: AbortSignal;
   /** Called with the client's progress. If given, the client is asked for progress. */

@@ -9,11 +9,11 @@ import type { Clock } from '../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { inputRequestsOf } from '../protocol/input-required.ts';
-import { Question } from '../rounds/question.ts';
+import { Question, QuestionKeys } from '../rounds/question.ts';
 
 export class TaskQuestions {
   readonly #clock: Clock;
-  #asked = 0;
+  readonly #keys = new QuestionKeys();
   #open: Question[] = [];
 
   constructor(clock: Clock) {
@@ -24,7 +24,7 @@ export class TaskQuestions {
   ask(spec: RequestSpec): Promise<JsonObject> {
     // It lives as long as its task, unless the handler says otherwise.
     const question = new Question(spec, { clock: this.#clock, patienceMs: Infinity });
-    question.key = `q${++this.#asked}`;
+    question.key = this.#keys.take(spec.key);
     this.#open.push(question);
     const settled = () => {
       this.#open = this.#open.filter((other) => other !== question);

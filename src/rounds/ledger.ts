@@ -5,6 +5,7 @@
 import { madeOnce } from '../actors/exchange.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { QuestionKeys } from './question.ts';
 import type { Question } from './question.ts';
 import type { RequestState, StatedQuestion } from './request-state.ts';
 
@@ -16,14 +17,14 @@ export class Ledger {
   #stated: StatedQuestion[];
   /** What an earlier run has asked, and this one has not yet. */
   readonly #unclaimed: StatedQuestion[];
-  #asked: number;
+  readonly #keys: QuestionKeys;
   readonly #made = new Map<string, Promise<unknown>>();
   readonly #values = new Map<string, unknown>();
 
   constructor({ questions, kept }: Pick<Earlier, 'questions' | 'kept'>) {
     this.#stated = [...questions];
     this.#unclaimed = questions.filter(({ isDemand }) => !isDemand);
-    this.#asked = questions.length;
+    this.#keys = new QuestionKeys(questions.map(({ key }) => key));
     for (const [key, value] of kept) {
       this.#made.set(key, Promise.resolve(value));
       this.#values.set(key, value);
@@ -34,7 +35,7 @@ export class Ledger {
   claim(question: Question): JsonObject | undefined {
     const at = this.#unclaimed.findIndex(({ print }) => print === question.print);
     const [known] = at < 0 ? [] : this.#unclaimed.splice(at, 1);
-    question.key = known?.key ?? `q${++this.#asked}`;
+    question.key = known?.key ?? this.#keys.take(question.spec.key);
     return known?.answer;
   }
 

@@ -90,3 +90,27 @@ export class Question {
     this.spec.signal?.removeEventListener('abort', this);
   }
 }
+
+/** The keys of a call's questions: each is given once. */
+export class QuestionKeys {
+  readonly #taken: Set<string>;
+  #given: number;
+
+  /** @param taken those of an earlier run */
+  constructor(taken: readonly string[] = []) {
+    this.#taken = new Set(taken);
+    this.#given = taken.length;
+  }
+
+  /** @param wanted what the handler calls the question */
+  take(wanted?: string): string {
+    const prefix = wanted === undefined ? 'q' : `${wanted}-`;
+    let key: string;
+    do {
+      this.#given++;
+      key = wanted !== undefined && !this.#taken.has(wanted) ? wanted : `${prefix}${this.#given}`;
+    } while (this.#taken.has(key));
+    this.#taken.add(key);
+    return key;
+  }
+}

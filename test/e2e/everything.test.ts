@@ -15,8 +15,8 @@ import {
 import type { CallToolResult, ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
 import { RecordedFacts, initialize, toolCall } from 'mcp-actors/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { serveHttp } from '../../examples/everything/sdk-http.ts';
-import type { HttpServing } from '../../examples/everything/sdk-http.ts';
+import { serveHttp } from '../../examples/transports/sdk-http.ts';
+import type { HttpServing } from '../../examples/transports/sdk-http.ts';
 import { everything } from '../../examples/everything/server.ts';
 import { program } from '../tooling/programs.ts';
 import { closeClients, connect as connectOverStdio, textOf } from './sdk-client.ts';
@@ -203,7 +203,7 @@ describe('the everything server over stdio', () => {
   test('serves the official client from a process of its own', async () => {
     const sdk = await connectOverStdio(program('examples/everything/stdio.ts'));
     expect(textOf(await sdk.callRaw('test_simple_text'))).toContain('simple text');
-    expect((await sdk.client.listPrompts()).prompts).toHaveLength(4);
+    expect((await sdk.client.listPrompts()).prompts).toHaveLength(5);
   });
 });
 

@@ -26,6 +26,23 @@ describe('a handler that asks', () => {
     expect(begun).toEqual(['run']);
   });
 
+  test('may say what its questions are called; each key is given once', async () => {
+    const { ask, retry } = startRounds(async (_, exchange) => {
+      const answers = await Promise.all([
+        exchange.ask({ ...form('One?'), key: 'name' }),
+        exchange.ask({ ...form('Two?'), key: 'name' }),
+        exchange.ask({ ...form('Three?'), key: 'q4' }),
+        exchange.ask(form('Four?')),
+      ]);
+      return { names: answers.map(nameIn) };
+    });
+    const asking = await ask();
+    const keys = ['name', 'name-2', 'q4', 'q5'];
+    expect(Object.keys(asking.inputRequests)).toEqual(keys);
+    const answers = Object.fromEntries(keys.map((key) => [key, accepted(key)]));
+    expect(await retry(asking, answers).result).toEqual({ names: keys });
+  });
+
   test('asks one question a round if it asks one after the other', async () => {
     const { ask, retry } = startRounds(async (_, exchange) => {
       const first = nameIn(await exchange.ask(form('First?')));

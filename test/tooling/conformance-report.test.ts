@@ -1,39 +1,73 @@
 import { describe, expect, test } from 'vitest';
 import { readReport } from '../../scripts/conformance-report.ts';
+import type { KnownReasons } from '../../scripts/conformance-report.ts';
 
-const report = (results: string, rest = '') =>
+const report = (results: string, rest = '', reasons: KnownReasons = {}) =>
   readReport(
     `✓ noise: 1 passed, 0 failed\n\n=== SUMMARY ===\n${results}\n\nTotal: 9 passed, 9 failed\n${rest}`,
     '2025-11-25',
+    reasons,
   );
 
-describe('the line that sums up the conformance suite', () => {
-  test('counts the scenarios that are required', () => {
-    const { line, complete } = report(
-      '✓ ping: 2 passed, 0 failed\n✓ tools-list: 3 passed, 0 failed',
-    );
-    expect(line).toBe(
-      'conformance 2025-11-25: 2 of 2 required scenarios passed, 0 failed; 0 more run that do not count',
-    );
-    expect(complete).toBe(true);
+const ping = '✓ ping: 2 passed, 0 failed';
+
+const unscored = (name: string, mark: '✓' | '✗') =>
+  `\nNot scored for 2025-11-25: 1 scenario(s) run.\n  ${mark} ${name} (pending)\n`;
+
+describe('the lines that sum up the conformance suite', () => {
+  test('count the scenarios that are required', () => {
+    const { lines, passed } = report(`${ping}\n✓ tools-list: 3 passed, 0 failed`);
+    expect(lines).toEqual([
+      'conformance 2025-11-25: 2 of 2 required scenarios passed, 0 failed; of 0 that do not count 0 passed',
+    ]);
+    expect(passed).toBe(true);
   });
 
-  test('names those that failed', () => {
-    const { line } = report('✓ ping: 2 passed, 0 failed\n✗ tools-list: 1 passed, 2 failed');
-    expect(line).toContain('1 of 2 required scenarios passed, 1 failed (tools-list);');
+  test('name those that failed', () => {
+    const { lines, passed } = report(`${ping}\n✗ tools-list: 1 passed, 2 failed`);
+    expect(lines[0]).toContain('1 of 2 required scenarios passed, 1 failed (tools-list);');
+    expect(passed).toBe(false);
   });
 
-  test('leaves out those that do not count, whatever came of them', () => {
-    const { line } = report(
-      '✓ ping: 2 passed, 0 failed\n✗ server-sse-polling: 0 passed, 1 failed\n✓ extra: 1 passed, 0 failed',
-      '\nNot scored for 2025-11-25: 2 scenario(s) run, 1 failing.\n  ✗ server-sse-polling (pending)\n  ✓ extra (added-after-release)\n',
-    );
-    expect(line).toContain(
-      '1 of 1 required scenarios passed, 0 failed; 2 more run that do not count',
-    );
+  test('take a scenario that has checked nothing for one that failed', () => {
+    const { lines, passed } = report(`${ping}\n✓ tools-list: 0 passed, 0 failed`);
+    expect(lines[0]).toContain('1 failed (tools-list);');
+    expect(passed).toBe(false);
   });
 
-  test('is not complete where the suite has run nothing that counts', () => {
-    expect(readReport('npm error: no network\n', '2025-11-25').complete).toBe(false);
+  test('name what fails and does not count, with the reason', () => {
+    const { lines, passed } = report(
+      `${ping}\n✗ server-sse-polling: 0 passed, 1 failed`,
+      unscored('server-sse-polling', '✗'),
+      { 'server-sse-polling': 'it is not offered' },
+    );
+    expect(lines).toEqual([
+      'conformance 2025-11-25: 1 of 1 required scenarios passed, 0 failed; of 1 that do not count 0 passed',
+      '  server-sse-polling: it is not offered',
+    ]);
+    expect(passed).toBe(true);
+  });
+
+  test('do not pass what fails and does not count, if there is no reason', () => {
+    const { lines, passed } = report(
+      `${ping}\n✗ extra: 0 passed, 1 failed`,
+      unscored('extra', '✗'),
+    );
+    expect(lines[1]).toBe('  extra: failed, and nobody knows why');
+    expect(passed).toBe(false);
+  });
+
+  test('do not pass a reason for what has not failed', () => {
+    const { lines, passed } = report(
+      `${ping}\n✓ extra: 1 passed, 0 failed`,
+      unscored('extra', '✓'),
+      { extra: 'it is not offered' },
+    );
+    expect(lines[1]).toBe('  extra: passed, though there is a reason why it fails');
+    expect(passed).toBe(false);
+  });
+
+  test('do not pass a suite that has run nothing that counts', () => {
+    expect(readReport('npm error: no network\n', '2025-11-25').passed).toBe(false);
   });
 });
