@@ -33,6 +33,8 @@ export interface HttpExchange extends ServedHttpRequest {
   principal?: Principal;
   /** All headers, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
+  /** The names of all headers, in lower case. */
+  headerNames(): readonly string[];
   /** How often a header was sent that may be sent once, by its name in lower case. */
   headerCount(name: string): number;
   /** Reads the body, which must be UTF-8. Calls back once, or never if the client goes first. */
@@ -60,5 +62,6 @@ export function servedRequest(exchange: HttpExchange): ServedHttpRequest {
       const key = name.toLowerCase();
       return secretHeaders.has(key) ? undefined : exchange.header(key);
     },
+    headerNames: () => exchange.headerNames().filter((name) => !secretHeaders.has(name)),
   };
 }

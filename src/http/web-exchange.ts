@@ -45,6 +45,10 @@ export class WebExchange implements HttpExchange {
     return value ?? (name === 'host' ? new URL(this.#request.url).host : undefined);
   }
 
+  headerNames(): readonly string[] {
+    return [...this.#request.headers.keys()];
+  }
+
   /** A `Request` has joined what was sent twice: no such header holds a comma by itself. */
   headerCount(name: string): number {
     return this.#request.headers.get(name)?.split(',').length ?? 0;

@@ -29,6 +29,8 @@ export interface ServedHttpRequest {
   readonly target: string;
   /** A header's value, by its name in any case. What authenticates the client is not shown. */
   header(name: string): string | undefined;
+  /** The names of the headers that are shown, in lower case. */
+  headerNames(): readonly string[];
   readonly remoteAddress: string | undefined;
 }
 

@@ -11,6 +11,7 @@ import type { Root } from '../machines/roots-report.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
+import type { RecordedOrigin } from './origins.ts';
 
 /** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;
@@ -56,10 +57,29 @@ interface Input extends Timed {
   readonly rounds?: number;
 }
 
+interface ClientInput extends Input {
+  /** Where it came from, if it is answered by itself. */
+  readonly origin?: RecordedOrigin;
+}
+
 /** The messages of one chunk of input. */
-export type ClientLine = Input & { readonly client: readonly unknown[] };
+export type ClientLine = ClientInput & { readonly client: readonly unknown[] };
 /** The frames of one chunk, if one of them was not a message. */
-export type FramesLine = Input & { readonly frames: readonly InboundFrame[] };
+export type FramesLine = ClientInput & { readonly frames: readonly InboundFrame[] };
+/** The client has gone that waited for the answer to a request, which came from this origin. */
+export type GoneLine = Input & {
+  readonly gone: number;
+  readonly id: RequestId;
+  readonly reason: string;
+};
+/** The transport could not send a request or a notification. */
+export type UnsentLine = Input & {
+  /** The method. */
+  readonly unsent: string;
+  /** Of a request. */
+  readonly id?: RequestId;
+  readonly reason: string;
+};
 /** Input as it is, only in transcripts. */
 export type RawLine = Input & { readonly raw: string };
 /** The end of the input. */
@@ -169,6 +189,8 @@ export type InputLine =
   | ClientLine
   | FramesLine
   | RawLine
+  | GoneLine
+  | UnsentLine
   | EndLine
   | TimerLine
   | ComputedLine
@@ -250,6 +272,8 @@ const otherKinds = [
   'client',
   'frames',
   'raw',
+  'gone',
+  'unsent',
   'end',
   'timer',
   'computed',

@@ -53,6 +53,20 @@ const roots: MemberType = [
     Array.isArray(value) && value.every((root) => isJsonObject(root) && isText(root['uri'])),
   'an array of roots, each with its "uri"',
 ];
+const origin: MemberType = [
+  (value) =>
+    isJsonObject(value) &&
+    Number.isSafeInteger(value['number']) &&
+    (value['idScope'] === 'session' || value['idScope'] === 'request') &&
+    (value['http'] === undefined || isHttpRequest(value['http'])),
+  'an object with "number", "idScope" and perhaps "http"',
+];
+
+function isHttpRequest(value: unknown): boolean {
+  if (!isJsonObject(value) || !isText(value['method']) || !isText(value['target'])) return false;
+  const { headers } = value;
+  return isJsonObject(headers) && Object.values(headers).every(isText);
+}
 
 function optional([accepts, name]: MemberType): MemberType {
   return [(value) => value === undefined || accepts(value), name];
@@ -93,14 +107,17 @@ const timed: Shape = {
 const lineShapes: { readonly [kind in LineKind]: Shape } = {
   about: { about: text },
   stopped: { stopped: text },
-  client: { client: messages },
+  client: { client: messages, origin: optional(origin) },
   frames: {
+    origin: optional(origin),
     frames: [
       (value) => Array.isArray(value) && value.every(isFrame),
       'an array of frames as a reader classifies them',
     ],
   },
   raw: { raw: text },
+  gone: { gone: whole, id, reason: text },
+  unsent: { unsent: text, id: optional(id), reason: text },
   end: { end: isTrue },
   timer: { timer: whole },
   computed: {

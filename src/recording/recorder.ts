@@ -9,6 +9,7 @@ import type { Port, Ref } from '../machines/port.ts';
 import type { SessionShutdown } from '../machines/session-end.ts';
 import type {
   CloseCause,
+  FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
@@ -17,7 +18,7 @@ import type {
   WriterInput,
 } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { JsonObject } from '../protocol/frames.ts';
+import type { JsonObject, OutboundFrame } from '../protocol/frames.ts';
 import type { RequestState, StateSealer } from '../rounds/request-state.ts';
 import type {
   BeginningSession,
@@ -28,12 +29,12 @@ import type {
 } from '../session/session-environment.ts';
 import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
-import type { RecordingHeader } from './format.ts';
+import type { ClientLine, FramesLine, GoneLine, RecordingHeader } from './format.ts';
+import { OriginRecorder } from './origins.ts';
 import { recordedHandlers } from './recorded-handlers.ts';
 import { RecordingWriter } from './recording-writer.ts';
 import type { RecordingOptions, RecordingSink } from './recording-writer.ts';
 import {
-  chunkLine,
   closedLine,
   writerLine,
   timeOfDayAt,
@@ -72,6 +73,7 @@ export function record(sink: RecordingSink, options: RecordOptions = {}): Record
 class SessionRecorder implements Recorder {
   readonly #writer: RecordingWriter;
   readonly #header: RecordOptions['header'];
+  readonly #origins = new OriginRecorder();
   #timeline: Timeline | undefined;
   #startedAt = new Date(0).toISOString();
   #startedNow = 0;
@@ -228,8 +230,9 @@ class SessionRecorder implements Recorder {
           ...input,
           router: {
             send: (event: RouterEvent) => {
-              if (event.type !== 'frames.received') return router.send(event);
-              timeline.input(chunkLine(event.frames), () => router.send(event));
+              const line = this.#lineOf(event);
+              if (line) timeline.input(line, () => router.send(event));
+              else router.send(event);
             },
           },
           session: recordedRef(session, (event, pass) => {
@@ -238,6 +241,12 @@ class SessionRecorder implements Recorder {
           }),
         }),
     };
+  }
+
+  #lineOf(event: RouterEvent): ClientLine | FramesLine | GoneLine | undefined {
+    if (event.type === 'frames.received') return this.#origins.chunk(event.frames);
+    if (event.type === 'request.gone') return this.#origins.gone(event.request, event.reason);
+    return undefined;
   }
 
   #recordWriter(port: Port<WriterEvent, WriterInput>): Port<WriterEvent, WriterInput> {
@@ -254,11 +263,29 @@ class SessionRecorder implements Recorder {
           }),
         }),
       transition: (snapshot, event, scope) => {
-        if (event.type === 'frames.send') {
-          for (const server of writtenFrames(event.frames)) timeline.output({ server });
-        }
+        const recorded = event.type === 'frames.send' ? this.#recordSending(event) : event;
         // What the transport answers at once arrives while the session calls, so it is nested.
-        return timeline.call(undefined, () => port.transition(snapshot, event, scope));
+        return timeline.call(undefined, () => port.transition(snapshot, recorded, scope));
+      },
+    };
+  }
+
+  /** The same event; what is said is recorded, and so is what the transport does not send. */
+  #recordSending(event: FramesToSend): FramesToSend {
+    const timeline = this.#started();
+    const unwritable = new Set<OutboundFrame>();
+    const written = writtenFrames(event.frames, (message) => unwritable.add(message));
+    for (const server of written) timeline.output({ server });
+    const { rejected } = event;
+    if (!rejected) return event;
+    return {
+      ...event,
+      rejected: (error, frame) => {
+        // A replay finds by itself what JSON cannot hold.
+        if (unwritable.has(frame) || !('method' in frame)) return rejected(error, frame);
+        const id = 'id' in frame ? { id: frame.id } : {};
+        const line = { unsent: frame.method, ...id, reason: textOfError(error) };
+        timeline.input(line, () => rejected(error, frame));
       },
     };
   }

@@ -53,6 +53,7 @@ const payloads = new Set([
   'shutdown',
   'reason',
   'launch',
+  'origin',
 ]);
 
 export class RecordingWriter {

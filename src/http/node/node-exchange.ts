@@ -45,6 +45,10 @@ export class NodeExchange implements HttpExchange {
     return typeof value === 'object' ? value.join(', ') : value;
   }
 
+  headerNames(): readonly string[] {
+    return Object.keys(this.#request.headers);
+  }
+
   headerCount(name: string): number {
     const { headersDistinct } = this.#request;
     return Object.hasOwn(headersDistinct, name) ? (headersDistinct[name]?.length ?? 0) : 0;

@@ -12,7 +12,6 @@ import type { McpSession } from '../../server/session.ts';
 import { isOutput } from '../format.ts';
 import type { RecordedLine, RecordingHeader, TransitionLine } from '../format.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
-import { recordedFrame } from '../session-lines.ts';
 import { isSameJson, withoutTime } from './difference.ts';
 import type { Difference } from './difference.ts';
 import { RequestNames, UnclaimedOutputs, compareEnd } from './live-output.ts';
@@ -51,6 +50,8 @@ class LivePlayer {
   readonly #names: RequestNames;
   readonly #ends: ReplayEnds;
   readonly #session: McpSession;
+  /** Whether several requests at once may have the same id. */
+  readonly #hasSharedIds: boolean;
 
   constructor(
     recording: Recording,
@@ -59,6 +60,9 @@ class LivePlayer {
     playback: Playback,
   ) {
     this.#recording = recording;
+    this.#hasSharedIds = recording.lines.some(
+      ({ line }) => 'origin' in line && line.origin?.idScope === 'request',
+    );
     this.#playback = playback;
     this.#clock = new ReplayClock(header.at);
     this.#frames = new UnclaimedOutputs(playback.patienceMs);
@@ -127,12 +131,13 @@ class LivePlayer {
   #inputOf(line: RecordedLine): (() => void) | undefined {
     const ends = this.#ends;
     if ('client' in line) {
-      return () =>
-        ends.receive(line.client.map((message) => recordedFrame(this.#names.fill(message))));
+      return () => ends.receive({ ...line, client: this.#names.fill(line.client) });
     }
     if ('frames' in line) {
-      return () => ends.receive(this.#names.fill(line.frames));
+      return () => ends.receive({ ...line, frames: this.#names.fill(line.frames) });
     }
+    if ('gone' in line) return () => ends.gone(line);
+    if ('unsent' in line) return () => void ends.unsent(line, this.#names.fill(line.id));
     if ('end' in line) return () => ends.tell({ type: 'input.ended' });
     if ('shutdown' in line) {
       return () => this.#session.shutdown(line.shutdown, line.drainTimeoutMs ?? undefined);
@@ -173,9 +178,8 @@ class LivePlayer {
         expected,
       );
     // A request has one answer: if this is another one, there is nothing to wait for.
-    const found = await this.#frames.claim(
-      (frame) => isSame(frame) || answersSame(frame, expected),
-    );
+    const isOther = (frame: object) => !this.#hasSharedIds && answersSame(frame, expected);
+    const found = await this.#frames.claim((frame) => isSame(frame) || isOther(frame));
     if (found && isSame(found)) {
       names.bind(server, found);
       return this.#matched(each);

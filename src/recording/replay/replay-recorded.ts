@@ -15,7 +15,6 @@ import type { Tool } from '../../define/tool.ts';
 import type { InputLine, PingLine, RecordingHeader, ResolvedLine } from '../format.ts';
 import { RecordingError } from '../recording.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
-import { recordedFrame } from '../session-lines.ts';
 import { settledRounds } from '../timeline.ts';
 import type { Difference } from './difference.ts';
 import type { Playback } from './playback.ts';
@@ -212,9 +211,13 @@ class Player {
 
   /** Gives the session an input. Says why it cannot, if it cannot. */
   #do(line: InputLine): string | undefined {
-    if ('client' in line) this.#ends.receive(line.client.map(recordedFrame));
-    else if ('frames' in line) this.#ends.receive(line.frames);
-    else if ('end' in line) this.#ends.tell({ type: 'input.ended' });
+    if ('client' in line || 'frames' in line) this.#ends.receive(line);
+    else if ('gone' in line) this.#ends.gone(line);
+    else if ('unsent' in line) {
+      if (!this.#ends.unsent(line)) {
+        return `the recorded session heard that ${line.unsent} was not sent, and the replayed one has not said it`;
+      }
+    } else if ('end' in line) this.#ends.tell({ type: 'input.ended' });
     else if ('timer' in line) {
       if (!this.#clock.fire(line.timer)) {
         return `timer ${line.timer} fired in the recorded session, and the replayed one has not set it, or has cleared it`;

@@ -7,6 +7,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Ref } from '../../machines/port.ts';
 import type {
+  FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
@@ -14,13 +15,24 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../machines/session-ports.ts';
-import type { InboundFrame } from '../../protocol/frames.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Limits } from '../../actors/limits.ts';
 import { plainEnvironment } from '../../session/session-environment.ts';
 import type { SessionEnvironment } from '../../session/session-environment.ts';
 import type { Transport } from '../../transports/transport.ts';
-import type { ChannelLine, OutputLine, RecordingHeader, SessionOutputLine } from '../format.ts';
+import type {
+  ChannelLine,
+  ClientLine,
+  FramesLine,
+  GoneLine,
+  OutputLine,
+  RecordingHeader,
+  SessionOutputLine,
+  UnsentLine,
+} from '../format.ts';
+import { ReplayedOrigins } from '../origins.ts';
 import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
 
 /** Tells the recording's time, and fires the timers that fired then. */
@@ -116,11 +128,29 @@ export function optionsOf({ limits, resume }: RecordingHeader): {
   };
 }
 
+/** What was sent, and who hears if it cannot be. */
+interface Sent {
+  readonly frame: OutboundFrame;
+  readonly rejected: NonNullable<FramesToSend['rejected']>;
+}
+
+function isNamed(frame: OutboundFrame, method: string, id: unknown): boolean {
+  return 'method' in frame && frame.method === method && ('id' in frame ? frame.id : undefined) === id;
+}
+
 /** The two ends of a replayed session. */
 export interface ReplayEnds {
   readonly transport: Transport;
-  /** Gives the session frames from its client. */
-  receive(frames: readonly InboundFrame[]): void;
+  /** Gives the session what its client sent. */
+  receive(line: ClientLine | FramesLine): void;
+  /** Tells it that a client has gone that waited for an answer. */
+  gone(line: GoneLine): void;
+  /**
+   * Tells whoever sent it that the transport could not send it.
+   * @param id of a request, in this session
+   * @returns false if it was never sent
+   */
+  unsent(line: UnsentLine, id?: unknown): boolean;
   /** Tells the session something as its reader or writer would. */
   tell(fact: SessionFact): void;
 }
@@ -135,6 +165,8 @@ export function replayEnds(options: {
 }): ReplayEnds {
   let router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   let session: Ref<SessionFact> | undefined = undefined;
+  const origins = new ReplayedOrigins();
+  const sent: Sent[] = [];
   return {
     transport: () => ({
       reader: plainActor<ReaderEvent, ReaderInput>(({ input }) => {
@@ -146,8 +178,12 @@ export function replayEnds(options: {
           if (event.type === 'output.flush') {
             options.flush?.();
           } else if (event.type === 'frames.send') {
+            const { rejected } = event;
+            if (rejected) {
+              sent.push(...event.frames.map((frame) => ({ frame, rejected })));
+            }
             const frames = writtenFrames(event.frames, (message, error) => {
-              if ('method' in message) event.rejected?.(error, message);
+              if ('method' in message) rejected?.(error, message);
             });
             for (const frame of frames) options.said(frame);
           }
@@ -155,7 +191,17 @@ export function replayEnds(options: {
         },
       })),
     }),
-    receive: (frames) => router?.send({ type: 'frames.received', frames }),
+    receive: (line) => router?.send({ type: 'frames.received', frames: origins.framesOf(line) }),
+    gone: (line) => {
+      const { reason } = line;
+      router?.send({ type: 'request.gone', request: origins.requestOf(line), reason });
+    },
+    unsent: ({ unsent, id: recorded, reason }, id = recorded) => {
+      const found = sent.findLastIndex(({ frame }) => isNamed(frame, unsent, id));
+      const [message] = found === -1 ? [] : sent.splice(found, 1);
+      message?.rejected(new RuntimeError('TRANSPORT_CLOSED', reason), message.frame);
+      return message !== undefined;
+    },
     tell: (fact) => session?.send(fact),
   };
 }
