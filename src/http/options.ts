@@ -2,6 +2,7 @@
 import type { AuthorizationOptions } from './auth/options.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { SessionEnvironment } from '../session/session-environment.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -68,6 +69,11 @@ export interface HttpOptions {
   readonly stateless?: boolean;
   /** Options for each session that begins, or what gives them for the request that begins it. */
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
+  /**
+   * Gives each session that begins what it gets from outside, such as a recorder: `environment` of
+   * `listen`. The requests of one server that have no session have one environment for all.
+   */
+  readonly environment?: () => SessionEnvironment | undefined;
 }
 
 type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
@@ -76,6 +82,15 @@ type SessionOptions = Omit<ListenOptions, 'environment' | 'clock'>;
 export interface Served {
   readonly server: McpServer;
   readonly session: SessionOptions;
+}
+
+/** Options for a session that begins now. */
+export function beginning(
+  { session }: Served,
+  { environment }: Pick<HttpOptions, 'environment'>,
+): ListenOptions {
+  const given = environment?.();
+  return given ? { ...session, environment: given } : session;
 }
 
 /**

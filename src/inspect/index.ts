@@ -14,6 +14,8 @@ export {
   readRecordingFile,
   recordToFile,
 } from '../recording/recording-file.ts';
+export { recordSessions } from '../recording/recorded-sessions.ts';
+export type { RecordedSessionsOptions } from '../recording/recorded-sessions.ts';
 export { RecordingError, readRecording } from '../recording/recording.ts';
 export type { NumberedLine, Recording } from '../recording/recording.ts';
 export { replay } from '../recording/replay/replay.ts';

@@ -8,10 +8,10 @@
  */
 import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
+import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
-import type { RecordedOrigin } from './origins.ts';
 
 /** The version of the format that we write, and the newest that we read. */
 export const recordingVersion = 1;
@@ -55,6 +55,21 @@ interface Input extends Timed {
    * event loop.
    */
   readonly rounds?: number;
+}
+
+/** An origin as JSON holds it. */
+export interface RecordedOrigin extends Omit<RequestOrigin, 'http'> {
+  /** Tells the origins of a recording apart: the first is 1. */
+  readonly number: number;
+  readonly http?: RecordedHttpRequest;
+}
+
+/** An HTTP request as its handler sees it. */
+export interface RecordedHttpRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly remoteAddress?: string | undefined;
+  readonly headers: { readonly [name: string]: string };
 }
 
 interface ClientInput extends Input {

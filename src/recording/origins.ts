@@ -4,23 +4,14 @@
  */
 import type { ClientRequestId, InboundFrame, RelatedRequest } from '../protocol/frames.ts';
 import type { RequestOrigin, ServedHttpRequest } from '../protocol/request-origin.ts';
-import type { ClientLine, FramesLine, GoneLine } from './format.ts';
+import type {
+  ClientLine,
+  FramesLine,
+  GoneLine,
+  RecordedHttpRequest,
+  RecordedOrigin,
+} from './format.ts';
 import { chunkLine, recordedFrame } from './session-lines.ts';
-
-/** An origin as JSON holds it. */
-export interface RecordedOrigin extends Omit<RequestOrigin, 'http'> {
-  /** Tells the origins of a recording apart: the first is 1. */
-  readonly number: number;
-  readonly http?: RecordedHttpRequest;
-}
-
-/** An HTTP request as its handler sees it. */
-interface RecordedHttpRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly remoteAddress?: string | undefined;
-  readonly headers: { readonly [name: string]: string };
-}
 
 /** Whoever knows a session's id may use the session. */
 const sessionHeader = 'mcp-session-id';
@@ -91,9 +82,7 @@ function mayHaveOrigin({ kind }: InboundFrame): boolean {
 }
 
 function withoutOrigin(frame: InboundFrame): InboundFrame {
-  if (!('origin' in frame)) return frame;
-  const { origin: _, ...rest } = frame;
-  return rest;
+  return 'origin' in frame ? { ...frame, origin: undefined } : frame;
 }
 
 function recordedRequest(http: ServedHttpRequest): RecordedHttpRequest {

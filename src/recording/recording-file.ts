@@ -1,5 +1,13 @@
 /** Recordings as files. For Node. */
-import { closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { record } from './recorder.ts';
@@ -16,7 +24,7 @@ export class RecordingFileError extends Error {
 const longestFile = 511 * 1024 ** 2;
 
 /**
- * * Records one session into a file, as `listen`'s option `environment:
+ * Records one session into a file, as `listen`'s option `environment:
  * recordToFile('session.jsonl')`. Only its owner can read the file. The recorder writes at the end
  * of each turn of the event loop and before the process exits, so that a killed process loses at
  * most one turn.
@@ -26,20 +34,33 @@ const longestFile = 511 * 1024 ** 2;
  * @throws {RecordingFileError} the file exists already, or cannot be created
  */
 export function recordToFile(path: string, options: RecordOptions = {}): Recorder {
-  const descriptor = open(isDirectory(path) ? join(path, freshName()) : path);
-  const finish = () => recorder.flush();
-  process.on('exit', finish);
+  return recordIntoFile(isDirectory(path) ? join(path, freshName()) : path, options, () => {});
+}
+
+/** @param closed called once, when the file is closed */
+export function recordIntoFile(path: string, options: RecordOptions, closed: () => void): Recorder {
+  const descriptor = open(path);
   const recorder = record(
     {
       write: (text) => writeWhole(descriptor, text),
       close: () => {
-        process.off('exit', finish);
+        if (unfinished.delete(recorder) && unfinished.size === 0) process.off('exit', finish);
         closeSync(descriptor);
+        closed();
       },
     },
     { ...options, header: { platform: `Node ${process.versions.node}`, ...options.header } },
   );
+  if (unfinished.size === 0) process.on('exit', finish);
+  unfinished.add(recorder);
   return recorder;
+}
+
+/** What they have not written yet is written before the process exits. */
+const unfinished = new Set<Recorder>();
+
+function finish(): void {
+  for (const recorder of unfinished) recorder.flush();
 }
 
 /**
@@ -71,13 +92,31 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-function isDirectory(path: string): boolean {
+/** @throws {RecordingFileError} no file can be made there */
+export function refuseUnwritable(directory: string): void {
+  try {
+    accessSync(directory, constants.W_OK);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new RecordingFileError(
+      `${JSON.stringify(directory)} is no directory that can be written to: ${message}`,
+      { cause: error },
+    );
+  }
+}
+
+export function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function freshName(): string {
+  return `${freshStem()}.jsonl`;
+}
+
+/** Named after the time and the process. */
+export function freshStem(): string {
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
-  return `session-${time}-${process.pid}.jsonl`;
+  return `session-${time}-${process.pid}`;
 }
 
 function open(path: string): number {

@@ -1,5 +1,5 @@
 /** The short pieces of code that docs/ shows. What stands between a `#region` and its end is what a page has; the rest of the test runs it. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
@@ -9,6 +9,10 @@ import { sessionOf } from 'mcp-actors';
 import type { SessionEmitted } from 'mcp-actors';
 // #region recording
 import { recordToFile } from 'mcp-actors/inspect';
+// #endregion
+// #region record-http
+import { recordSessions } from 'mcp-actors/inspect';
+import { serveHttp } from 'mcp-actors/serve';
 // #endregion
 import { connect, converse, initialize, initialized } from 'mcp-actors/testing';
 // #region replay
@@ -168,6 +172,25 @@ describe('docs/recording.md', () => {
     peer.end();
     await session.closed;
     await expectReplay(file);
+  });
+
+  test('shows how a server over HTTP records its sessions', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'recording-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const server = greeter;
+    // #region record-http
+    const serving = await serveHttp(server, { port: 0, environment: recordSessions(directory) });
+    // #endregion
+    onTestFinished(() => serving.close());
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    const body = JSON.stringify(initialize(1));
+    await fetch(serving.url, { method: 'POST', headers, body });
+    await serving.close();
+    const [name = ''] = await readdir(directory);
+    await expectReplay(join(directory, name));
   });
 
   // #region replay

@@ -98,7 +98,13 @@ const conversation = { messages: [{ role: 'user', content: 'hello' }], maxTokens
 describe('a context over any exchange', () => {
   test('says who calls, and by which HTTP request, if its transport knows', () => {
     const principal = { id: 'as ada', subject: 'ada', scopes: ['read'], claims: { n: 1 } };
-    const http = { method: 'POST', target: '/', header: () => 'x', remoteAddress: '127.0.0.1' };
+    const http = {
+      method: 'POST',
+      target: '/',
+      header: () => 'x',
+      headerNames: () => ['a'],
+      remoteAddress: '127.0.0.1',
+    };
     const { context } = contextOver(everything, { idScope: 'request', principal, http });
     expect(context.principal).toBe(principal);
     expect(context.http).toBe(http);

@@ -207,6 +207,7 @@ describe('the public names', () => {
         readRecording
         readRecordingFile
         record
+        recordSessions
         recordToFile
         replay
         type Difference
@@ -216,6 +217,7 @@ describe('the public names', () => {
         type NumberedLine
         type RecordOptions
         type RecordedLine
+        type RecordedSessionsOptions
         type Recorder
         type Recording
         type RecordingHeader

@@ -14,6 +14,7 @@ import { accepts, fault } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
+import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { HttpSession } from './http-session.ts';
 
@@ -86,8 +87,8 @@ export class HttpSessions {
       const wait = { 'retry-after': '10' };
       return exchange.answer(fault(503, 'Too many sessions are open; try again later', wait));
     }
-    const { server, session: listening } = this.#servedTo(servedRequest(exchange));
-    const session = new HttpSession(server, listening, {
+    const served = this.#servedTo(servedRequest(exchange));
+    const session = new HttpSession(served.server, beginning(served, this.#options), {
       id: crypto.randomUUID(),
       limits: this.#limits,
       clock: this.#clock,

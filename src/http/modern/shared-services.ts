@@ -9,6 +9,7 @@ import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
+import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served, ServerOf } from '../options.ts';
 import { SharedService } from './shared-service.ts';
 
@@ -22,7 +23,7 @@ export class SharedServices {
   readonly #server: ServerOf;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #limits: HttpLimits;
-  readonly #streams: boolean;
+  readonly #options: HttpOptions;
   readonly #clock: Clock = systemClock;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, SharedService>();
@@ -37,7 +38,7 @@ export class SharedServices {
     this.#server = server;
     this.#servedTo = servedTo;
     this.#limits = limits;
-    this.#streams = !options.jsonResponses;
+    this.#options = options;
   }
 
   /** The sessions that are open, one per server. */
@@ -68,10 +69,11 @@ export class SharedServices {
     this.#look = undefined;
   }
 
-  #begin({ server, session }: Served): SharedService {
-    const service: SharedService = new SharedService(server, session, {
+  #begin(served: Served): SharedService {
+    const { server } = served;
+    const service: SharedService = new SharedService(server, beginning(served, this.#options), {
       limits: this.#limits,
-      streams: this.#streams,
+      streams: !this.#options.jsonResponses,
       ended: () => {
         if (this.#services.get(server) === service) this.#services.delete(server);
       },

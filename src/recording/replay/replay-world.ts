@@ -135,7 +135,9 @@ interface Sent {
 }
 
 function isNamed(frame: OutboundFrame, method: string, id: unknown): boolean {
-  return 'method' in frame && frame.method === method && ('id' in frame ? frame.id : undefined) === id;
+  return (
+    'method' in frame && frame.method === method && ('id' in frame ? frame.id : undefined) === id
+  );
 }
 
 /** The two ends of a replayed session. */
