@@ -56,7 +56,7 @@ export type { Registry, RegistryEntry } from './features/registry.ts';
 export type { AcceptedBy, ParsedBy, Schema, StandardSchema } from './schema/schema.ts';
 export type { ContentBlock, ResourceContents } from './protocol/content.ts';
 export type { ToolOutput, ToolResult } from './define/tool.ts';
-export type { Principal, ServedHttpRequest } from './protocol/request-origin.ts';
+export type { Principal, ServedHttpCall, ServedHttpRequest } from './protocol/request-origin.ts';
 export type { HandlerContext, RequestOptions } from './context/handler-context.ts';
 export { UrlElicitationRequired } from './context/elicitation.ts';
 export type { UrlElicitation } from './protocol/dialects/dialect.ts';

@@ -8,6 +8,7 @@ import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
+import { httpSessions } from './requirements/http-sessions.ts';
 import { httpStateless } from './requirements/http-stateless.ts';
 import { roots } from './requirements/roots.ts';
 import { serverFeatures } from './requirements/server-features.ts';
@@ -26,6 +27,7 @@ export const requirements: readonly Requirement[] = [
   clientFeatures,
   serverFeatures,
   tasks,
+  httpSessions,
   httpStateless,
   statelessFeatures,
   statelessMessages,

@@ -8,7 +8,7 @@ import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
 import { declaresApps } from '../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
@@ -84,7 +84,7 @@ export class CallContext implements HandlerContext {
     return this.#exchange.origin?.principal;
   }
 
-  get http(): ServedHttpRequest | undefined {
+  get http(): ServedHttpCall | undefined {
     return this.#exchange.origin?.http;
   }
 

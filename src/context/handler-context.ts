@@ -4,7 +4,7 @@ import type { RootsReport } from '../machines/roots-report.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import type { ClientDescription } from '../protocol/initialize.ts';
-import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
 import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from './elicitation.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
 import type { HandlerLog } from './session-log.ts';
@@ -68,7 +68,7 @@ export interface HandlerContext {
    * The HTTP request that brought the client's; undefined over another transport. What authenticates
    * the client is not in it.
    */
-  readonly http?: ServedHttpRequest | undefined;
+  readonly http?: ServedHttpCall | undefined;
   /** The session that the request belongs to. */
   readonly session: SessionView;
   /**

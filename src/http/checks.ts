@@ -4,19 +4,26 @@
  * @see MCP 2025-11-25, basic/transports, "Security Warning"
  */
 import { describe } from '../protocol/classify.ts';
+import { ErrorCode, errorResponse } from '../protocol/errors.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
-/** An answer of plain text that says what was wrong. */
+/**
+ * An answer that says what was wrong, as a JSON-RPC error without an id: whatever the status, a
+ * client of the protocol can read it.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+ */
 export function fault(
   status: number,
   message: string,
   headers?: HttpAnswer['headers'],
 ): HttpAnswer {
+  const code = status >= 500 ? ErrorCode.serverUnavailable : ErrorCode.invalidRequest;
   return {
     status,
-    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
-    body: `${message}\n`,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(errorResponse(undefined, { code, message })),
   };
 }
 
@@ -54,16 +61,24 @@ function allowsOrigin(
   return allowed === 'any' || allowed.includes(origin);
 }
 
-/** True if an `Accept` header takes the type; without one everything is taken. */
+/**
+ * True if an `Accept` header takes the type; without one everything is taken. Of its ranges the most
+ * specific one counts.
+ *
+ * @see RFC 9110, 12.5.1
+ */
 export function accepts(accept: string | undefined, type: string): boolean {
   if (accept === undefined) return true;
   const [kind] = type.split('/');
-  return accept.split(',').some((part) => {
-    const [range = '', ...params] = part.toLowerCase().split(';');
-    const wanted = range.trim();
-    const isRefused = params.some((param) => /^\s*q=0(\.0*)?\s*$/.test(param));
-    return !isRefused && (wanted === type || wanted === `${kind}/*` || wanted === '*/*');
-  });
+  const ranges = new Map(
+    accept.split(',').map((part) => {
+      const [range = '', ...params] = part.toLowerCase().split(';');
+      const isRefused = params.some((param) => /^\s*q=0(\.0*)?\s*$/.test(param));
+      return [range.trim(), isRefused ? 'refused' : 'taken'] as const;
+    }),
+  );
+  const range = [type, `${kind}/*`, '*/*'].find((each) => ranges.has(each));
+  return range !== undefined && ranges.get(range) === 'taken';
 }
 
 /** What is wrong with the headers of a POST. @param types what its client has to take */

@@ -70,7 +70,7 @@ export class Endpoint implements EndpointControl {
     const servedTo = servedBy(server, options);
     this.#services = new SharedServices(server, servedTo, { limits: this.#limits, options });
     this.#modern = new ModernRequests(this.#services, door);
-    this.#sessions = new HttpSessions(servedTo, options, this.#limits, door);
+    this.#sessions = new HttpSessions(servedTo, options, { limits: this.#limits, door });
   }
 
   get sessions(): readonly McpSession[] {

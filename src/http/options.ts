@@ -1,5 +1,7 @@
 /** The options of an HTTP endpoint: every bound and every time, with its default. */
 import type { AuthorizationOptions } from './auth/options.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { SessionEnvironment } from '../session/session-environment.ts';
@@ -28,6 +30,11 @@ export interface HttpLimits {
   readonly retryMs: number;
   /** What may wait for a client that does not read a stream, bytes; past it the stream is cut. */
   readonly maxUnreadBytes: number;
+  /** How long a client may take nothing of what waits for it, milliseconds; then it is cut, too. */
+  readonly unreadTimeoutMs: number;
+  /** What waits for a client that has no stream open: messages, and their bytes together. */
+  readonly maxWaitingPushes: number;
+  readonly maxWaitingPushBytes: number;
   /** What a session keeps of its streams to repeat it, bytes, events and milliseconds. */
   readonly maxEventBytes: number;
   readonly maxEvents: number;
@@ -41,8 +48,11 @@ export const defaultHttpLimits: HttpLimits = {
   streamAfterMs: 5 * second,
   keepaliveIntervalMs: 15 * second,
   retryMs: 1 * second,
-  maxUnreadBytes: 1 * MiB,
-  maxEventBytes: 1 * MiB,
+  maxUnreadBytes: 4 * MiB,
+  unreadTimeoutMs: 30 * second,
+  maxWaitingPushes: 256,
+  maxWaitingPushBytes: 1 * MiB,
+  maxEventBytes: 4 * MiB,
   maxEvents: 1000,
   eventTtlMs: 5 * minute,
 };
@@ -67,6 +77,10 @@ export interface HttpOptions {
   readonly jsonResponses?: boolean;
   /** No session is kept for clients of the revisions that have them. */
   readonly stateless?: boolean;
+  /** The endpoint's time, and that of its sessions. Tests give a clock that they drive. */
+  readonly clock?: Clock;
+  /** Hears what the endpoint refuses. By default, warnings and errors go to stderr. */
+  readonly report?: Report;
   /** Options for each session that begins, or what gives them for the request that begins it. */
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
   /**

@@ -5,7 +5,7 @@
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';
 import type { OutboundFrame } from '../protocol/frames.ts';
-import type { Principal, RequestOrigin, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type { Principal, RequestOrigin, ServedHttpCall } from '../protocol/request-origin.ts';
 import { servedRequest } from './http-exchange.ts';
 import type { EventSink, HttpExchange } from './http-exchange.ts';
 
@@ -24,12 +24,15 @@ function isResponse(frame: OutboundFrame): boolean {
 }
 
 /**
- * `unbegun`: nothing is sent. `streaming`: it has become a stream. `cut`: it was one, and is not
- * ended. `over`: the response is sent, or there is nobody to send it to.
+ * `unbegun`: nothing is sent. `streaming`: it has become a stream. `lost`: the client has left before
+ * it began, and the call goes on. `over`: the response is sent, or there is nobody to send it to.
  */
 export type AnswerState =
-  | { readonly name: 'unbegun' | 'cut' | 'over' }
+  | { readonly name: 'unbegun' | 'lost' | 'over' }
   | { readonly name: 'streaming'; readonly sink: EventSink };
+
+const unbegun: AnswerState = { name: 'unbegun' };
+const over: AnswerState = { name: 'over' };
 
 export type AnswerOptions = Omit<RequestOrigin, 'http' | 'principal'>;
 
@@ -40,9 +43,9 @@ export abstract class RequestAnswer implements RequestOrigin {
   readonly revision: string | undefined;
   /** When its request came, the clock's milliseconds. */
   readonly receivedAt: number;
-  protected state: AnswerState = { name: 'unbegun' };
+  protected state: AnswerState = unbegun;
   readonly #exchange: HttpExchange;
-  #http: ServedHttpRequest | undefined = undefined;
+  #http: ServedHttpCall | undefined = undefined;
 
   constructor(exchange: HttpExchange, options: AnswerOptions, receivedAt: number) {
     this.#exchange = exchange;
@@ -53,8 +56,11 @@ export abstract class RequestAnswer implements RequestOrigin {
     this.receivedAt = receivedAt;
   }
 
-  get http(): ServedHttpRequest {
-    return (this.#http ??= servedRequest(this.#exchange));
+  get http(): ServedHttpCall {
+    return (this.#http ??= {
+      ...servedRequest(this.#exchange),
+      closeConnection: () => this.closeConnection(),
+    });
   }
 
   /** Whether the client waits, and has heard nothing yet. */
@@ -67,21 +73,36 @@ export abstract class RequestAnswer implements RequestOrigin {
    * @returns false if it has no way to the client
    */
   send(frame: OutboundFrame, unserializable: Unserializable): boolean {
-    if (this.state.name === 'over') return false;
     const isLast = isResponse(frame);
+    if (this.state.name === 'over' || this.state.name === 'lost') {
+      if (isLast) this.#end('answered');
+      return false;
+    }
     if (!isLast && this.isUnbegun && !this.begin()) return false;
     const text = encodeFrame(frame, unserializable);
     if (text === '') return true;
     if (this.isUnbegun) this.#answer(frame, text);
-    else this.#event(text);
-    if (isLast) this.#end();
+    else this.emit(text);
+    if (isLast) this.#end('answered');
     return true;
   }
 
-  /** There will be no response. */
+  /**
+   * There will be no response. If nothing was sent, an empty stream is: it has to be that or JSON,
+   * and JSON would be a response.
+   */
   drop(): void {
+    if (this.isUnbegun) {
+      if (this.streams) this.#exchange.stream(streamHeaders).end();
+      else this.accept();
+    }
+    this.#end('silenced');
+  }
+
+  /** It is what needs no response. */
+  accept(): void {
     if (this.isUnbegun) this.#exchange.answer({ status: 202 });
-    this.#end();
+    this.#end('silenced');
   }
 
   /**
@@ -92,7 +113,7 @@ export abstract class RequestAnswer implements RequestOrigin {
     if (!this.streams || !this.isUnbegun) return false;
     const sink = this.#exchange.stream({ ...streamHeaders, ...this.headers });
     this.state = { name: 'streaming', sink };
-    const opening = this.opening();
+    const opening = this.opening(sink);
     if (opening !== '') sink.write(opening);
     return true;
   }
@@ -111,30 +132,42 @@ export abstract class RequestAnswer implements RequestOrigin {
   /** The status of an answer that is no stream. */
   protected abstract statusOf(frame: OutboundFrame): number;
 
-  /** What its stream begins with. */
-  protected abstract opening(): string;
-
-  /** A message as an event of its stream. @param text with a line feed at its end */
-  protected abstract eventOf(text: string): string;
-
   /** It has ended, whichever way. */
   protected abstract ended(): void;
+
+  /** Closes the connection while the call goes on, if the client will come back for the rest. */
+  protected closeConnection(): void {}
+
+  /** What its stream begins with. */
+  protected opening(_sink: EventSink): string {
+    return '';
+  }
+
+  /** A message as an event of its stream. @param text with a line feed at its end */
+  protected eventOf(text: string): string {
+    return `data: ${text}\n`;
+  }
+
+  /** Sends a message on the stream. @param text with a line feed at its end */
+  protected emit(text: string): void {
+    if (this.state.name === 'streaming') this.state.sink.write(this.eventOf(text));
+  }
+
+  /** Nothing more comes on the stream. `silenced`: there is no response. */
+  protected finish(sink: EventSink, _how: 'answered' | 'silenced'): void {
+    sink.end();
+  }
 
   #answer(frame: OutboundFrame, text: string): void {
     const headers = { ...jsonHeaders, ...this.headers };
     this.#exchange.answer({ status: this.statusOf(frame), headers, body: text });
   }
 
-  #event(text: string): void {
-    const event = this.eventOf(text);
-    if (this.state.name === 'streaming') this.state.sink.write(event);
-  }
-
-  #end(): void {
+  #end(how: 'answered' | 'silenced'): void {
     const { state } = this;
     if (state.name === 'over') return;
-    this.state = { name: 'over' };
-    if (state.name === 'streaming') state.sink.end();
+    this.state = over;
+    if (state.name === 'streaming') this.finish(state.sink, how);
     this.ended();
   }
 }

@@ -4,20 +4,21 @@
  * The machine hears nothing of ordinary requests. Whoever keeps the sessions looks from time to time
  * which of them are quiet, and tells the first request after that.
  *
+ * It has no context and does nothing by itself, so a session needs no actor of it: all sessions in
+ * one state share its snapshot (see {@link nextHttpSession}).
+ *
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
-import { setup } from 'xstate';
-
-export interface HttpSessionInput {
-  /** How long it may be quiet, milliseconds, until it expires. */
-  readonly idleTimeoutMs: number;
-}
+import { initialTransition, setup, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
 
 export type HttpSessionEvent =
   /** No request of it is in progress, and no stream is open. */
   | { readonly type: 'session.quieted' }
   /** A request has come. */
   | { readonly type: 'session.used' }
+  /** It was idle for as long as it may be. */
+  | { readonly type: 'session.overdue' }
   /** Its place is needed for another one. */
   | { readonly type: 'session.evicted' }
   /** The client has ended it, or the session itself is over. */
@@ -32,15 +33,13 @@ export type HttpSessionTag =
 
 export const httpSessionMachine = setup({
   types: {
-    input: {} as HttpSessionInput,
-    context: {} as HttpSessionInput,
+    context: {} as Record<never, never>,
     events: {} as HttpSessionEvent,
     tags: {} as HttpSessionTag,
   },
-  delays: { idleTimeout: ({ context }) => context.idleTimeoutMs },
 }).createMachine({
   id: 'http-session',
-  context: ({ input }) => input,
+  context: {},
   initial: 'active',
   states: {
     active: {
@@ -54,11 +53,35 @@ export const httpSessionMachine = setup({
       on: {
         'session.used': 'active',
         'session.evicted': 'expired',
+        'session.overdue': 'expired',
         'session.ended': 'closed',
       },
-      after: { idleTimeout: 'expired' },
     },
     expired: { type: 'final', description: 'The client did not come back.' },
     closed: { type: 'final', description: 'The client has ended it, or the server has.' },
   },
 });
+
+/** Where a session stands. Sessions in the same state have the same one. */
+export type HttpSessionSnapshot = SnapshotFrom<typeof httpSessionMachine>;
+
+export const activeHttpSession: HttpSessionSnapshot = initialTransition(httpSessionMachine)[0];
+
+/** What each event leads to from each state, once it was asked for. */
+const known = new Map<HttpSessionSnapshot, Map<string, HttpSessionSnapshot>>();
+
+/** Where an event leads. */
+export function nextHttpSession(
+  from: HttpSessionSnapshot,
+  event: HttpSessionEvent,
+): HttpSessionSnapshot {
+  const row = known.get(from) ?? new Map<string, HttpSessionSnapshot>();
+  known.set(from, row);
+  let next = row.get(event.type);
+  if (!next) {
+    const [made] = transition(httpSessionMachine, from, event);
+    next = [...known.keys()].find(({ value }) => value === made.value) ?? made;
+    row.set(event.type, next);
+  }
+  return next;
+}

@@ -34,6 +34,19 @@ export interface ServedHttpRequest {
   readonly remoteAddress: string | undefined;
 }
 
+/** The HTTP request that a call serves. */
+export interface ServedHttpCall extends ServedHttpRequest {
+  /**
+   * Closes the connection of the request while the call goes on: nothing on the way need hold it
+   * open for minutes. The client comes back after the `retry` time and gets what it has missed. Does
+   * nothing if it would not: its revision does not know that, or its request is not answered with a
+   * stream.
+   *
+   * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
+   */
+  closeConnection(): void;
+}
+
 export interface RequestOrigin {
   /**
    * Within what the request's id is unique. `request`: any number of requests in flight may have
@@ -42,7 +55,7 @@ export interface RequestOrigin {
   readonly idScope: 'session' | 'request';
   /** Undefined without authentication. */
   readonly principal?: Principal | undefined;
-  readonly http?: ServedHttpRequest | undefined;
+  readonly http?: ServedHttpCall | undefined;
   /** Why its client cannot be asked anything on its behalf; undefined if it can. */
   readonly unaskable?: string | undefined;
   /**

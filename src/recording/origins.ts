@@ -3,7 +3,11 @@
  * it, and how a replay gets it back. What authenticates a client is in neither.
  */
 import type { ClientRequestId, InboundFrame, RelatedRequest } from '../protocol/frames.ts';
-import type { RequestOrigin, ServedHttpRequest } from '../protocol/request-origin.ts';
+import type {
+  RequestOrigin,
+  ServedHttpCall,
+  ServedHttpRequest,
+} from '../protocol/request-origin.ts';
 import type {
   ClientLine,
   FramesLine,
@@ -105,8 +109,10 @@ function replayedRequest({
   target,
   remoteAddress,
   headers,
-}: RecordedHttpRequest): ServedHttpRequest {
+}: RecordedHttpRequest): ServedHttpCall {
   return {
+    // There is none in a replay.
+    closeConnection: () => {},
     method,
     target,
     remoteAddress,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { laboratory } from '../../examples/lab/laboratory.ts';
 import { modern, textOf } from '../e2e/both-eras-client.ts';
-import { connectTo, post, serveHttp } from './serving.ts';
+import { connectTo, serveHttp } from './serving.ts';
 
 describe.each([
   ['2025-11-25', 'legacy'],
@@ -32,14 +32,4 @@ test('clients of both eras use one endpoint at the same time', async () => {
     ),
   );
   expect(results.map(textOf)).toEqual(['to 0', 'to 1']);
-});
-
-test('a request for a session that is not there is refused with 404', async () => {
-  const url = await serveHttp(laboratory);
-  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
-  const refused = await post(url, ping, { 'mcp-session-id': 'nobody' });
-  expect([refused.status, await refused.text()]).toEqual([
-    404,
-    'There is no such session: it has ended, or never was\n',
-  ]);
 });

@@ -1,6 +1,8 @@
 /** Every event that a machine may be sent is handled in one of its states at least: an event that nobody handles is lost without a word. */
 import { expect, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
+import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
+import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
@@ -58,12 +60,21 @@ const subscription: Table<SubscriptionEvent> = {
   'request.ended': true,
 };
 
+const httpSession: Table<HttpSessionEvent> = {
+  'session.quieted': true,
+  'session.used': true,
+  'session.overdue': true,
+  'session.evicted': true,
+  'session.ended': true,
+};
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
   [taskMachine, task],
   [subscriptionMachine, subscription],
   [keepaliveMachine, {}],
+  [httpSessionMachine, httpSession],
   [subscriptionMachine, subscription],
 ];
 

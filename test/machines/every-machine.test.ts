@@ -18,6 +18,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
+  httpSessionMachine: [{}],
 };
 
 const inputs: { readonly [machine: string]: object } = {

@@ -104,6 +104,7 @@ describe('a context over any exchange', () => {
       header: () => 'x',
       headerNames: () => ['a'],
       remoteAddress: '127.0.0.1',
+      closeConnection: () => {},
     };
     const { context } = contextOver(everything, { idScope: 'request', principal, http });
     expect(context.principal).toBe(principal);

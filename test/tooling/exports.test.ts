@@ -144,6 +144,7 @@ describe('the public names', () => {
         type Schema
         type SdkSendOptions
         type SdkTransport
+        type ServedHttpCall
         type ServedHttpRequest
         type ServerCaching
         type ServerDefinition

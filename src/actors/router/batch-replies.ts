@@ -55,6 +55,7 @@ export function openBatch(
     .map((message) => classifyMessage(message, sizeOfEach))
     .map((frame) => (origin && isAnswered(frame) ? { ...frame, origin } : frame));
   const answered = frames.filter(isAnswered);
+  if (answered.length === 0) outbox.drop({ origin });
   return { frames, replies: new BatchReplies(answered.length, outbox, batch) };
 }
 

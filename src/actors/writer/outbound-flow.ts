@@ -214,14 +214,30 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#session.send({ type: 'output.stalled' });
   }
 
-  /** A message that JSON cannot hold: its sender hears of it if it asked to, the log otherwise. */
+  /** See {@link tellUnserializable}. */
   unserializable(message: OutboundMessage, error: unknown, rejected: Rejected | undefined): void {
-    if ('method' in message && rejected) return rejected(error, message);
-    const what = 'method' in message ? message.method : `The response to ${message.id}`;
-    this.#options.report({
-      level: 'error',
-      name: 'response.unserializable',
-      message: `${what} cannot be written as JSON: ${textOfError(error)}`,
-    });
+    tellUnserializable(this.#options.report, { message, error, rejected });
   }
+}
+
+/** A message that JSON cannot hold: its sender hears of it if it asked to, the log otherwise. */
+export function tellUnserializable(
+  report: Report<ActorFactName>,
+  {
+    message,
+    error,
+    rejected,
+  }: {
+    readonly message: OutboundMessage;
+    readonly error: unknown;
+    readonly rejected: Rejected | undefined;
+  },
+): void {
+  if ('method' in message && rejected) return rejected(error, message);
+  const what = 'method' in message ? message.method : `The response to ${message.id}`;
+  report({
+    level: 'error',
+    name: 'response.unserializable',
+    message: `${what} cannot be written as JSON: ${textOfError(error)}`,
+  });
 }

@@ -1,96 +1,107 @@
 /**
  * What the streams of a session have said, so that a client whose stream was cut can have it
- * repeated. Bounded by events, bytes and age: the oldest go first.
+ * repeated. Bounded by events, bytes and age: the oldest go first, whatever their stream.
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { HttpLimits } from '../options.ts';
 
+/** A stream whose events are kept. */
+export interface LoggedStream {
+  /**
+   * An event of it is not kept any more.
+   * @returns true if no connection has ever had it
+   */
+  forgot(event: number): boolean;
+}
+
+/** An event as it was written. */
 interface LoggedEvent {
-  readonly stream: string;
+  readonly stream: LoggedStream;
   readonly number: number;
   readonly text: string;
   readonly loggedAt: number;
 }
 
-export interface Replay {
-  readonly stream: string;
-  /** The events after the one that the client has, as they were written. */
-  readonly events: readonly string[];
-  /** True if some of them are not kept any more. */
-  readonly isIncomplete: boolean;
-}
+export type EventLimits = Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
 
 export class EventLog {
-  readonly #limits: Pick<HttpLimits, 'maxEvents' | 'maxEventBytes' | 'eventTtlMs'>;
+  readonly #limits: EventLimits;
   readonly #clock: Clock;
-  #events: LoggedEvent[] = [];
+  readonly #lost: (count: number, reason: string) => void;
+  #events: (LoggedEvent | undefined)[] = [];
+  /** Of {@link #events}, the first that is kept. */
+  #first = 0;
   #bytes = 0;
-  /** How many events each stream has had. */
-  readonly #counts = new Map<string, number>();
-  /** The last event of each stream that is not kept any more. */
-  readonly #dropped = new Map<string, number>();
 
-  constructor(limits: HttpLimits, clock: Clock) {
+  /** @param lost told how many events were dropped that no client has had, and why */
+  constructor(limits: EventLimits, clock: Clock, lost: (count: number, reason: string) => void) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#lost = lost;
   }
 
-  /** Notes a message as the next event of a stream. @returns the event as it is written */
-  append(stream: string, text: string): string {
-    const number = (this.#counts.get(stream) ?? 0) + 1;
-    this.#counts.set(stream, number);
-    const event = `id: ${stream}-${number}\ndata: ${text}\n`;
-    this.#events.push({ stream, number, text: event, loggedAt: this.#clock.now() });
-    this.#bytes += event.length;
-    this.#trim();
-    return event;
+  get isEmpty(): boolean {
+    return this.#first === this.#events.length;
   }
 
-  /** The id of what a stream has said last; of its beginning, if it has said nothing. */
-  lastId(stream: string): string {
-    return `${stream}-${this.#counts.get(stream) ?? 0}`;
-  }
-
-  /** What a stream has said after an event. @returns undefined if no such event was ever sent */
-  replay(lastEventId: string): Replay | undefined {
-    const [, stream = '', digits = ''] = /^(.+)-(\d{1,15})$/.exec(lastEventId) ?? [];
-    const last = Number(digits);
-    const count = this.#counts.get(stream);
-    if (digits === '' || count === undefined || last > count) return undefined;
-    this.#trim();
-    const events = this.#events
-      .filter((event) => event.stream === stream && event.number > last)
-      .map(({ text }) => text);
-    return { stream, events, isIncomplete: (this.#dropped.get(stream) ?? 0) > last };
-  }
-
-  /** Begins a stream: it can be resumed from its start. */
-  open(stream: string): void {
-    this.#counts.set(stream, 0);
-  }
-
-  /** Nobody can ask for it any more, or need. */
-  forget(stream: string): void {
-    this.#counts.delete(stream);
-    this.#dropped.delete(stream);
-    const kept = this.#events.filter((event) => event.stream !== stream);
-    this.#bytes = kept.reduce((sum, { text }) => sum + text.length, 0);
-    this.#events = kept;
-  }
-
-  #trim(): void {
-    const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
-    const expired = this.#clock.now() - eventTtlMs;
-    let drop = 0;
-    for (const { text, loggedAt, stream, number } of this.#events) {
-      const isTooMuch = this.#events.length - drop > maxEvents || this.#bytes > maxEventBytes;
-      if (!isTooMuch && loggedAt > expired) break;
-      this.#bytes -= text.length;
-      this.#dropped.set(stream, number);
-      drop++;
+  /** Keeps an event. One that alone is more than may be kept is dropped, and no other for it. */
+  add(stream: LoggedStream, number: number, text: string): void {
+    const { maxEventBytes } = this.#limits;
+    if (text.length > maxEventBytes) {
+      if (stream.forgot(number)) this.#lost(1, `it is longer than ${maxEventBytes} bytes`);
+      return;
     }
-    if (drop > 0) this.#events = this.#events.slice(drop);
+    this.#events.push({ stream, number, text, loggedAt: this.#clock.now() });
+    this.#bytes += text.length;
+    this.trim();
+  }
+
+  /** The events of a stream after one of them, in order. */
+  after(stream: LoggedStream, number: number): readonly string[] {
+    this.trim();
+    return this.#events.flatMap((event) =>
+      event?.stream === stream && event.number > number ? [event.text] : [],
+    );
+  }
+
+  /** Drops what is too old, and what is too much. */
+  trim(): void {
+    const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
+    const tooOld = this.#clock.now() - eventTtlMs;
+    const isTooMuch = () =>
+      this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes;
+    const excess = this.#dropWhile(isTooMuch);
+    const aged = this.#dropWhile(({ loggedAt }) => loggedAt <= tooOld);
+    if (excess > 0) {
+      this.#lost(excess, `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes`);
+    }
+    if (aged > 0) this.#lost(aged, `they were kept for ${eventTtlMs} ms`);
+    this.#compact();
+  }
+
+  /** @returns how many of the dropped events no connection has had */
+  #dropWhile(isOver: (event: LoggedEvent) => boolean): number {
+    let lost = 0;
+    for (let event = this.#events[this.#first]; event; event = this.#events[this.#first]) {
+      if (!isOver(event)) break;
+      this.#events[this.#first++] = undefined;
+      this.#bytes -= event.text.length;
+      if (event.stream.forgot(event.number)) lost++;
+    }
+    return lost;
+  }
+
+  /** Lets go of the dropped events, rarely enough to cost nothing. */
+  #compact(): void {
+    if (this.#first === 0) return;
+    if (this.isEmpty) this.#events = [];
+    else if (this.#first > 64 && this.#first * 2 > this.#events.length) {
+      this.#events = this.#events.slice(this.#first);
+    } else {
+      return;
+    }
+    this.#first = 0;
   }
 }

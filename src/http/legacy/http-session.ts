@@ -4,12 +4,13 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
-import { createActor } from 'xstate';
-import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
+import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
+import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Port, Ref } from '../../machines/port.ts';
-import { httpSessionMachine } from '../../machines/http-session.machine.ts';
+import { activeHttpSession, nextHttpSession } from '../../machines/http-session.machine.ts';
+import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import type {
   ChannelFact,
   FramesToSend,
@@ -19,88 +20,105 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../machines/session-ports.ts';
+import { describe } from '../../protocol/classify.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
+import type { Unserializable } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
-import type { AnsweredInput, InboundFrame } from '../../protocol/frames.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { AnsweredInput, ClientRequestId, InboundFrame } from '../../protocol/frames.ts';
+import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
+import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
-import type { EventSink, HttpExchange } from '../http-exchange.ts';
+import { fault } from '../checks.ts';
+import { tell } from '../facts.ts';
+import type { HttpFactName } from '../facts.ts';
+import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
-import { streamHeaders } from '../request-answer.ts';
-import { EventLog } from './event-log.ts';
 import { PostAnswer } from './post-answer.ts';
-import type { AnsweringSession } from './post-answer.ts';
-import { PushStreams } from './push-streams.ts';
+import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
+import type { SessionStream } from './session-stream.ts';
+import { SessionStreams } from './session-streams.ts';
+import type { StreamingSession } from './session-streams.ts';
+import type { Tended, Upkeep } from './upkeep.ts';
 
-export interface HttpSessionOptions {
-  readonly id: string;
+/** What all sessions of an endpoint have in common. */
+export interface SessionHome {
   readonly limits: HttpLimits;
   readonly clock: Clock;
-  readonly principal: Principal | undefined;
+  readonly upkeep: Upkeep;
   /** False if every answer is JSON. */
   readonly streams: boolean;
   /** The session is over. */
-  readonly ended: (session: HttpSession) => void;
+  ended(session: HttpSession): void;
 }
 
 /** Why a client cannot be asked whose answers are never streams. */
 const jsonOnly = 'this server answers with JSON alone, and no request of its own can go with it';
 
-export class HttpSession implements AnsweringSession {
+export class HttpSession implements AnsweringSession, StreamingSession, Tended {
   readonly id: string;
-  readonly log: EventLog;
-  readonly streams: boolean;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
   readonly server: McpServer;
   /** The session that is served. */
   readonly mcp: McpSession;
-  readonly #options: HttpSessionOptions;
-  readonly #pushes: PushStreams;
+  report: Report<HttpFactName | ActorFactName> = defaultReport;
+  readonly #home: SessionHome;
   /** How long it is kept. */
-  readonly #life: ActorRefFrom<typeof httpSessionMachine>;
-  /** Answers that are due. */
-  readonly #due = new Set<PostAnswer>();
+  #life = activeHttpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   #tell: (fact: ChannelFact) => void = () => {};
-  #streamCount = 0;
-  /** When it was last quiet or used, the clock's milliseconds. */
+  #dialect: Dialect | undefined = undefined;
+  /** How many answers are due. */
+  #due = 0;
+  /** When it was last used, the clock's milliseconds. */
   #usedAt: number;
+  #made: SessionStreams | undefined = undefined;
 
-  constructor(server: McpServer, listening: ListenOptions, options: HttpSessionOptions) {
-    const { id, limits, clock, principal, streams } = options;
-    this.#options = options;
-    this.id = id;
-    this.principal = principal;
+  constructor(
+    server: McpServer,
+    listening: ListenOptions,
+    who: { readonly id: string; readonly principal: Principal | undefined },
+    home: SessionHome,
+  ) {
+    this.#home = home;
+    this.id = who.id;
+    this.principal = who.principal;
     this.server = server;
-    this.streams = streams;
-    this.log = new EventLog(limits, clock);
-    this.#usedAt = clock.now();
-    this.#pushes = new PushStreams(this.log, () => {});
-    this.#life = createActor(httpSessionMachine, {
-      input: { idleTimeoutMs: limits.sessionIdleTimeoutMs },
-      clock,
-    });
-    this.#life.subscribe({ complete: () => this.#over() });
-    this.mcp = server.listen(() => this.#actors(), {
+    this.#usedAt = home.clock.now();
+    this.mcp = server.listen(({ report }) => this.#actors(report), {
       ...listening,
-      onEmitted: (event) => {
-        listening.onEmitted?.(event);
-        if (event.type === 'session.closed') this.#life.send({ type: 'session.ended' });
-      },
+      clock: home.clock,
     });
-    this.#life.start();
+    const end = () => this.#end();
+    this.mcp.actor.subscribe({ complete: end, error: end });
+    home.upkeep.add(this);
+  }
+
+  get limits(): HttpLimits {
+    return this.#home.limits;
+  }
+
+  get upkeep(): Upkeep {
+    return this.#home.upkeep;
+  }
+
+  get clock(): Clock {
+    return this.#home.clock;
   }
 
   /** The revision that was negotiated; undefined before that. */
   get dialect(): Dialect | undefined {
-    return this.mcp.actor.getSnapshot().context.client?.dialect;
+    return (this.#dialect ??= this.mcp.actor.getSnapshot().context.client?.dialect);
   }
 
+  /** Whether it may be ended for another one: nothing is due, and nobody listens. */
   get isEvictable(): boolean {
-    return this.#life.getSnapshot().hasTag('evictable');
+    this.#quiet();
+    return this.#life.hasTag('evictable');
   }
 
   /** When it was last used, the clock's milliseconds. */
@@ -108,23 +126,26 @@ export class HttpSession implements AnsweringSession {
     return this.#usedAt;
   }
 
-  /** The answers that are due. */
-  get due(): ReadonlySet<PostAnswer> {
-    return this.#due;
-  }
-
   // What the client sends.
 
-  /** Takes one message. A request and a batch are answered; anything else is accepted. */
+  /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     this.#use();
     switch (frame.kind) {
       case 'request':
-        return this.#receive({ ...frame, origin: this.#answer(exchange) });
       case 'batch':
-        return this.#receive({ ...frame, origin: this.#answer(exchange) });
-      case 'invalid':
-        return this.#receive({ ...frame, origin: this.#answer(exchange, 400) });
+      case 'invalid': {
+        const origin = this.#answer(exchange, frame);
+        return this.#receive({ ...frame, origin });
+      }
+      case 'response':
+        // Whoever waits for it hears that it cannot be read.
+        this.#receive(frame);
+        return exchange.answer(
+          'malformed' in frame.outcome
+            ? fault(400, `The response is malformed: ${frame.outcome.malformed}`)
+            : { status: 202 },
+        );
       default:
         this.#receive(frame);
         exchange.answer({ status: 202 });
@@ -134,32 +155,31 @@ export class HttpSession implements AnsweringSession {
   /** Opens a stream for what belongs to no request, or goes on with one that was cut. */
   get(exchange: HttpExchange): void {
     this.#use();
-    const headers = { ...streamHeaders, 'mcp-session-id': this.id };
-    const sink = exchange.stream(headers);
-    const stream = this.nextStream();
-    this.log.open(stream);
-    sink.write(this.opening(stream));
-    exchange.onGone(() => this.#closed(sink));
-    this.#pushes.open(stream, sink);
-    this.#tell({ type: 'channel.opened' });
+    this.#streams.get(exchange);
   }
 
-  /** The client has ended the session. */
+  /** The client has ended it. */
   delete(): void {
-    this.#life.send({ type: 'session.ended' });
+    this.#live({ type: 'session.ended' });
   }
 
+  /** Its place is needed. */
   evict(): void {
-    this.#life.send({ type: 'session.evicted' });
+    this.#live({ type: 'session.evicted' });
   }
 
-  /** Nothing has happened for a while. @param before the clock's milliseconds */
-  quiet(before: number): void {
-    if (this.#usedAt >= before || this.#due.size > 0 || this.#pushes.size > 0) return;
-    this.#life.send({ type: 'session.quieted' });
+  tend(now: number): void {
+    this.#made?.trim();
+    if (now - this.#usedAt >= quietMs) this.#quiet();
+    const { sessionIdleTimeoutMs } = this.limits;
+    if (!this.#life.hasTag('evictable') || now - this.#usedAt < sessionIdleTimeoutMs) return;
+    this.#live({ type: 'session.overdue' });
   }
 
-  /** Ends when the session is drained. */
+  /**
+   * Ends when the session is drained.
+   * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
+   */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
     this.mcp.shutdown(reason, drainTimeoutMs);
     await this.mcp.closed;
@@ -167,40 +187,103 @@ export class HttpSession implements AnsweringSession {
 
   // What its answers ask.
 
-  nextStream(): string {
-    return `${++this.#streamCount}`;
+  get isBegun(): boolean {
+    return Boolean(this.dialect);
   }
 
-  opening(stream: string): string {
-    const { retryMs } = this.#options.limits;
-    return this.dialect?.firstEvent(this.log.lastId(stream), retryMs) ?? '';
+  get streams(): boolean {
+    return this.#home.streams;
+  }
+
+  get unaskable(): string | undefined {
+    return this.#home.streams ? undefined : jsonOnly;
+  }
+
+  get streamAfterMs(): number {
+    return this.limits.streamAfterMs;
+  }
+
+  get pollAfterMs(): number | undefined {
+    return this.firstEvent('0') === '' ? undefined : this.limits.retryMs;
+  }
+
+  openStream(answers: readonly ClientRequestId[]): SessionStream {
+    return this.#streams.make(answers);
+  }
+
+  answerLost(answer: PostAnswer): void {
+    this.#home.upkeep.delete(answer);
+    const ids = answer.answers.map((id) => describe(id)).join(', ');
+    const message = `The client left before the request ${ids} was answered; the call goes on, and its answer is lost`;
+    tell(this.report, 'info', 'answer.lost', message);
   }
 
   answerEnded(answer: PostAnswer): void {
-    this.#due.delete(answer);
+    this.#due--;
+    this.#usedAt = this.clock.now();
+    this.#home.upkeep.delete(answer);
   }
 
-  #answer(exchange: HttpExchange, status = 200): PostAnswer {
-    const { clock, streams } = this.#options;
-    const options = {
-      idScope: 'session',
-      unaskable: streams ? undefined : jsonOnly,
-    } as const;
-    const answer = new PostAnswer(exchange, options, this, { receivedAt: clock.now(), status });
-    this.#due.add(answer);
-    return answer;
+  // What its streams ask.
+
+  firstEvent(lastId: string): string {
+    return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';
   }
+
+  channel(is: 'opened' | 'closed'): void {
+    this.#use();
+    this.#tell({ type: `channel.${is}` });
+  }
+
+  // Its life.
 
   #use(): void {
-    this.#usedAt = this.#options.clock.now();
-    if (this.isEvictable) this.#life.send({ type: 'session.used' });
+    this.#usedAt = this.clock.now();
+    if (this.#life !== activeHttpSession) this.#live({ type: 'session.used' });
   }
 
-  /** What was asked on it may be lost: it is asked again on another one, if there is any. */
-  #closed(sink: EventSink): void {
-    this.#pushes.closed(sink);
-    this.#tell({ type: 'channel.closed' });
-    if (this.#pushes.size > 0) this.#tell({ type: 'channel.opened' });
+  #quiet(): void {
+    if (this.#due > 0 || (this.#made?.connections ?? 0) > 0) return;
+    this.#live({ type: 'session.quieted' });
+  }
+
+  #live(event: HttpSessionEvent): void {
+    const before = this.#life;
+    this.#life = nextHttpSession(before, event);
+    if (this.#life.status === 'done' && before.status !== 'done') this.#over(event);
+  }
+
+  /** The session that is served has ended. */
+  #end(): void {
+    this.#live({ type: 'session.ended' });
+    this.#made?.close();
+  }
+
+  #over({ type }: HttpSessionEvent): void {
+    const { upkeep } = this.#home;
+    this.#home.ended(this);
+    upkeep.delete(this);
+    // What is still in flight is answered with an error at once: nobody would come for more.
+    if (this.mcp.state !== 'closed') this.mcp.shutdown(this.#reason(type), 0);
+    this.#made?.closeChannel();
+  }
+
+  #reason(type: HttpSessionEvent['type']): string {
+    if (type === 'session.evicted') return 'Another session needed its place';
+    if (type !== 'session.overdue') return 'The client has ended the session';
+    return `Its client was not heard of for ${this.limits.sessionIdleTimeoutMs} ms`;
+  }
+
+  /** Made when it is first needed: most sessions are idle most of the time. */
+  get #streams(): SessionStreams {
+    return (this.#made ??= new SessionStreams(this));
+  }
+
+  #answer(exchange: HttpExchange, frame: AnsweredFrame): PostAnswer {
+    const answer = new PostAnswer(exchange, this, frame, this.#usedAt);
+    this.#due++;
+    this.#home.upkeep.add(answer);
+    return answer;
   }
 
   #receive(frame: InboundFrame): void {
@@ -209,7 +292,8 @@ export class HttpSession implements AnsweringSession {
 
   // The two actors of its transport.
 
-  #actors(): TransportActors {
+  #actors(report: Report): TransportActors {
+    this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
       return { receive: () => {} };
@@ -221,8 +305,9 @@ export class HttpSession implements AnsweringSession {
       return {
         receive: (event) => {
           if (event.type === 'frames.send') this.#send(event);
-          else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
-          else session.send({ type: 'output.flushed' });
+          else if (event.type === 'output.flush') session.send({ type: 'output.flushed' });
+          else if (event.request.id === undefined) answerOf(event.request)?.accept();
+          else answerOf(event.request)?.drop();
         },
         stop: () => {
           this.#tell = () => {};
@@ -234,22 +319,31 @@ export class HttpSession implements AnsweringSession {
 
   #send({ frames, relatedTo, rejected }: FramesToSend): void {
     const answer = answerOf(relatedTo);
+    const unserializable: Unserializable = (message, error) =>
+      tellUnserializable(this.report, { message, error, rejected });
     for (const frame of frames) {
-      const unserializable: Parameters<typeof encodeFrame>[1] = (message, error) => {
-        if ('method' in message) rejected?.(error, message);
-      };
-      if (answer?.send(frame, unserializable)) continue;
+      if (answer) {
+        if (!answer.send(frame, unserializable)) this.#undelivered(frame, rejected);
+        continue;
+      }
       const text = encodeFrame(frame, unserializable);
-      if (!answer && text !== '') this.#pushes.push(text);
+      if (text === '') continue;
+      const isRequest = 'method' in frame && 'id' in frame;
+      const dropped = isRequest ? () => this.#undelivered(frame, rejected) : undefined;
+      this.#streams.push({ text, dropped });
     }
   }
 
-  #over(): void {
-    this.mcp.shutdown('The session over HTTP has ended');
-    this.#pushes.end();
-    this.#options.ended(this);
+  /** A frame has no way to the client. If it asks for something, whoever waits for that hears so. */
+  #undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): void {
+    if (!('method' in frame)) return;
+    const message = `${frame.method} was not sent: the client has no stream that it could go on`;
+    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message), frame);
   }
 }
+
+/** How long a session is without a request until it counts as quiet, milliseconds. */
+const quietMs = 1000;
 
 function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
   return request?.origin instanceof PostAnswer ? request.origin : undefined;

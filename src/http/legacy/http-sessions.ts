@@ -5,69 +5,93 @@
  * @see MCP 2025-11-25, basic/transports, "Session Management"
  */
 import { systemClock } from '../../actors/clock.ts';
-import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
+import type { Clock } from '../../actors/clock.ts';
+import { describe } from '../../protocol/classify.ts';
+import { textOfError } from '../../protocol/errors.ts';
+import { errorResponse } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
+import { defaultReport } from '../../session/default-report.ts';
 import { accepts, fault } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
+import { tell } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { HttpSession } from './http-session.ts';
+import type { SessionHome } from './http-session.ts';
+import { Upkeep } from './upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
 
-export class HttpSessions {
+export class HttpSessions implements SessionHome {
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  readonly upkeep: Upkeep;
+  readonly streams: boolean;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #options: HttpOptions;
   readonly #door: Doorkeeper;
-  readonly #limits: HttpLimits;
-  readonly #clock = systemClock;
+  readonly #report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
-  /** Looks after the sessions while there are any. */
-  #sweep: unknown = undefined;
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
     options: HttpOptions,
-    limits: HttpLimits,
-    door: Doorkeeper,
+    { limits, door }: { readonly limits: HttpLimits; readonly door: Doorkeeper },
   ) {
+    const { clock = systemClock, report = defaultReport } = options;
     this.#door = door;
     this.#servedTo = servedTo;
     this.#options = options;
-    this.#limits = limits;
+    this.#report = report;
+    this.limits = limits;
+    this.clock = clock;
+    this.streams = !options.jsonResponses;
+    this.upkeep = new Upkeep(clock, upkeepMs(limits));
   }
 
   post(exchange: HttpExchange, frame: InboundFrame): void {
-    if (isInitialize(frame) && exchange.header(sessionHeader) === undefined) {
-      return this.#begin(exchange, frame);
+    if (exchange.header(sessionHeader) === undefined) {
+      if (frame.kind === 'request' && frame.method === Method.initialize) {
+        return this.#begin(exchange, frame);
+      }
+      if (frame.kind === 'invalid') {
+        const body = JSON.stringify(errorResponse(frame.id, frame.error));
+        return exchange.answer({ ...fault(400, ''), body });
+      }
     }
-    this.#withSession(exchange, (session) => {
-      const overreach = this.#door.overreach(exchange, frame, session.server.tools);
-      if (overreach) exchange.answer(overreach);
-      else session.post(exchange, frame);
-    });
+    const session = this.#session(exchange);
+    if (!session) return;
+    const overreach = this.#door.overreach(exchange, frame, session.server.tools);
+    if (overreach) exchange.answer(overreach);
+    else session.post(exchange, frame);
   }
 
   get(exchange: HttpExchange): void {
     if (!accepts(exchange.header('accept'), 'text/event-stream')) {
-      return exchange.answer(fault(406, 'Accept must have text/event-stream'));
+      const given = describe(exchange.header('accept'));
+      return this.#refuse(
+        exchange,
+        fault(406, `Accept must have text/event-stream, this is ${given}`),
+      );
     }
-    if (this.#options.jsonResponses || this.#options.stateless) {
-      return exchange.answer(fault(405, 'There are no streams here', { allow: 'POST, DELETE' }));
+    if (!this.streams || this.#options.stateless) {
+      const why = 'There are no streams here: each request is answered by itself';
+      return this.#refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
     }
-    this.#withSession(exchange, (session) => session.get(exchange));
+    this.#session(exchange)?.get(exchange);
   }
 
   delete(exchange: HttpExchange): void {
-    this.#withSession(exchange, (session) => {
-      session.delete();
-      exchange.answer({ status: 204 });
-    });
+    const session = this.#session(exchange);
+    if (!session) return;
+    session.delete();
+    exchange.answer({ status: 204 });
   }
 
   /** The sessions that are open. */
@@ -80,90 +104,98 @@ export class HttpSessions {
     const sessions = [...this.#sessions.values()];
     const reason = 'The server is closing';
     await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
+    this.upkeep.stop();
+  }
+
+  ended({ id }: HttpSession): void {
+    this.#sessions.delete(id);
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
     if (!this.#makeRoom()) {
+      const { maxSessions } = this.limits;
+      const message = `${maxSessions} sessions are open, and none of them is idle`;
+      tell(this.#report, 'warning', 'session.refused', message);
       const wait = { 'retry-after': '10' };
-      return exchange.answer(fault(503, 'Too many sessions are open; try again later', wait));
+      return exchange.answer(fault(503, `${message}; try again later`, wait));
     }
-    const served = this.#servedTo(servedRequest(exchange));
-    const session = new HttpSession(served.server, beginning(served, this.#options), {
-      id: crypto.randomUUID(),
-      limits: this.#limits,
-      clock: this.#clock,
-      principal: exchange.principal,
-      streams: !this.#options.jsonResponses,
-      ended: ({ id }) => this.#forget(id),
-    });
+    const session = this.#made(exchange);
+    if (!session) return;
     this.#sessions.set(session.id, session);
-    this.#sweep ??= this.#startSweep();
     session.post(exchange, frame);
     // What was no handshake has been answered, and nobody comes back to it.
-    if (!session.dialect) session.delete();
+    if (!session.isBegun) session.delete();
   }
 
-  #withSession(exchange: HttpExchange, use: (session: HttpSession) => void): void {
-    const session = this.#sessionOf(exchange);
-    if (!session) {
-      const isNamed = exchange.header(sessionHeader) !== undefined;
-      return exchange.answer(isNamed ? noSession : noSessionId);
+  /** A session; undefined if the host's code fails to make one. */
+  #made(exchange: HttpExchange): HttpSession | undefined {
+    try {
+      const served = this.#servedTo(servedRequest(exchange));
+      const who = { id: crypto.randomUUID(), principal: exchange.principal };
+      return new HttpSession(served.server, beginning(served, this.#options), who, this);
+    } catch (error) {
+      const message = `No server was made for a session: ${textOfError(error)}`;
+      this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
+      exchange.answer(fault(500, 'The server could not begin a session'));
+      return undefined;
     }
-    const fault = versionFault(exchange, session);
-    if (fault) return exchange.answer(fault);
-    use(session);
   }
 
-  /** The session that a request names, if it is its principal's: nobody else's is there at all. */
-  #sessionOf(exchange: HttpExchange): HttpSession | undefined {
+  /** The session that a request names; if there is none, the request is refused. */
+  #session(exchange: HttpExchange): HttpSession | undefined {
     const id = exchange.header(sessionHeader);
     const session = id === undefined ? undefined : this.#sessions.get(id);
-    return session?.principal?.id === exchange.principal?.id ? session : undefined;
+    if (!session || session.principal?.id !== exchange.principal?.id) {
+      this.#refuse(exchange, sessionFault(exchange, id));
+      return undefined;
+    }
+    const version = exchange.header('mcp-protocol-version');
+    const wrong = version === undefined ? undefined : session.dialect?.versionFault(version);
+    if (wrong === undefined) return session;
+    this.#refuse(exchange, fault(400, wrong));
+    return undefined;
   }
 
+  #refuse(exchange: HttpExchange, answer: HttpAnswer): void {
+    const { status, body = '' } = answer;
+    const { method } = exchange;
+    this.#report({
+      level: 'debug',
+      name: 'http.refused',
+      message: `${method} was refused with ${status}: ${body}`,
+      details: { status },
+    });
+    exchange.answer(answer);
+  }
+
+  /** @returns false if as many sessions as there may be are in use */
   #makeRoom(): boolean {
-    if (this.#sessions.size < this.#limits.maxSessions) return true;
-    const idle = [...this.#sessions.values()].filter(({ isEvictable }) => isEvictable);
-    if (idle.length === 0) return false;
-    idle.reduce((oldest, each) => (each.usedAt < oldest.usedAt ? each : oldest)).evict();
-    return true;
-  }
-
-  #forget(id: string): void {
-    this.#sessions.delete(id);
-    if (this.#sessions.size > 0) return;
-    this.#clock.clearTimeout(this.#sweep);
-    this.#sweep = undefined;
-  }
-
-  #startSweep(): unknown {
-    const everyMs = 1000;
-    return this.#clock.setTimeout(() => {
-      const now = this.#clock.now();
-      for (const session of this.#sessions.values()) {
-        session.quiet(now - everyMs);
-        for (const answer of session.due) {
-          if (now - answer.receivedAt >= this.#limits.streamAfterMs) answer.begin();
-        }
-      }
-      this.#sweep = this.#startSweep();
-    }, everyMs);
+    if (this.#sessions.size < this.limits.maxSessions) return true;
+    let oldest: HttpSession | undefined;
+    for (const session of this.#sessions.values()) {
+      if (oldest && session.usedAt >= oldest.usedAt) continue;
+      if (session.isEvictable) oldest = session;
+    }
+    oldest?.evict();
+    return oldest !== undefined;
   }
 }
 
-const noSessionId = fault(400, 'The header Mcp-Session-Id is missing: initialize first');
-const noSession = fault(404, 'There is no such session: it has ended, or never was');
-
-function isInitialize(frame: InboundFrame): boolean {
-  return frame.kind === 'request' && frame.method === Method.initialize;
+/** Often enough for the shortest of the times that it keeps. */
+function upkeepMs(limits: HttpLimits): number {
+  const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs, unreadTimeoutMs } = limits;
+  const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
+  return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs) / 2));
 }
 
-/** @see MCP 2025-11-25, basic/transports, "Protocol Version Header" */
-function versionFault(exchange: HttpExchange, { dialect }: HttpSession): HttpAnswer | undefined {
-  const version = exchange.header('mcp-protocol-version');
-  const message = version === undefined ? undefined : dialect?.versionFault(version);
-  if (message === undefined) return undefined;
-  const error = { code: ErrorCode.invalidRequest, message };
-  const body = JSON.stringify(errorResponse(undefined, error));
-  return { status: 400, headers: { 'content-type': 'application/json' }, body };
+/** What is wrong with the session that a request names. */
+function sessionFault(exchange: HttpExchange, id: string | undefined): HttpAnswer {
+  if (id === undefined || id === '') {
+    return fault(400, 'The header Mcp-Session-Id is missing; a session begins with "initialize"');
+  }
+  // A proxy, or the host's own reading of headers, may have joined them.
+  if (exchange.headerCount(sessionHeader) > 1 || id.includes(',')) {
+    return fault(400, 'The header Mcp-Session-Id was sent more than once');
+  }
+  return fault(404, `There is no session ${describe(id)}: it has ended, or never was`);
 }

@@ -1,73 +1,127 @@
 /**
  * The answer to a POST of a session. If the client goes, the call goes on: what it says is kept, and
- * the client may ask for it.
+ * the client may come back for it.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Sending Messages to the Server"
  */
-import type { OutboundFrame } from '../../protocol/frames.ts';
-import type { HttpExchange } from '../http-exchange.ts';
+import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
+import type {
+  ClientRequestId,
+  InboundBatch,
+  InboundRequest,
+  InvalidFrame,
+  OutboundFrame,
+} from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import { RequestAnswer } from '../request-answer.ts';
-import type { AnswerOptions } from '../request-answer.ts';
-import type { EventLog } from './event-log.ts';
+import type { SessionStream } from './session-stream.ts';
+import type { Tended } from './upkeep.ts';
+
+const noHeaders = {};
+
+/** A message that is answered. */
+export type AnsweredFrame = InboundRequest | InboundBatch | InvalidFrame;
 
 /** What a session tells the answers to its requests. */
 export interface AnsweringSession {
   readonly id: string;
-  readonly log: EventLog;
+  /** Whether its `initialize` was accepted. */
+  readonly isBegun: boolean;
   /** Whether an answer may become a stream. */
   readonly streams: boolean;
-  nextStream(): string;
-  /** What a stream begins with. */
-  opening(stream: string): string;
+  /** Why its client cannot be asked anything; undefined if it can. */
+  readonly unaskable: string | undefined;
+  /** How long the client waits at most until it knows what to resume, milliseconds. */
+  readonly streamAfterMs: number;
+  /** How long the client should wait before it comes back, milliseconds; undefined if it would not. */
+  readonly pollAfterMs: number | undefined;
+  openStream(answers: readonly ClientRequestId[]): SessionStream;
+  /** Its client has left before anything was sent, and has nothing to ask for it with. */
+  answerLost(answer: PostAnswer): void;
   answerEnded(answer: PostAnswer): void;
 }
 
-export class PostAnswer extends RequestAnswer {
+export class PostAnswer extends RequestAnswer implements Tended {
   readonly #session: AnsweringSession;
-  readonly #status: number;
-  #stream: string | undefined = undefined;
+  readonly #frame: AnsweredFrame;
+  #stream: SessionStream | undefined = undefined;
 
-  /** @param status of an answer that is no stream */
   constructor(
     exchange: HttpExchange,
-    options: AnswerOptions,
     session: AnsweringSession,
-    { receivedAt, status = 200 }: { readonly receivedAt: number; readonly status?: number },
+    frame: AnsweredFrame,
+    receivedAt: number,
   ) {
-    super(exchange, options, receivedAt);
+    super(exchange, { idScope: 'session', unaskable: session.unaskable }, receivedAt);
     this.#session = session;
-    this.#status = status;
+    this.#frame = frame;
     exchange.onGone(() => this.#leave());
   }
 
+  /** The ids of the requests that it answers. */
+  get answers(): readonly ClientRequestId[] {
+    const frame = this.#frame;
+    if (frame.kind !== 'batch') return frame.id === undefined ? [] : [frame.id];
+    return frame.messages.flatMap((message) =>
+      isJsonObject(message) && 'method' in message && isRequestId(message['id'])
+        ? [message['id'] as ClientRequestId]
+        : [],
+    );
+  }
+
+  tend(now: number): void {
+    if (now - this.receivedAt >= this.#session.streamAfterMs) this.begin();
+  }
+
   protected override get streams(): boolean {
-    return this.#session.streams;
+    return this.#session.streams && this.#frame.kind !== 'invalid';
   }
 
+  /** Whoever begins a session learns its id. */
   protected override get headers(): { readonly [name: string]: string } {
-    return { 'mcp-session-id': this.#session.id };
+    const { isBegun, id } = this.#session;
+    const frame = this.#frame;
+    const begins = frame.kind === 'request' && frame.method === Method.initialize && isBegun;
+    return begins ? { 'mcp-session-id': id } : noHeaders;
   }
 
-  protected override statusOf(_frame: OutboundFrame): number {
-    return this.#status;
+  protected override statusOf(frame: OutboundFrame): number {
+    const { kind } = this.#frame;
+    const isRefused = kind === 'invalid' || (kind === 'batch' && !('length' in frame));
+    return isRefused ? 400 : 200;
   }
 
-  protected override opening(): string {
-    const stream = this.#session.nextStream();
-    this.#stream = stream;
-    this.#session.log.open(stream);
-    return this.#session.opening(stream);
+  protected override opening(sink: EventSink): string {
+    this.#stream = this.#session.openStream(this.answers);
+    this.#stream.begin(sink);
+    return '';
   }
 
-  protected override eventOf(text: string): string {
-    return this.#session.log.append(this.#stream ?? '', text);
+  protected override emit(text: string): void {
+    this.#stream?.send(text);
+  }
+
+  protected override finish(_sink: EventSink, how: 'answered' | 'silenced'): void {
+    this.#stream?.end(how);
   }
 
   protected override ended(): void {
     this.#session.answerEnded(this);
   }
 
+  protected override closeConnection(): void {
+    const { pollAfterMs } = this.#session;
+    if (pollAfterMs === undefined) return;
+    this.begin();
+    this.#stream?.pause(pollAfterMs);
+  }
+
   #leave(): void {
-    // An answer that had not begun has nothing that the client could name to have it repeated.
-    if (this.isUnbegun) this.state = { name: 'over' };
-    else if (this.state.name === 'streaming') this.state = { name: 'cut' };
+    const { state } = this;
+    if (state.name === 'streaming') return this.#stream?.left(state.sink);
+    if (state.name !== 'unbegun') return;
+    this.state = { name: 'lost' };
+    this.#session.answerLost(this);
   }
 }

@@ -1,62 +1,100 @@
 /**
  * What a session says that belongs to no request: it goes on one of its client's GET streams, the
- * newest. Until there is one it waits.
+ * newest that reads. Until there is one it waits.
  *
  * @see MCP 2025-11-25, basic/transports, "Listening for Messages from the Server"
  */
-import type { EventSink } from '../http-exchange.ts';
-import type { EventLog } from './event-log.ts';
+import type { HttpLimits } from '../options.ts';
+import type { SessionStream } from './session-stream.ts';
 
-interface PushStream {
-  readonly name: string;
-  readonly sink: EventSink;
+/** A message for a stream that is not there yet. */
+export interface WaitingPush {
+  /** With a line feed at its end. */
+  readonly text: string;
+  /** It will not be sent. */
+  readonly dropped?: (() => void) | undefined;
 }
 
-/** How many messages wait for a stream; then the oldest is dropped. */
-const maxWaiting = 256;
+export type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBytes'>;
+
+/** What a stream may be behind, bytes, while another one is given messages before it. */
+const behindBytes = 64 * 1024;
 
 export class PushStreams {
-  readonly #log: EventLog;
-  readonly #dropped: (count: number) => void;
-  /** The newest last. */
-  #open: readonly PushStream[] = [];
+  readonly #limits: PushLimits;
+  readonly #lost: (count: number, reason: string) => void;
+  /** Those that have a connection, the newest last. */
+  #open: readonly SessionStream[] = [];
   /** What no stream was there for. */
-  #waiting: string[] = [];
+  #waiting: WaitingPush[] = [];
+  #waitingBytes = 0;
 
-  constructor(log: EventLog, dropped: (count: number) => void) {
-    this.#log = log;
-    this.#dropped = dropped;
+  /** @param lost told of messages that were dropped, and why */
+  constructor(limits: PushLimits, lost: (count: number, reason: string) => void) {
+    this.#limits = limits;
+    this.#lost = lost;
   }
 
-  get size(): number {
-    return this.#open.length;
+  get isOpen(): boolean {
+    return this.#open.length > 0;
   }
 
-  /** @param text with a line feed at its end */
-  push(text: string): void {
-    const stream = this.#open.at(-1);
-    if (stream) return stream.sink.write(this.#log.append(stream.name, text));
-    this.#waiting.push(text);
-    if (this.#waiting.length <= maxWaiting) return;
-    this.#waiting.shift();
-    this.#dropped(1);
+  push(message: WaitingPush): void {
+    const stream = this.#reading;
+    if (stream) stream.send(message.text);
+    else this.#wait(message);
   }
 
-  /** @param events what it has missed */
-  open(name: string, sink: EventSink, events: readonly string[] = []): void {
-    for (const event of events) sink.write(event);
-    this.#open = [...this.#open, { name, sink }];
-    const waiting = this.#waiting.splice(0);
-    for (const text of waiting) this.push(text);
+  opened(stream: SessionStream): void {
+    this.#open = [...this.#open, stream];
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const message of waiting) this.push(message);
   }
 
-  closed(sink: EventSink): void {
-    this.#open = this.#open.filter((stream) => stream.sink !== sink);
+  closed(stream: SessionStream): void {
+    this.#open = this.#open.filter((each) => each !== stream);
   }
 
+  /** Nothing that waits will be sent. */
   end(): void {
-    const open = this.#open;
-    this.#open = [];
-    for (const { sink } of open) sink.end();
+    this.#drop(this.#waiting.length, 'the session has ended');
+  }
+
+  /** The newest that its client keeps up with; if there is none, the newest. */
+  get #reading(): SessionStream | undefined {
+    const keepsUp = ({ unreadBytes }: SessionStream) => unreadBytes <= behindBytes;
+    return this.#open.findLast(keepsUp) ?? this.#open.at(-1);
+  }
+
+  #wait(message: WaitingPush): void {
+    const { maxWaitingPushes, maxWaitingPushBytes } = this.#limits;
+    this.#waiting.push(message);
+    this.#waitingBytes += message.text.length;
+    let excess = 0;
+    let bytes = this.#waitingBytes;
+    for (const { text } of this.#waiting) {
+      const isTooMuch =
+        this.#waiting.length - excess > maxWaitingPushes || bytes > maxWaitingPushBytes;
+      if (!isTooMuch) break;
+      bytes -= text.length;
+      excess++;
+    }
+    this.#drop(
+      excess,
+      `${maxWaitingPushes} of at most ${maxWaitingPushBytes} bytes wait for a stream`,
+    );
+  }
+
+  /** Drops the oldest that wait. */
+  #drop(count: number, reason: string): void {
+    if (count === 0) return;
+    const dropped = this.#waiting.splice(0, count);
+    for (const { text, dropped: tell } of dropped) {
+      this.#waitingBytes -= text.length;
+      tell?.();
+    }
+    this.#lost(dropped.length, reason);
   }
 }

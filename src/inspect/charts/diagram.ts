@@ -1,6 +1,7 @@
 /** A machine as a Mermaid state diagram, drawn from its code. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
@@ -15,6 +16,7 @@ export const charts = {
   keepalive: keepaliveMachine,
   task: taskMachine,
   subscription: subscriptionMachine,
+  http: httpSessionMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;

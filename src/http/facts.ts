@@ -1,0 +1,34 @@
+/** What an HTTP endpoint reports beside what its sessions do. */
+import type { FactLevel, Report } from '../actors/facts.ts';
+
+export type HttpFactName =
+  /** A request was refused before it reached a session; `details.status` has the answer's. */
+  | 'http.refused'
+  /** As many sessions are open as may be, and none of them is idle: one more was refused. */
+  | 'session.refused'
+  /** The host's code that makes the server of a session threw: a bug of the host's. */
+  | 'server.failed'
+  /** The connection of a stream has ended before the stream. */
+  | 'stream.left'
+  /** A client came back to a stream of its own. */
+  | 'stream.resumed'
+  /** A client does not read a stream: its connection was closed. It may resume it. */
+  | 'stream.cut'
+  /** Messages that a client had not fetched from a stream that was cut are not kept any more. */
+  | 'events.lost'
+  /** Messages that waited for a stream of the client's were dropped: too many, or too long. */
+  | 'pushes.lost'
+  /** The client left before its call was answered, and cannot ask for the answer any more. */
+  | 'answer.lost';
+
+export type HttpReport = Report<HttpFactName>;
+
+/** Reports something in words. */
+export function tell(
+  report: HttpReport,
+  level: FactLevel,
+  name: HttpFactName,
+  message: string,
+): void {
+  report({ level, name, message });
+}

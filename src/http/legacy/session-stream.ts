@@ -1,0 +1,240 @@
+/**
+ * One stream of a session, over all the connections that it has. What is said on it is kept for a
+ * while: a client whose connection was cut, or that was told to come back, gets what it has missed.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
+ */
+import type { Clock } from '../../actors/clock.ts';
+import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
+import { tell } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import type { EventSink } from '../http-exchange.ts';
+import type { HttpLimits } from '../options.ts';
+import type { EventLog, LoggedStream } from './event-log.ts';
+import { eventId, isAnswering } from './stream-names.ts';
+import type { EventPlace } from './stream-names.ts';
+
+/** What the streams of a session have in common. */
+export interface StreamHome {
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly limits: HttpLimits;
+  readonly report: HttpReport;
+  /** What a stream begins with whose last event has this id. */
+  firstEvent(lastId: string): string;
+  /** It has a connection from now on. */
+  connected(stream: SessionStream): void;
+  /** It has no connection any more. */
+  disconnected(stream: SessionStream): void;
+  /** Nobody can get anything of it any more. */
+  over(stream: SessionStream): void;
+}
+
+/**
+ * `apart`: it has no connection, and goes on. `answered`: all is said, the response last.
+ * `silenced`: all is said, and there is no response: the call was cancelled.
+ */
+type StreamState =
+  | { readonly name: 'apart' | 'answered' | 'silenced' }
+  | { readonly name: 'connected'; readonly sink: EventSink };
+
+const apart: StreamState = { name: 'apart' };
+
+/** A comment: no event. */
+const keepalive = ':\n\n';
+
+export class SessionStream implements LoggedStream {
+  readonly name: string;
+  readonly #home: StreamHome;
+  #state: StreamState = apart;
+  /** The number of its last event. */
+  #last = 0;
+  /** The number of the last event that a connection was given. */
+  #given = 0;
+  /** How many of its events are kept. */
+  #kept = 0;
+  /** As it was looked after last: when it had been silent since, and what the client had taken. */
+  #spoken = { last: 0, atMs: 0 };
+  #taken = { bytes: 0, atMs: 0 };
+  /** What its connection was given, bytes. */
+  #givenBytes = 0;
+
+  constructor(name: string, home: StreamHome) {
+    this.name = name;
+    this.#home = home;
+  }
+
+  /** What its client has not taken, bytes. */
+  get unreadBytes(): number {
+    return this.#state.name === 'connected' ? this.#state.sink.untakenBytes : 0;
+  }
+
+  get isConnected(): boolean {
+    return this.#state.name === 'connected';
+  }
+
+  /** Whether there is nothing to resume it for: all is said, and this was its last event. */
+  isCompleteAt(number: number): boolean {
+    return this.#isComplete && number === this.#last;
+  }
+
+  /** Whether it has, or had, such an event. */
+  has(number: number): boolean {
+    return number <= this.#last;
+  }
+
+  /** Begins on its first connection. */
+  begin(sink: EventSink): void {
+    this.#connect(sink, this.#home.firstEvent(eventId(this.name, 0)));
+  }
+
+  /** Goes on over another connection, with what comes after the event that the client has. */
+  resume(sink: EventSink, { number, answers }: EventPlace): void {
+    const { log, report } = this.#home;
+    const events = log.after(this, number);
+    const missing = this.#last - number - events.length;
+    const told = missing > 0 ? `: ${missing} messages are not kept any more\n\n` : '';
+    const from = this.#home.firstEvent(eventId(this.name, number));
+    tell(report, 'debug', 'stream.resumed', `Stream ${this.name} goes on after event ${number}`);
+    const isAnswerLost =
+      this.#state.name === 'answered' &&
+      number < this.#last &&
+      !events.at(-1)?.startsWith(`id: ${eventId(this.name, this.#last)}\n`);
+    const lost = isAnswerLost ? answers.map(lostAnswer) : [];
+    this.#given = this.#last;
+    const text = [from, told, ...events, ...lost].join('');
+    if (this.#isComplete) {
+      sink.write(text);
+      sink.end();
+      return;
+    }
+    // The client has noticed before us that its last connection is no more.
+    if (this.#state.name === 'connected') this.#state.sink.end();
+    this.#connect(sink, text);
+  }
+
+  /** Says something. @param text a message, with a line feed at its end */
+  send(text: string): void {
+    if (this.#isComplete) return;
+    const number = ++this.#last;
+    const event = `id: ${eventId(this.name, number)}\ndata: ${text}\n`;
+    this.#kept++;
+    if (this.#state.name === 'connected') this.#given = number;
+    this.#home.log.add(this, number, event);
+    if (this.#state.name === 'connected') this.#write(this.#state.sink, event);
+  }
+
+  /** All is said. */
+  end(how: 'answered' | 'silenced'): void {
+    if (this.#isComplete) return;
+    const before = this.#state;
+    this.#state = { name: how };
+    if (before.name === 'connected') {
+      before.sink.end();
+      this.#home.disconnected(this);
+    }
+    this.#overIfForgotten();
+  }
+
+  /**
+   * Closes its connection, and tells the client when to come back. It goes on.
+   * @param retryMs how long the client should wait, milliseconds
+   */
+  pause(retryMs: number): void {
+    if (this.#state.name !== 'connected') return;
+    const { sink } = this.#state;
+    sink.write(`retry: ${retryMs}\n\n`);
+    sink.end();
+    this.#disconnect();
+  }
+
+  /** A connection has ended. */
+  left(sink: EventSink): void {
+    if (this.#state.name !== 'connected' || this.#state.sink !== sink) return;
+    const message = `The connection of stream ${this.name} has ended after event ${this.#last}`;
+    tell(this.#home.report, 'debug', 'stream.left', message);
+    this.#disconnect();
+  }
+
+  forgot(event: number): boolean {
+    this.#kept--;
+    this.#overIfForgotten();
+    return event > this.#given;
+  }
+
+  /** Looks after its connection: is the client there, and does it read? */
+  tend(now: number): void {
+    if (this.#state.name !== 'connected') return;
+    const { sink } = this.#state;
+    const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
+    const unread = sink.untakenBytes;
+    const taken = this.#givenBytes - unread;
+    if (unread === 0 || taken > this.#taken.bytes) this.#taken = { bytes: taken, atMs: now };
+    else if (now - this.#taken.atMs >= unreadTimeoutMs) {
+      return this.#cut(sink, `it has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+    }
+    if (this.#spoken.last !== this.#last) this.#spoken = { last: this.#last, atMs: now };
+    else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
+      this.#spoken = { last: this.#last, atMs: now };
+      this.#give(sink, keepalive);
+    }
+  }
+
+  get #isComplete(): boolean {
+    return this.#state.name === 'answered' || this.#state.name === 'silenced';
+  }
+
+  #connect(sink: EventSink, text: string): void {
+    const isNew = this.#state.name !== 'connected';
+    this.#state = { name: 'connected', sink };
+    this.#givenBytes = 0;
+    const atMs = this.#home.clock.now();
+    this.#spoken = { last: this.#last, atMs };
+    this.#taken = { bytes: 0, atMs };
+    if (text !== '') this.#give(sink, text);
+    if (isNew) this.#home.connected(this);
+  }
+
+  #disconnect(): void {
+    this.#state = apart;
+    this.#home.disconnected(this);
+    this.#overIfForgotten();
+  }
+
+  #write(sink: EventSink, event: string): void {
+    this.#give(sink, event);
+    const { maxUnreadBytes } = this.#home.limits;
+    const unread = sink.untakenBytes;
+    // A message that is longer than that by itself is no fault of the client's.
+    if (unread - event.length <= maxUnreadBytes) return;
+    this.#cut(sink, `it has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
+  }
+
+  #give(sink: EventSink, text: string): void {
+    this.#givenBytes += text.length;
+    sink.write(text);
+  }
+
+  #cut(sink: EventSink, why: string): void {
+    const message = `The client was cut off from stream ${this.name}: ${why}`;
+    tell(this.#home.report, 'warning', 'stream.cut', message);
+    sink.cut();
+    this.#disconnect();
+  }
+
+  /** A stream for what belongs to no request is as good as a new one if nothing of it is kept. */
+  #overIfForgotten(): void {
+    if (this.#kept > 0 || this.#state.name === 'connected') return;
+    if (this.#isComplete || !isAnswering(this.name)) this.#home.over(this);
+  }
+}
+
+/** Stands in the place of a response that is not kept any more: its client waits for one. */
+export function lostAnswer(id: Parameters<typeof errorResponse>[0]): string {
+  const error = {
+    code: ErrorCode.serverUnavailable,
+    message: 'The response to this request was not fetched in time, and is not kept any more',
+    data: { reason: 'response-lost', retryable: false },
+  };
+  return `data: ${JSON.stringify(errorResponse(id, error))}\n\n`;
+}

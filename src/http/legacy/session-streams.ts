@@ -1,0 +1,180 @@
+/**
+ * The streams of a session: those that answer its client's requests, and those that the client has
+ * opened for everything else.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
+ */
+import type { Clock } from '../../actors/clock.ts';
+import { describe } from '../../protocol/classify.ts';
+import type { ClientRequestId } from '../../protocol/frames.ts';
+import { fault } from '../checks.ts';
+import { tell } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import type { EventSink, HttpExchange } from '../http-exchange.ts';
+import type { HttpLimits } from '../options.ts';
+import { streamHeaders } from '../request-answer.ts';
+import { EventLog } from './event-log.ts';
+import { PushStreams } from './push-streams.ts';
+import type { WaitingPush } from './push-streams.ts';
+import { SessionStream, lostAnswer } from './session-stream.ts';
+import type { StreamHome } from './session-stream.ts';
+import { isAnswering, readEventId, streamName } from './stream-names.ts';
+import type { EventPlace } from './stream-names.ts';
+import type { Upkeep } from './upkeep.ts';
+
+/** What streams ask and tell their session. */
+export interface StreamingSession {
+  readonly limits: HttpLimits;
+  readonly clock: Clock;
+  readonly report: HttpReport;
+  readonly upkeep: Upkeep;
+  /** What a stream begins with whose last event has this id. */
+  firstEvent(lastId: string): string;
+  /** Its client has a stream for what belongs to no request, or has none any more. */
+  channel(is: 'opened' | 'closed'): void;
+}
+
+export class SessionStreams implements StreamHome {
+  readonly log: EventLog;
+  readonly #session: StreamingSession;
+  readonly #pushes: PushStreams;
+  readonly #streams = new Map<string, SessionStream>();
+  #count = 0;
+  #connected = 0;
+
+  constructor(session: StreamingSession) {
+    const { limits, clock } = session;
+    this.#session = session;
+    this.log = new EventLog(limits, clock, (...lost) => this.#lost('events.lost', ...lost));
+    this.#pushes = new PushStreams(limits, (...lost) => this.#lost('pushes.lost', ...lost));
+  }
+
+  get clock(): Clock {
+    return this.#session.clock;
+  }
+
+  get limits(): HttpLimits {
+    return this.#session.limits;
+  }
+
+  get report(): HttpReport {
+    return this.#session.report;
+  }
+
+  /** How many have a connection. */
+  get connections(): number {
+    return this.#connected;
+  }
+
+  /** Sends what belongs to no request. */
+  push(message: WaitingPush): void {
+    this.#pushes.push(message);
+  }
+
+  /** Makes a stream. @param answers the requests that it answers */
+  make(answers: readonly ClientRequestId[] | undefined): SessionStream {
+    const name = streamName(++this.#count, answers);
+    const stream = new SessionStream(name, this);
+    this.#streams.set(name, stream);
+    return stream;
+  }
+
+  /** The client asks for a stream: a new one, or the rest of one. */
+  get(exchange: HttpExchange): void {
+    const lastEventId = exchange.header('last-event-id');
+    if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
+    const place = readEventId(lastEventId);
+    const stream = place && this.#streams.get(place.stream);
+    const isKnown = stream ? stream.has(place.number) : place && place.serial <= this.#count;
+    if (!place || !isKnown) {
+      const message = `No event of this session has the id ${describe(lastEventId)}`;
+      return exchange.answer(fault(400, message));
+    }
+    if (stream) return this.#resume(exchange, stream, place);
+    // All that was kept of it is dropped. One for what belongs to no request is as good as new.
+    if (isAnswering(place.stream)) this.#tellLost(exchange, place);
+    else this.#open(exchange);
+  }
+
+  /** Lets go of what is too old. */
+  trim(): void {
+    if (!this.log.isEmpty) this.log.trim();
+  }
+
+  /** Ends the streams that belong to no request: the session is over. */
+  closeChannel(): void {
+    this.#pushes.end();
+    for (const stream of this.#streams.values()) {
+      if (!isAnswering(stream.name)) stream.end('silenced');
+    }
+  }
+
+  /** Ends all that is left. */
+  close(): void {
+    for (const stream of this.#streams.values()) stream.end('silenced');
+    this.#streams.clear();
+  }
+
+  // What a stream asks and tells.
+
+  firstEvent(lastId: string): string {
+    return this.#session.firstEvent(lastId);
+  }
+
+  connected(stream: SessionStream): void {
+    this.#connected++;
+    this.#session.upkeep.add(stream);
+    if (isAnswering(stream.name)) return;
+    this.#pushes.opened(stream);
+    this.#session.channel('opened');
+  }
+
+  disconnected(stream: SessionStream): void {
+    this.#connected--;
+    this.#session.upkeep.delete(stream);
+    if (isAnswering(stream.name)) return;
+    this.#pushes.closed(stream);
+    // What was asked on it may be lost: it is asked again on another one, if there is any.
+    this.#session.channel('closed');
+    if (this.#pushes.isOpen) this.#session.channel('opened');
+  }
+
+  over(stream: SessionStream): void {
+    this.#streams.delete(stream.name);
+  }
+
+  #open(exchange: HttpExchange): void {
+    const stream = this.make(undefined);
+    stream.begin(sinkFor(exchange, stream));
+  }
+
+  #resume(exchange: HttpExchange, stream: SessionStream, place: EventPlace): void {
+    if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
+    stream.resume(sinkFor(exchange, stream), place);
+  }
+
+  #tellLost(exchange: HttpExchange, { answers }: EventPlace): void {
+    const sink = exchange.stream(streamHeaders);
+    sink.write(answers.map(lostAnswer).join(''));
+    sink.end();
+  }
+
+  #lost(name: 'events.lost' | 'pushes.lost', count: number, reason: string): void {
+    const what = `${count} ${count === 1 ? 'message' : 'messages'} that the client has not had`;
+    tell(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
+  }
+}
+
+function sinkFor(exchange: HttpExchange, stream: SessionStream): EventSink {
+  const sink = exchange.stream(streamHeaders);
+  exchange.onGone(() => stream.left(sink));
+  return sink;
+}
+
+/**
+ * All is said on that stream, and the client has it all. A client that asks again would ask for ever
+ * if it got an empty stream.
+ */
+const nothingToResume = fault(405, 'This stream has ended: there is nothing more on it', {
+  allow: 'GET, POST, DELETE',
+});

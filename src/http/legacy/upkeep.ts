@@ -1,0 +1,54 @@
+/**
+ * What an endpoint looks after from time to time: answers that are due for long, streams that are
+ * silent or not read, sessions that are quiet, events that are too old. One timer for all, while
+ * there is anything to look after: a request costs no timer of its own.
+ */
+import type { Clock } from '../../actors/clock.ts';
+
+/** Something that is looked after. */
+export interface Tended {
+  /** @param now the clock's milliseconds */
+  tend(now: number): void;
+}
+
+export class Upkeep {
+  readonly #clock: Clock;
+  readonly #everyMs: number;
+  readonly #tended = new Set<Tended>();
+  #timer: unknown = undefined;
+
+  /** @param everyMs how often it looks */
+  constructor(clock: Clock, everyMs: number) {
+    this.#clock = clock;
+    this.#everyMs = everyMs;
+  }
+
+  /** How many it looks after. */
+  get size(): number {
+    return this.#tended.size;
+  }
+
+  add(tended: Tended): void {
+    this.#tended.add(tended);
+    this.#timer ??= this.#next();
+  }
+
+  delete(tended: Tended): void {
+    this.#tended.delete(tended);
+  }
+
+  /** Ends its timer. */
+  stop(): void {
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#tended.clear();
+  }
+
+  #next(): unknown {
+    return this.#clock.setTimeout(() => {
+      const now = this.#clock.now();
+      for (const tended of this.#tended) tended.tend(now);
+      this.#timer = this.#tended.size > 0 ? this.#next() : undefined;
+    }, this.#everyMs);
+  }
+}

@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import { defineTool } from '../../../src/index.ts';
+import { gate } from '../../../src/testing/index.ts';
+import { post } from '../serving.ts';
+import { EventReader, begin, initializeOf, jsonOf, serveTools } from './raw-session.ts';
+import type { RawSession } from './raw-session.ts';
+
+const hold = (held: ReturnType<typeof gate>) =>
+  defineTool({
+    name: 'hold',
+    description: 'Waits',
+    handler: async (_, { signal }) => {
+      await held.pass(signal);
+      return 'done';
+    },
+  });
+
+/** Lets time pass in steps: what looks after the sessions does so every second. */
+function pass(clock: SimulatedClock, ms: number): void {
+  for (let at = 0; at < ms; at += 1000) clock.increment(Math.min(1000, ms - at));
+}
+
+const statusOf = async (session: RawSession) => {
+  const response = await session.request('ping');
+  await response.text();
+  return response.status;
+};
+
+describe('a session', () => {
+  test('begins with initialize, which alone tells its id: visible ASCII that nobody can guess [HTTP-11]', async () => {
+    const { url } = await serveTools([]);
+    const responses = [await post(url, initializeOf()), await post(url, initializeOf())];
+    const ids = responses.map(({ headers }) => headers.get('mcp-session-id') ?? '');
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]{32,}$/);
+    const session = await begin(url);
+    expect((await session.request('ping')).headers.get('mcp-session-id')).toBeNull();
+  });
+
+  test('does not begin with an initialize that is malformed [HTTP-11]', async () => {
+    const { url } = await serveTools([]);
+    const response = await post(url, { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
+    expect([response.status, response.headers.get('mcp-session-id')]).toEqual([200, null]);
+    expect((await jsonOf(response)).error?.code).toBe(-32_602);
+  });
+
+  test('has one initialize: another one is an error, and the session goes on [HTTP-11]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url);
+    const response = await session.post({ ...initializeOf(), id: 'again' });
+    expect((await jsonOf(response)).error?.code).toBe(-32_600);
+    expect(await statusOf(session)).toBe(200);
+  });
+
+  test('takes its revision from the handshake if no header says it [HTTP-14]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url, '2025-03-26');
+    const batch = [{ jsonrpc: '2.0', id: 1, method: 'ping' }];
+    const response = await post(url, batch, { 'mcp-session-id': session.id });
+    await expect(response.json()).resolves.toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
+  test.each([
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/none' }],
+    ['a response to nobody', { jsonrpc: '2.0', id: 's-1', result: {} }],
+    ['an error without an id', { jsonrpc: '2.0', error: { code: 1, message: '' } }],
+  ])('accepts %s with 202 and no body [HTTP-03]', async (_, message) => {
+    const { url } = await serveTools([]);
+    const response = await (await begin(url)).post(message);
+    expect([response.status, await response.text()]).toEqual([202, '']);
+  });
+
+  test('does not accept a response that is malformed [HTTP-03]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url);
+    const response = await session.post({ jsonrpc: '2.0', id: 's-1', result: {}, error: {} });
+    expect([response.status, (await jsonOf(response)).error?.message]).toEqual([
+      400,
+      expect.stringContaining('both "result" and "error"'),
+    ]);
+  });
+});
+
+describe('a batch of 2025-03-26', () => {
+  const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+
+  test('is answered with one JSON array [HTTP-03]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url, '2025-03-26');
+    const response = await session.post([ping(1), { jsonrpc: '2.0', method: 'x' }, ping(2)]);
+    await expect(response.json()).resolves.toMatchObject([{ id: 1 }, { id: 2 }]);
+  });
+
+  test('without a request is accepted with 202 and no body [HTTP-03]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url, '2025-03-26');
+    const answers = [1, 2].map((id) => ({ jsonrpc: '2.0', id, result: {} }));
+    for (const batch of [answers, [{ jsonrpc: '2.0', method: 'x' }]]) {
+      const response = await session.post(batch);
+      expect([response.status, await response.text()]).toEqual([202, '']);
+    }
+  });
+
+  test('must not hold initialize, and is none before it [HTTP-03]', async () => {
+    const { url } = await serveTools([]);
+    expect((await post(url, [initializeOf('2025-03-26')])).status).toBe(400);
+    const session = await begin(url, '2025-03-26');
+    const response = await session.post([ping(1), initializeOf('2025-03-26')]);
+    await expect(response.json()).resolves.toMatchObject([
+      { id: 1, result: {} },
+      { id: 'init', error: { code: -32_600 } },
+    ]);
+  });
+
+  test('whose members say something is one stream, with each message on it [HTTP-04]', async () => {
+    const steps = defineTool({
+      name: 'steps',
+      description: 'Says a step',
+      handler: (_, context) => {
+        context.notify('test/step');
+        return 'done';
+      },
+    });
+    const { url } = await serveTools([steps]);
+    const session = await begin(url, '2025-03-26');
+    const call = { method: 'tools/call', params: { name: 'steps' } };
+    const response = await session.post([1, 2].map((id) => ({ jsonrpc: '2.0', id, ...call })));
+    await expect(new EventReader(response).rest()).resolves.toMatchObject([
+      { id: '1.1%2C2-1', data: { method: 'test/step' } },
+      { data: { method: 'test/step' } },
+      { data: [{ id: 1 }, { id: 2 }] },
+    ]);
+  });
+});
+
+describe('the end of a session', () => {
+  test('by DELETE is 204, and 404 from then on [HTTP-10]', async () => {
+    const { url } = await serveTools([]);
+    const session = await begin(url);
+    const response = await session.delete();
+    expect([response.status, await response.text()]).toEqual([204, '']);
+    expect([await statusOf(session), (await session.delete()).status]).toEqual([404, 404]);
+    expect((await session.get()).response.status).toBe(404);
+  });
+
+  test('answers calls in flight with an error at once, and closes streams [HTTP-10]', async () => {
+    const held = gate();
+    const { url } = await serveTools([hold(held)]);
+    const session = await begin(url);
+    const stream = await session.get();
+    await stream.next();
+    const call = session.call('hold');
+    await held.arrived();
+    await session.delete();
+    await expect(stream.rest()).resolves.toEqual([]);
+    const { error } = await jsonOf(await call);
+    expect(error).toMatchObject({ code: -32_000, data: { reason: 'shutting-down' } });
+  });
+
+  test('comes when it was idle for too long [HTTP-10]', async () => {
+    const clock = new SimulatedClock();
+    const limits = { sessionIdleTimeoutMs: 60_000 };
+    const { url, told } = await serveTools([], { clock, limits });
+    const session = await begin(url);
+    pass(clock, 50_000);
+    expect(await statusOf(session)).toBe(200);
+    pass(clock, 59_000);
+    expect(await statusOf(session)).toBe(200);
+    pass(clock, 60_000);
+    expect(await statusOf(session)).toBe(404);
+    await expect(told('session.closed')).resolves.toMatchObject({
+      details: { cause: { reason: expect.stringContaining('60000 ms') as string } },
+    });
+  });
+
+  test('does not come while a stream is open, or a call in flight [HTTP-10]', async () => {
+    const clock = new SimulatedClock();
+    const held = gate();
+    const { url } = await serveTools([hold(held)], {
+      clock,
+      limits: { sessionIdleTimeoutMs: 10_000, unreadTimeoutMs: Infinity },
+    });
+    const [listening, calling] = [await begin(url), await begin(url)];
+    const stream = await listening.get();
+    await stream.next();
+    const call = calling.call('hold');
+    await held.arrived();
+    pass(clock, 100_000);
+    expect([await statusOf(listening), await statusOf(calling)]).toEqual([200, 200]);
+    held.release();
+    await (await call).text();
+  });
+
+  test('makes room for another one: the longest idle goes first [HTTP-10]', async () => {
+    const clock = new SimulatedClock();
+    const { url } = await serveTools([], { clock, limits: { maxSessions: 2 } });
+    const [first, second] = [await begin(url), await begin(url)];
+    clock.increment(1);
+    await statusOf(first);
+    const third = await begin(url);
+    expect(await Promise.all([first, second, third].map(statusOf))).toEqual([200, 404, 200]);
+  });
+
+  test('is not made for another one if all are in use: that one is 503, to be tried again [HTTP-10]', async () => {
+    const { url, told } = await serveTools([], { limits: { maxSessions: 1 } });
+    const session = await begin(url);
+    const stream = await session.get();
+    await stream.next();
+    const refused = await post(url, initializeOf());
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+    expect((await jsonOf(refused)).error?.message).toContain('1 sessions');
+    await told('session.refused');
+    expect(await statusOf(session)).toBe(200);
+  });
+});
+
+test('what makes the server of a session may fail: that request is 500, and a fact says why', async () => {
+  const { facts, report } = await serveTools([]);
+  const { serveHttp } = await import('../serving.ts');
+  const url = await serveHttp(
+    () => {
+      throw new Error('no server today');
+    },
+    { report },
+  );
+  const response = await post(url, initializeOf());
+  expect([response.status, await response.text()]).toEqual([
+    500,
+    expect.not.stringContaining('today'),
+  ]);
+  expect(facts).toContainEqual(
+    expect.objectContaining({
+      name: 'server.failed',
+      message: expect.stringContaining('today') as string,
+    }),
+  );
+});
+
+test('what is refused is told to the host: http.refused has the status', async () => {
+  const { url, told } = await serveTools([]);
+  const abroad = await fetch(url, { headers: { 'mcp-session-id': 'nobody' } });
+  await abroad.text();
+  await expect(told('http.refused')).resolves.toMatchObject({ details: { status: 404 } });
+});
