@@ -31,6 +31,7 @@ const help = `Usage: PORT=3000 npx tsx examples/lab/http.ts [flags]
 Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends it.
 
   --json                     Every POST is answered with application/json.
+  --stateless                No session ids: every request stands alone.
   --allow-origin ORIGIN      A web page of this origin may use it; may be repeated.
   --auth-issuer URL          Requests need a token of this issuer, whose keys are in its JWKS.
   --auth-audience X          Whom tokens are for, and the resource of the metadata: a URL.
@@ -42,7 +43,7 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
 `;
 
 /** Modes that this build does not have. */
-const notOffered = ['stateless', 'sse', 'redis'] as const;
+const notOffered = ['sse', 'redis'] as const;
 
 type Values = ReturnType<typeof parseArgs<{ readonly options: typeof options }>>['values'];
 
@@ -72,6 +73,7 @@ export function readFlags(
         health: true,
         limits: Object.fromEntries(limits) as Partial<HttpLimits>,
         ...(values.json ? { jsonResponses: true } : {}),
+        ...(values.stateless ? { stateless: true } : {}),
         ...authorizationOf(values),
         ...(values['allow-origin'] ? { allowedOrigins: values['allow-origin'] } : {}),
       },

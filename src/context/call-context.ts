@@ -254,7 +254,7 @@ export class CallContext implements HandlerContext {
   }
 
   #refuseMissing(method: string, params: JsonObject): void {
-    const missing = missingCapability(this.client, method, params);
+    const missing = missingCapability(this.#exchange, method, params);
     if (missing) throw missing;
   }
 
@@ -265,7 +265,7 @@ export class CallContext implements HandlerContext {
     options: RequestOptions,
   ): Promise<JsonObject> {
     if (method === Method.rootsList && !options.probe) return refused(rootsAreKnown());
-    const missing = missingCapability(this.client, method, params);
+    const missing = missingCapability(this.#exchange, method, params);
     return missing ? refused(missing) : this.#ask(method, params, options);
   }
 
@@ -294,16 +294,19 @@ function isHumanPaced(method: string): boolean {
 }
 
 /**
- * CAPABILITY_MISSING, if the client must not be sent this request: it may be asked only for what it
- * has declared and its revision knows.
+ * CAPABILITY_MISSING, if the client cannot be sent this request: it may be asked only for what it
+ * has declared and its revision knows, and only if its answer would come back to the call.
  *
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */
 function missingCapability(
-  client: ClientDescription,
+  { client, origin }: Exchange,
   method: string,
   params: JsonObject | undefined,
 ): RuntimeError | undefined {
+  if (origin?.unaskable !== undefined) {
+    return new RuntimeError('CAPABILITY_MISSING', `${method} was not sent: ${origin.unaskable}`);
+  }
   const lacking = client.dialect.lacking(method, params, client.capabilities);
   if (lacking === undefined) return undefined;
   const { why, required: requiredCapabilities } = lacking;

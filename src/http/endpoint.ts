@@ -19,6 +19,7 @@ import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
 import { versionHeader } from './modern/mirrored-headers.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
+import { SessionlessRequests } from './modern/sessionless-requests.ts';
 import { SharedServices } from './modern/shared-services.ts';
 import { defaultHttpLimits, servedBy } from './options.ts';
 import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
@@ -60,6 +61,8 @@ export class Endpoint implements EndpointControl {
   readonly #sessions: HttpSessions;
   readonly #services: SharedServices;
   readonly #modern: ModernRequests;
+  /** Serves the revisions with a handshake, if no sessions are kept. */
+  readonly #sessionless: SessionlessRequests | undefined;
   #phase: 'serving' | 'closing' = 'serving';
 
   constructor(server: ServerOf, options: HttpOptions = {}) {
@@ -70,6 +73,7 @@ export class Endpoint implements EndpointControl {
     const servedTo = servedBy(server, options);
     this.#services = new SharedServices(server, servedTo, { limits: this.#limits, options });
     this.#modern = new ModernRequests(this.#services, door);
+    if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
     this.#sessions = new HttpSessions(servedTo, options, { limits: this.#limits, door });
   }
 
@@ -98,9 +102,9 @@ export class Endpoint implements EndpointControl {
     if (exchange.method !== 'POST' && isOfModernClient(exchange)) {
       return exchange.answer(fault(405, 'Clients of this revision only POST', { allow: 'POST' }));
     }
+    if (exchange.method === 'POST') return this.#post(exchange);
+    if (this.#sessionless) return this.#sessionless.refuseOther(exchange);
     switch (exchange.method) {
-      case 'POST':
-        return this.#post(exchange);
       case 'GET':
         return this.#isClosing ? exchange.answer(closing) : this.#sessions.get(exchange);
       case 'DELETE':
@@ -131,7 +135,7 @@ export class Endpoint implements EndpointControl {
         return exchange.answer(closing);
       }
       if (isModern(exchange, frame)) this.#modern.post(exchange, frame);
-      else this.#sessions.post(exchange, frame);
+      else (this.#sessionless ?? this.#sessions).post(exchange, frame);
     });
   }
 }

@@ -63,4 +63,6 @@ export interface RequestOrigin {
    * in a session, and if the request says it.
    */
   readonly revision?: string | undefined;
+  /** That of the batch which it came in, if its answer is sent with the others of that. */
+  readonly batch?: RequestOrigin | undefined;
 }

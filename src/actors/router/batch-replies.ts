@@ -9,6 +9,7 @@ import type {
   OutboundResponse,
   SingleFrame,
 } from '../../protocol/frames.ts';
+import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Outbox } from './outbox.ts';
 import type { Replies } from './call.ts';
 
@@ -53,7 +54,9 @@ export function openBatch(
   const sizeOfEach = (size ?? 0) / messages.length;
   const frames = messages
     .map((message) => classifyMessage(message, sizeOfEach))
-    .map((frame) => (origin && isAnswered(frame) ? { ...frame, origin } : frame));
+    .map((frame) =>
+      origin && isAnswered(frame) ? { ...frame, origin: memberOrigin(origin) } : frame,
+    );
   const answered = frames.filter(isAnswered);
   if (answered.length === 0) outbox.drop({ origin });
   return { frames, replies: new BatchReplies(answered.length, outbox, batch) };
@@ -61,4 +64,11 @@ export function openBatch(
 
 function isAnswered(frame: SingleFrame): frame is InboundRequest | InvalidFrame {
   return frame.kind === 'request' || frame.kind === 'invalid';
+}
+
+/** Where ids are a request's own, each member of a batch is told from the others by its origin. */
+function memberOrigin(batch: RequestOrigin): RequestOrigin {
+  if (batch.idScope === 'session') return batch;
+  const { idScope, principal, http, unaskable, revision } = batch;
+  return { idScope, principal, http, unaskable, revision, batch };
 }

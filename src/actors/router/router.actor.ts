@@ -28,7 +28,7 @@ import type {
   WireError,
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
-import { latestHandshake } from '../../protocol/dialects/registry.ts';
+import { latestHandshake, negotiateDialect } from '../../protocol/dialects/registry.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { ClientDescription } from '../../protocol/initialize.ts';
@@ -357,7 +357,9 @@ class Router implements Behaviour<RouterEvent> {
 
   #batch(batch: InboundBatch): void {
     const { maxRunning, maxWaiting } = this.#options.limits;
-    const error = this.#dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
+    const revision = batch.origin?.revision;
+    const dialect = revision === undefined ? this.#dialect : negotiateDialect(revision);
+    const error = dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) {
       return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this.#outbox);
     }

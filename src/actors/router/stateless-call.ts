@@ -7,12 +7,9 @@
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
-import { negotiateDialect, statelessVersions } from '../../protocol/dialects/registry.ts';
+import { statelessVersions } from '../../protocol/dialects/registry.ts';
 import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
-import { readInitialize } from '../../protocol/initialize.ts';
-import type { ClientDescription } from '../../protocol/initialize.ts';
-import { accepted, invalidInitialize } from '../../machines/initialize-answers.ts';
 import { Method } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
 import { declaresRoots } from '../../protocol/roots.ts';
@@ -24,6 +21,7 @@ import type { RequestHandler, RequestSpec } from '../exchange.ts';
 import { Call } from './call.ts';
 import type { CallScope, Replies } from './call.ts';
 import { methodNotOffered } from './refusals.ts';
+import { admitSessionless } from './sessionless.ts';
 
 export class StatelessCall extends Call {
   override ask(spec: RequestSpec): Promise<JsonObject> {
@@ -96,7 +94,9 @@ export function admit(
 ): StatelessCall | OutboundResponse {
   const { id, method, origin } = request;
   if (origin?.revision !== undefined && !isStateless(request)) {
-    return admitSessionless(request, origin.revision, scope, service, replies);
+    const admitted = admitSessionless(request, origin.revision, scope, service);
+    if ('response' in admitted) return admitted.response;
+    return new StatelessCall(request, admitted.handler, scope, admitted, replies);
   }
   const envelope = readEnvelope(request.params);
   if (!envelope.ok) return errorResponse(id, envelope.error);
@@ -110,38 +110,4 @@ export function admit(
   if (!handler) return errorResponse(id, methodNotOffered(method));
   const run = mayRequireInput.has(method) ? scope.inRounds(handler) : handler;
   return new StatelessCall(request, run, scope, envelope, replies);
-}
-
-/**
- * A request of the legacy era without a session. Nothing is known of its client but the revision,
- * and that only from its transport. `initialize` is answered, and changes nothing.
- */
-function admitSessionless(
-  request: InboundRequest,
-  revision: string,
-  scope: CallScope,
-  service: StatelessService,
-  replies: Replies,
-): StatelessCall | OutboundResponse {
-  const { id, method, params } = request;
-  if (scope.isClosing()) return errorResponse(id, shuttingDown);
-  if (method === Method.ping) return { jsonrpc: '2.0', id, result: {} };
-  if (method === Method.initialize) {
-    const reading = readInitialize(params);
-    if (!reading.ok) return errorResponse(id, invalidInitialize(reading.fault));
-    return accepted({ request }, reading.client, scope.server).response;
-  }
-  const handler = service.handlerOf(method);
-  if (!handler) return errorResponse(id, methodNotOffered(method));
-  const client = unknownClient(revision);
-  return new StatelessCall(request, handler, scope, { client }, replies);
-}
-
-function unknownClient(revision: string): ClientDescription {
-  return {
-    dialect: negotiateDialect(revision),
-    requestedVersion: revision,
-    info: { name: 'unknown', version: 'unknown' },
-    capabilities: {},
-  };
 }

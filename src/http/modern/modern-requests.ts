@@ -5,9 +5,8 @@
  */
 import { methodNotOffered } from '../../actors/router/refusals.ts';
 import { readEnvelope } from '../../protocol/envelope.ts';
-import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
 import type {
-  ClientRequestId,
   InboundFrame,
   InboundRequest,
   OutboundFrame,
@@ -17,6 +16,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { headerMismatch, versionMismatch } from './mirrored-headers.ts';
+import { refuse } from './refuse.ts';
 import type { SharedServices } from './shared-services.ts';
 import { StatelessAnswer } from './stateless-answer.ts';
 
@@ -87,18 +87,6 @@ const statuses = new Map<number, number>([
   [ErrorCode.missingClientCapability, 400],
   [ErrorCode.unsupportedProtocolVersion, 400],
 ]);
-
-const jsonHeaders = { 'content-type': 'application/json' };
-
-function refuse(
-  exchange: HttpExchange,
-  id: ClientRequestId | undefined,
-  error: WireError,
-  status = 400,
-): void {
-  const body = JSON.stringify(errorResponse(id, error));
-  exchange.answer({ status, headers: jsonHeaders, body });
-}
 
 function mismatched(fault: string): WireError {
   return { code: ErrorCode.headerMismatch, message: `Header mismatch: ${fault}` };

@@ -133,5 +133,6 @@ export class SharedService implements AnswerKeeper {
 }
 
 function answerOf(request: FramesToSend['relatedTo']): StatelessAnswer | undefined {
-  return request?.origin instanceof StatelessAnswer ? request.origin : undefined;
+  const origin = request?.origin?.batch ?? request?.origin;
+  return origin instanceof StatelessAnswer ? origin : undefined;
 }

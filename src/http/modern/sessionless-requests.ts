@@ -1,0 +1,108 @@
+/**
+ * The requests of the revisions with a handshake, at an endpoint that keeps no sessions. Each is
+ * served by itself, for a client of which nothing is known but its revision.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Session Management": a server MAY assign a session
+ */
+import { describe } from '../../protocol/classify.ts';
+import { negotiateDialect, handshakeVersions } from '../../protocol/dialects/registry.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { InboundBatch, InboundFrame, InboundRequest } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import { fault } from '../checks.ts';
+import type { Doorkeeper } from '../doorkeeper.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import { versionHeader } from './mirrored-headers.ts';
+import { refuse } from './refuse.ts';
+import type { SharedServices } from './shared-services.ts';
+import { StatelessAnswer } from './stateless-answer.ts';
+
+/** The revision of a request that does not say which. */
+const unsaid = '2025-03-26';
+
+const unaskable =
+  'this server keeps no sessions, so no answer of its client would find the call that asks';
+
+export class SessionlessRequests {
+  readonly #services: SharedServices;
+  readonly #door: Doorkeeper;
+
+  constructor(services: SharedServices, door: Doorkeeper) {
+    this.#services = services;
+    this.#door = door;
+  }
+
+  /** Takes the message of a POST. */
+  post(exchange: HttpExchange, frame: InboundFrame): void {
+    switch (frame.kind) {
+      case 'request':
+      case 'batch':
+        return this.#serve(exchange, frame);
+      case 'notification':
+      case 'response':
+      case 'stray-error':
+        // What a cancellation names may be anybody's request, and nothing was asked.
+        return exchange.answer({ status: 202 });
+      case 'invalid':
+        return refuse(exchange, frame.id, frame.error);
+    }
+  }
+
+  /** There are no streams, and nothing to end. */
+  refuseOther(exchange: HttpExchange): void {
+    exchange.answer(fault(405, 'This server keeps no sessions: use POST', { allow: 'POST' }));
+  }
+
+  #serve(exchange: HttpExchange, frame: InboundRequest | InboundBatch): void {
+    const revision = revisionOf(exchange, frame);
+    const id = frame.kind === 'request' ? frame.id : undefined;
+    if (revision === undefined) {
+      const said = describe(exchange.header(versionHeader));
+      const message = `Invalid request: MCP-Protocol-Version is ${said}, and may be ${handshakeVersions.join(', ')}`;
+      return refuse(exchange, id, { code: ErrorCode.invalidRequest, message });
+    }
+    if (frame.kind === 'batch') {
+      const refusal = negotiateDialect(revision).batchRefusal(frame.messages.length, maxBatch);
+      if (refusal) return refuse(exchange, undefined, refusal);
+    }
+    const served = frame.kind === 'batch' ? answered(frame) : frame;
+    if (!served) return exchange.answer({ status: 202 });
+    const service = this.#services.for(exchange);
+    const overreach = this.#door.overreach(exchange, frame, service.server.tools);
+    if (overreach) return exchange.answer(overreach);
+    const options = { idScope: 'request', revision, unaskable, id } as const;
+    service.serve(served, new SessionlessAnswer(exchange, options, service));
+  }
+}
+
+/** More than any client would send at once: each of them has its place among what waits. */
+const maxBatch = 100;
+
+/** What is answered of a batch; undefined if nothing is. The rest would reach nobody. */
+function answered(batch: InboundBatch): InboundBatch | undefined {
+  const messages = batch.messages.filter(isAnswered);
+  return messages.length === 0 ? undefined : { ...batch, messages };
+}
+
+/** True for a request, and for what is no message. */
+function isAnswered(message: unknown): boolean {
+  const { id, method } = (message ?? {}) as { readonly id?: unknown; readonly method?: unknown };
+  return method === undefined ? id === undefined : id !== undefined;
+}
+
+/** @returns undefined if there is no such revision */
+function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undefined {
+  const said = exchange.header(versionHeader);
+  // It says which it wants, and what the header says does not matter.
+  if (frame.kind === 'request' && frame.method === Method.initialize) return unsaid;
+  return said === undefined ? unsaid : handshakeVersions.find((version) => version === said);
+}
+
+/** A client that leaves has not cancelled its request. */
+class SessionlessAnswer extends StatelessAnswer {
+  override readonly isCancelledByLeaving = false;
+
+  protected override statusOf(): number {
+    return 200;
+  }
+}
