@@ -5,7 +5,11 @@
  * @see MCP 2025-11-25, basic/transports, "Session Management": a server MAY assign a session
  */
 import { describe } from '../../protocol/classify.ts';
-import { negotiateDialect, handshakeVersions } from '../../protocol/dialects/registry.ts';
+import {
+  assumedVersion,
+  handshakeVersions,
+  negotiateDialect,
+} from '../../protocol/dialects/registry.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { InboundBatch, InboundFrame, InboundRequest } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -16,9 +20,6 @@ import { versionHeader } from './mirrored-headers.ts';
 import { refuse } from './refuse.ts';
 import type { SharedServices } from './shared-services.ts';
 import { StatelessAnswer } from './stateless-answer.ts';
-
-/** The revision of a request that does not say which. */
-const unsaid = '2025-03-26';
 
 const unaskable =
   'this server keeps no sessions, so no answer of its client would find the call that asks';
@@ -94,8 +95,10 @@ function isAnswered(message: unknown): boolean {
 function revisionOf(exchange: HttpExchange, frame: InboundFrame): string | undefined {
   const said = exchange.header(versionHeader);
   // It says which it wants, and what the header says does not matter.
-  if (frame.kind === 'request' && frame.method === Method.initialize) return unsaid;
-  return said === undefined ? unsaid : handshakeVersions.find((version) => version === said);
+  if (frame.kind === 'request' && frame.method === Method.initialize) return assumedVersion;
+  return said === undefined
+    ? assumedVersion
+    : handshakeVersions.find((version) => version === said);
 }
 
 /** A client that leaves has not cancelled its request. */

@@ -21,6 +21,13 @@ export const latestHandshake: Dialect = handshake[0];
 /** The versions that `initialize` may negotiate, newest first. */
 export const handshakeVersions: readonly string[] = handshake.map(({ version }) => version);
 
+/**
+ * The version of a request over HTTP that says none, if nothing else tells.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Protocol Version Header"
+ */
+export const assumedVersion = '2025-03-26';
+
 /** The versions that a request may name in its own envelope, newest first. */
 export const statelessVersions: readonly string[] = stateless.map(({ version }) => version);
 
