@@ -53,8 +53,9 @@ const plainLogic: Pick<
   }),
   transition: (snapshot, event) => {
     if (event.type === actorStopped) {
-      snapshot.behaviour?.stop?.();
-      return { ...snapshot, status: 'stopped', error: undefined, output: undefined };
+      const { input, behaviour } = snapshot;
+      behaviour?.stop?.();
+      return { status: 'stopped', output: undefined, error: undefined, input, behaviour };
     }
     try {
       snapshot.behaviour?.receive(event);

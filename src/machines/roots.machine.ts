@@ -225,14 +225,14 @@ export const rootsMachine = setup({
   },
 }).createMachine({
   id: 'roots',
-  context: ({ input }) => ({
-    ...input,
-    channel: input.channel ?? 'open',
+  context: ({ input: { channel = 'open', ...input } }) => ({
+    channel,
     relatedTo: undefined,
     report: undefined,
     overtaken: 0,
     discarded: undefined,
     failures: 0,
+    ...input,
   }),
   initial: 'unasked',
   on: {

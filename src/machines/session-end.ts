@@ -1,8 +1,7 @@
 /** How a session's end begins: what asks for it, why, and how long it may take. */
 import type { ErrorActorEvent } from 'xstate';
-import { RuntimeError } from '../protocol/errors.ts';
 import type { RootsUpdated } from './roots.machine.ts';
-import type { CloseCause, SessionFact } from './session-ports.ts';
+import type { CloseCause, RequestFailure, SessionFact } from './session-ports.ts';
 
 /** What a host sends to end a session. */
 export interface SessionShutdown {
@@ -44,16 +43,17 @@ export function endOf(cause: CloseCause | undefined): CloseCause {
 }
 
 /** What a request fails with whose answer the session's end has overtaken. */
-export function endedBefore(cause: CloseCause | undefined): RuntimeError {
+export function endedBefore(cause: CloseCause | undefined): RequestFailure {
   const message = `The session has ended (${cause?.kind}), the client's answer cannot come any more`;
-  return new RuntimeError('TRANSPORT_CLOSED', message, { cause });
+  return { code: 'TRANSPORT_CLOSED', message, cause };
 }
 
 /** What a request fails with in the era in which a server asks nothing by itself. */
-export const notAsked = new RuntimeError(
-  'CAPABILITY_MISSING',
-  'The client speaks a revision in which a server sends no requests; nothing was sent',
-);
+export const notAsked: RequestFailure = {
+  code: 'CAPABILITY_MISSING',
+  message: 'The client speaks a revision in which a server sends no requests; nothing was sent',
+  cause: undefined,
+};
 
 /** The drain time that an event asks for, milliseconds; Infinity if it asks for none. */
 export function drainTimeoutOf(event: SessionEvent): number {

@@ -107,7 +107,13 @@ export type CorrelationEvent =
   /** Requests may be sent; those that waited go out now. */
   | { readonly type: 'gate.opened' }
   /** Settle everything that is pending with this error, refuse what comes. */
-  | { readonly type: 'gate.closed'; readonly error: RuntimeError };
+  | { readonly type: 'gate.closed'; readonly error: RequestFailure };
+
+/**
+ * What requests fail with. Each gets an error of its own: to make one costs its stack, and most
+ * sessions end with nothing pending.
+ */
+export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'>;
 
 /** A request of ours to the client. The asker makes it; the correlation actor gives it its id. */
 export interface ClientRequest {

@@ -131,9 +131,10 @@ export const sessionMachine = setup({
     makeRoots: assign({
       roots: ({ context, self, spawn }) => {
         const { scope, correlation, limits, channel } = context;
-        const asking = { timeoutMs: limits.rootsTimeoutMs, retryMs: limits.rootsRetryMs };
-        const input = { ...asking, maxOvertaken: limits.maxOvertakenRoots, correlation, channel };
-        return spawn('roots', { id: 'roots', input: { ...input, scope, session: self } });
+        const { rootsTimeoutMs: timeoutMs, rootsRetryMs: retryMs, maxOvertakenRoots } = limits;
+        const asking = { timeoutMs, retryMs, maxOvertaken: maxOvertakenRoots };
+        const input = { scope, session: self, correlation, channel, ...asking };
+        return spawn('roots', { id: 'roots', input });
       },
     }),
     tellChannel: enqueueActions(({ context, enqueue }, fact: ChannelFact) => {
@@ -185,7 +186,7 @@ export const sessionMachine = setup({
 }).createMachine({
   id: 'session',
   context: ({ input, self, spawn }) => {
-    const { scope } = input;
+    const { scope, server, limits } = input;
     const writer = spawn('writer', { id: 'writer', input: { scope, session: self } });
     const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
     const router = spawn('router', {
@@ -194,7 +195,9 @@ export const sessionMachine = setup({
     });
     const reader = spawn('reader', { id: 'reader', input: { scope, session: self, router } });
     return {
-      ...input,
+      scope,
+      server,
+      limits,
       writer,
       correlation,
       router,
@@ -205,7 +208,7 @@ export const sessionMachine = setup({
       client: undefined,
       report: undefined,
       cause: undefined,
-      drainTimeoutMs: input.limits.drainTimeoutMs,
+      drainTimeoutMs: limits.drainTimeoutMs,
     };
   },
   initial: 'open',

@@ -82,8 +82,10 @@ function listen(
 ): McpSession {
   const { inspect, report } = options;
   const clock = environment.clock(hostClock);
+  const own = { transport, host: { environment, clock, hostClock } };
   const actor = createActor(logic, {
-    input: { ...options, transport, host: { environment, clock, hostClock } },
+    // With a spread in front of it, each session's input would have a hidden class of its own.
+    input: Object.assign({}, options, own),
     clock,
     logger: report ? loggerOf(report) : silent,
     ...(inspect ? { inspect } : {}),

@@ -32,56 +32,65 @@ export type FactName =
 /** How many unusable roots of one list are told one by one. */
 const maxUnusable = 10;
 
-/** Reports what the session's machine does. */
-export function factsOf(report: Report<FactName>) {
-  let state = '';
-  let unusable = new Set<string>();
+const noMessages: readonly string[] = [];
 
-  function tellUnusable(roots: readonly Root[]): void {
+/** Reports what the session's machine does. */
+export class SessionFacts {
+  readonly #report: Report<FactName>;
+  #state = '';
+  /** What was wrong with the roots of the last list. */
+  #unusable = noMessages;
+
+  constructor(report: Report<FactName>) {
+    this.#report = report;
+  }
+
+  moved(snapshot: SessionSnapshot): void {
+    const name = stateOf(snapshot);
+    if (name === this.#state) return;
+    const details = { from: this.#state };
+    this.#report({ level: 'debug', name: 'session.state', message: name, details });
+    this.#state = name;
+  }
+
+  emitted(event: SessionEmitted): void {
+    const report = this.#report;
+    switch (event.type) {
+      case 'roots.updated': {
+        const { status, roots, generation, settled, problem, failure } = event.report;
+        const usable = roots.filter((root) => !root.problem).length;
+        const message = `Roots are ${status}: ${roots.length}, of which ${usable} can be used`;
+        const details = { generation, settled, problem, failure };
+        report({ level: 'info', name: 'roots.updated', message, details });
+        return this.#tellUnusable(roots);
+      }
+      case 'notification.ignored': {
+        const message = `"${event.notification}" means nothing in this state`;
+        return report({ level: 'debug', name: 'notification.ignored', message });
+      }
+      case 'session.closed': {
+        const { cause } = event;
+        const details = { cause };
+        return report({ level: 'info', name: 'session.closed', message: cause.kind, details });
+      }
+      case 'session.negotiated':
+      case 'session.initialized':
+    }
+  }
+
+  #tellUnusable(roots: readonly Root[]): void {
     const problems = roots.flatMap(({ problem }) => (problem ? [problem] : []));
-    const news = problems.filter(({ message }) => !unusable.has(message));
-    unusable = new Set(problems.map(({ message }) => message));
+    const known = new Set(this.#unusable);
+    const news = problems.filter(({ message }) => !known.has(message));
+    this.#unusable = problems.map(({ message }) => message);
     for (const { code, message } of news.slice(0, maxUnusable)) {
       // A directory that is in the list twice is used.
       const level = code === 'DUPLICATE' ? 'info' : 'warning';
-      report({ level, name: 'root.unusable', message, details: { code } });
+      this.#report({ level, name: 'root.unusable', message, details: { code } });
     }
     const more = news.length - maxUnusable;
     if (more <= 0) return;
     const message = `${more} more of the client's roots cannot be used`;
-    report({ level: 'warning', name: 'root.unusable', message });
+    this.#report({ level: 'warning', name: 'root.unusable', message });
   }
-
-  return {
-    moved: (snapshot: SessionSnapshot): void => {
-      const name = stateOf(snapshot);
-      if (name === state) return;
-      const details = { from: state };
-      report({ level: 'debug', name: 'session.state', message: name, details });
-      state = name;
-    },
-    emitted: (event: SessionEmitted): void => {
-      switch (event.type) {
-        case 'roots.updated': {
-          const { status, roots, generation, settled, problem, failure } = event.report;
-          const usable = roots.filter((root) => !root.problem).length;
-          const message = `Roots are ${status}: ${roots.length}, of which ${usable} can be used`;
-          const details = { generation, settled, problem, failure };
-          report({ level: 'info', name: 'roots.updated', message, details });
-          return tellUnusable(roots);
-        }
-        case 'notification.ignored': {
-          const message = `"${event.notification}" means nothing in this state`;
-          return report({ level: 'debug', name: 'notification.ignored', message });
-        }
-        case 'session.closed': {
-          const { cause } = event;
-          const details = { cause };
-          return report({ level: 'info', name: 'session.closed', message: cause.kind, details });
-        }
-        case 'session.negotiated':
-        case 'session.initialized':
-      }
-    },
-  };
 }

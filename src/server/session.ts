@@ -11,7 +11,7 @@ import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import { machineOfTool } from '../define/tool-machine.ts';
-import { factsOf } from './facts.ts';
+import { SessionFacts } from './facts.ts';
 import { closeBy } from './on-close.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { guardListeners, guardOf } from '../session/guarded-listeners.ts';
@@ -264,7 +264,7 @@ export class ServedSession extends SessionScope implements McpSession {
 
   #listen(): void {
     const { actor } = this;
-    const facts = factsOf(this.report);
+    const facts = new SessionFacts(this.report);
     const isTraced = this.report.threshold === 'debug';
     actor.subscribe({
       next: (snapshot) => {

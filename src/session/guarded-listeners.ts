@@ -13,8 +13,15 @@ export function guardOf(report: Report<ActorFactName>): Guard {
   return (listener) => callListener("A listener of the host's", report, listener);
 }
 
-/** A report that never throws: the session goes on even if its host's report fails. */
+const safeReports = new WeakMap<Report, Report>();
+
+/**
+ * A report that never throws: the session goes on even if its host's report fails. Sessions with
+ * the same report share it.
+ */
 export function safeReport(report: Report): Report {
+  const known = safeReports.get(report);
+  if (known) return known;
   const { threshold = 'debug' } = report;
   const safe = (fact: Fact): void => {
     try {
@@ -23,7 +30,9 @@ export function safeReport(report: Report): Report {
       // Only the host could be told, and the host's code is what failed.
     }
   };
-  return Object.assign(safe, { threshold });
+  const made = Object.assign(safe, { threshold });
+  safeReports.set(report, made);
+  return made;
 }
 
 /** How XState's actors take listeners, whatever their logic. */

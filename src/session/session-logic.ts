@@ -5,9 +5,10 @@
 import { askRootsActor } from '../actors/roots/ask-roots.actor.ts';
 import { correlationActor } from '../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../actors/probe.actor.ts';
+import type { Traffic } from '../actors/traffic.ts';
 import { routerActor } from '../actors/router/router.actor.ts';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
-import type { Port, PortSnapshot } from '../machines/port.ts';
+import type { Port, PortSnapshot, Ref } from '../machines/port.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
 import type {
   ReaderEvent,
@@ -29,15 +30,28 @@ export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0
 const reader: Port<ReaderEvent, ReaderInput> = {
   ...transportPort<ReaderEvent, ReaderInput>(({ ends }) => ends.reader),
   getInitialSnapshot: (actorScope, input) => {
+    const { scope, session } = input;
     const { traffic, ends } = sessionIn(input);
-    const { router } = input;
-    const send = (event: RouterEvent) => {
-      if (event.type === 'frames.received') traffic.received(event.frames);
-      router.send(event);
-    };
-    return ends.reader.getInitialSnapshot(actorScope, { ...input, router: { send } });
+    const router = new ObservedRouter(input.router, traffic);
+    return ends.reader.getInitialSnapshot(actorScope, { scope, session, router });
   },
 };
+
+/** The router, as a reader has it. */
+class ObservedRouter implements Pick<Ref<RouterEvent>, 'send'> {
+  readonly #router: Pick<Ref<RouterEvent>, 'send'>;
+  readonly #traffic: Traffic;
+
+  constructor(router: Pick<Ref<RouterEvent>, 'send'>, traffic: Traffic) {
+    this.#router = router;
+    this.#traffic = traffic;
+  }
+
+  send(event: RouterEvent): void {
+    if (event.type === 'frames.received') this.#traffic.received(event.frames);
+    this.#router.send(event);
+  }
+}
 
 /** The writer of a session's transport. Observes the frames that it gets. */
 const transportWriter = transportPort<WriterEvent, WriterInput>(({ ends }) => ends.writer);

@@ -14,6 +14,7 @@ import type {
   ClientRequest,
   CorrelationEvent,
   CorrelationInput,
+  RequestFailure,
   WriterEvent,
 } from '../../machines/session-ports.ts';
 import { describe } from '../../protocol/classify.ts';
@@ -32,7 +33,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
 import { describeReason } from './client-request.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
-import { Pending, refuse } from './pending-request.ts';
+import { Pending, refuse, sessionEnded } from './pending-request.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { RequestIds } from './request-ids.ts';
 
@@ -72,13 +73,15 @@ export function correlationActor(
  */
 type Gate =
   | { readonly state: 'unopened' | 'open' }
-  | { readonly state: 'closed'; readonly error: RuntimeError };
+  | { readonly state: 'closed'; readonly error: RequestFailure };
 
 const unopened: Gate = { state: 'unopened' };
 const opened: Gate = { state: 'open' };
+const nonePending: ReadonlyMap<number, Pending> = new Map();
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  #pending = new Map<number, Pending>();
+  /** Made for the first request: most sessions never ask their client anything. */
+  #made: Map<number, Pending> | undefined = undefined;
   /** How many the map has taken. */
   #added = 0;
   /**
@@ -108,7 +111,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
     return this.#pending;
   }
 
-  /** Made for the first request: most sessions never ask their client anything. */
+  get #pending(): ReadonlyMap<number, Pending> {
+    return this.#made ?? nonePending;
+  }
+
+  /** Made for the first request, too. */
   get #deadlines(): DeadlineQueue<Pending> {
     return (this.#queued ??= new DeadlineQueue(this.#options.clock, (pending) =>
       this.#expire(pending),
@@ -136,7 +143,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   stop(): void {
-    this.#close(new RuntimeError('TRANSPORT_CLOSED', 'The session has ended'));
+    this.#close(sessionEnded);
   }
 
   #take(requests: readonly ClientRequest[]): void {
@@ -160,7 +167,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       }
       const pending = new Pending(this.#ids, request, now);
       request.ticket = pending;
-      this.#pending.set(pending.number, pending);
+      (this.#made ??= new Map()).set(pending.number, pending);
       this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
       taken.push(pending);
     }
@@ -174,7 +181,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
    * `CallsInFlight`.
    */
   #renewMap(): void {
-    this.#pending = new Map(this.#pending);
+    this.#made = new Map(this.#made);
     this.#added = 0;
   }
 
@@ -330,7 +337,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
   }
 
-  #close(error: RuntimeError): void {
+  #close(error: RequestFailure): void {
     this.#gate = { state: 'closed', error };
     this.#queued?.clear();
     for (const pending of [...this.#pending.values()]) {
@@ -353,7 +360,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #forget(pending: Pending): void {
-    this.#pending.delete(pending.number);
+    this.#made?.delete(pending.number);
     this.#queued?.remove(pending);
   }
 

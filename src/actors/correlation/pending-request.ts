@@ -1,5 +1,5 @@
 /** One request of ours to the client, from its asking to its end. */
-import type { ClientRequest } from '../../machines/session-ports.ts';
+import type { ClientRequest, RequestFailure } from '../../machines/session-ports.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
@@ -88,11 +88,14 @@ function paramsOf(request: ClientRequest, id: ServerRequestId): JsonObject | und
   return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
 }
 
+/** What requests fail with that are pending when their session ends. */
+export const sessionEnded: RequestFailure = {
+  code: 'TRANSPORT_CLOSED',
+  message: 'The session has ended',
+};
+
 /** Settles a request that never becomes pending. */
-export function refuse(
-  request: ClientRequest,
-  { code, message, cause }: Pick<RuntimeError, 'code' | 'message' | 'cause'>,
-): void {
+export function refuse(request: ClientRequest, { code, message, cause }: RequestFailure): void {
   const failed = { method: request.method, elapsedMs: 0 };
   const error = new RuntimeError(code, message, { cause, request: failed });
   request.settle({ ok: false, error });

@@ -4,6 +4,8 @@ import type { Call } from './call.ts';
 /** Why no call is started for a while: the client does not read, or a handler is getting ready. */
 export type HoldReason = 'output' | 'preparation';
 
+const nothing: readonly HoldReason[] = [];
+
 /** How many places of calls that left are not worth a clean-up. */
 const slack = 64;
 
@@ -30,7 +32,7 @@ export class CallQueue {
   #head = 0;
   #waiting = 0;
   #waitingBytes = 0;
-  readonly #holds = new Set<HoldReason>();
+  #holds = nothing;
   #running = 0;
 
   constructor(bounds: QueueBounds, run: (call: Call) => void) {
@@ -57,7 +59,7 @@ export class CallQueue {
 
   /** Why no call is started at present; empty if calls may start. */
   get holds(): readonly HoldReason[] {
-    return [...this.#holds];
+    return this.#holds;
   }
 
   /** Runs the call or lets it wait. Returns false, and does nothing, if too many wait. */
@@ -132,21 +134,21 @@ export class CallQueue {
 
   /** Starts no call until {@link release}; those that run go on. */
   hold(reason: HoldReason): void {
-    this.#holds.add(reason);
+    if (!this.#holds.includes(reason)) this.#holds = [...this.#holds, reason];
   }
 
   release(reason: HoldReason): void {
-    this.#holds.delete(reason);
+    if (this.#holds.length > 0) this.#holds = this.#holds.filter((other) => other !== reason);
   }
 
   #mayWait({ size }: Call): boolean {
     if (this.#waitingBytes + size > this.#maxWaitingBytes) return false;
     // That many wait because of a hold is not the client's fault.
-    return this.#waiting < this.#maxWaiting || this.#holds.size > 0;
+    return this.#waiting < this.#maxWaiting || this.#holds.length > 0;
   }
 
   #hasRoom(): boolean {
-    return this.#running < this.#maxRunning && this.#holds.size === 0;
+    return this.#running < this.#maxRunning && this.#holds.length === 0;
   }
 
   #start(call: Call): void {

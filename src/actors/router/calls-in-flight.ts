@@ -49,15 +49,16 @@ export class CallsInFlight {
   #added = 0;
   readonly #queue: CallQueue;
   readonly #runs: HandlerRuns;
-  readonly #prepared = new Set<RequestHandler>();
-  /** Calls whose request has been answered: they outlive it. */
-  readonly #detached = new Set<Call>();
+  /** The handlers whose preparation has begun, once there is one that needs it. */
+  #prepared: Set<RequestHandler> | undefined = undefined;
+  /** Calls whose request has been answered: they outlive it. Made for the first. */
+  #detached: Set<Call> | undefined = undefined;
   /** Those of them that begin once this turn's answers are with the writer. */
   readonly #starting: Call[] = [];
   #rounds: CallRounds | undefined = undefined;
   readonly #atFlow: (() => void)[] = [];
   /** The handlers in rounds, by the handlers themselves. */
-  readonly #inRounds = new WeakMap<RequestHandler, RequestHandler>();
+  #inRounds: WeakMap<RequestHandler, RequestHandler> | undefined = undefined;
 
   /**
    * @param onLate called after something has happened outside of a turn: a promise has settled, a
@@ -82,8 +83,13 @@ export class CallsInFlight {
   get view(): CallsView {
     const { running, waiting, holds } = this.#queue;
     const suspended = this.#rounds?.waiting ?? [];
-    const calls = [...this.#calls.values(), ...this.#detached, ...suspended];
+    const calls = [...this.#unended, ...suspended];
     return { calls, running, waiting, holds };
+  }
+
+  /** The calls whose requests are not answered, and those that outlive theirs. */
+  get #unended(): readonly Call[] {
+    return [...this.#calls.values(), ...(this.#detached ?? [])];
   }
 
   /** True if nothing is in flight and no handler still runs. */
@@ -93,11 +99,11 @@ export class CallsInFlight {
 
   /** A handler that may ask its client by ending the call, and goes on with a retry. */
   inRounds(handler: RequestHandler): RequestHandler {
-    const known = this.#inRounds.get(handler);
+    const known = this.#inRounds?.get(handler);
     if (known) return known;
     const rounds = (this.#rounds ??= this.#options.makeRounds(this.#onLate));
     const made = inPlaceOf(handler, (_, exchange) => rounds.serve(handler, exchange));
-    this.#inRounds.set(handler, made);
+    (this.#inRounds ??= new WeakMap()).set(handler, made);
     return made;
   }
 
@@ -122,15 +128,18 @@ export class CallsInFlight {
 
   /** The session begins to end: calls may still end by themselves. */
   close(): void {
-    for (const call of [...this.#calls.values(), ...this.#detached]) call.closing();
+    for (const call of this.#unended) call.closing();
     this.#rounds?.close(ended());
   }
 
   /** Ends all calls, each with an error for its answer. */
   abandon(): void {
+    const calls = this.#unended;
+    // An error costs its stack, and most sessions end with nothing in flight.
+    if (calls.length === 0 && !this.#rounds) return;
     const reason = ended();
     this.#rounds?.close(reason);
-    for (const call of [...this.#calls.values(), ...this.#detached]) {
+    for (const call of calls) {
       this.#forget(call);
       call.abort(reason);
       call.replies.add(call.refused(shuttingDown), call);
@@ -185,7 +194,7 @@ export class CallsInFlight {
   detach(call: Call, handler: RequestHandler, work: DetachedWork): (reason: Error) => void {
     const run = new TaskRun(call, handler, work);
     run.state = 'running';
-    this.#detached.add(run);
+    (this.#detached ??= new Set()).add(run);
     this.#starting.push(run);
     return (reason) => {
       if (run.state === 'ended') return;
@@ -196,7 +205,7 @@ export class CallsInFlight {
 
   /** Frees the place of a call that only waits for others. */
   park(call: Call): void {
-    if (this.#detached.has(call)) return;
+    if (this.#detached?.has(call)) return;
     this.#queue.park(call);
     // A handler that has awaited something is in no turn of the router's. Who comes later starts in
     // a turn of its own.
@@ -204,7 +213,7 @@ export class CallsInFlight {
   }
 
   resume(call: Call): void {
-    if (!this.#detached.has(call)) this.#queue.resume(call);
+    if (!this.#detached?.has(call)) this.#queue.resume(call);
   }
 
   /**
@@ -212,8 +221,8 @@ export class CallsInFlight {
    * that sends a thousand at once is served.
    */
   #prepare(handler: RequestHandler): void {
-    if (!handler.prepare || this.#prepared.has(handler)) return;
-    this.#prepared.add(handler);
+    if (!handler.prepare || this.#prepared?.has(handler)) return;
+    (this.#prepared ??= new Set()).add(handler);
     this.#queue.hold('preparation');
     const release = () => {
       this.#queue.release('preparation');
@@ -231,7 +240,7 @@ export class CallsInFlight {
   }
 
   #forget(call: Call): void {
-    if (this.#detached.delete(call)) return;
+    if (this.#detached?.delete(call)) return;
     this.#calls.delete(keyOf(call));
     this.#queue.remove(call);
   }

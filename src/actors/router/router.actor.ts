@@ -43,6 +43,7 @@ import type { Caller } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
 import { Outbox } from './outbox.ts';
 import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
+import { SharedScope } from './shared-scope.ts';
 import { admit, isSessionless, isStateless, settlesEra } from './stateless-call.ts';
 import type { StatelessService } from './stateless-call.ts';
 import type { RequestIds } from '../correlation/request-ids.ts';
@@ -82,6 +83,7 @@ type Gate =
   | { readonly state: 'unopened' | 'modern' | 'closed' | 'stopped' }
   | { readonly state: 'open'; readonly caller: Caller };
 
+const unopened: Gate = { state: 'unopened' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
 class Router implements Behaviour<RouterEvent> {
@@ -91,7 +93,7 @@ class Router implements Behaviour<RouterEvent> {
   #made: CallsInFlight | undefined = undefined;
   readonly #outbox: Outbox;
   /** What becomes of a request that runs user code. */
-  #gate: Gate = { state: 'unopened' };
+  #gate = unopened;
   #shared: CallScope | undefined = undefined;
   /** When the client was last heard, the clock's milliseconds. */
   #lastHeardAt = -Infinity;
@@ -273,22 +275,18 @@ class Router implements Behaviour<RouterEvent> {
 
   /** What calls are made with, once there is one. */
   get #scope(): CallScope {
-    if (this.#shared) return this.#shared;
-    const { scope: session, writer, correlation } = this.#input;
-    return (this.#shared = {
-      session,
+    return (this.#shared ??= new SharedScope({
+      input: this.#input,
       server: this.#options.server,
-      writer,
-      correlation,
-      roots: () => this.#options.roots(),
-      inRounds: (handler) => this.#calls.inRounds(handler),
-      isWritable: () => this.#calls.isWritable,
-      whenWritable: (callback) => this.#calls.whenWritable(callback),
-      isClosing: () => this.#gate.state === 'closed' || this.#gate.state === 'stopped',
-      detach: (call, handler, work) => this.#calls.detach(call, handler, work),
-      park: (call) => this.#calls.park(call),
-      resume: (call) => this.#calls.resume(call),
-    });
+      calls: this.#calls,
+      roots: this.#options,
+      gate: this,
+    }));
+  }
+
+  /** True once the session ends. */
+  get isClosing(): boolean {
+    return this.#gate.state === 'closed' || this.#gate.state === 'stopped';
   }
 
   // Notifications.
