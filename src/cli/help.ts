@@ -10,11 +10,13 @@ export function helpText(): string {
 
 Serves a workspace to an MCP client over stdin and stdout: find files, search text,
 read files, inside the client's roots. Meant to be launched by an MCP host; run it
-in a terminal to see the configuration for one.
+in a terminal to see the configuration for one. With --http it serves any number of
+clients over HTTP, each with a workspace of its own.
 
 It works in these directories; with several, the client's roots choose among them.
 Without any, the client's roots decide, then MCP_PROJECT_PATH, then the directory
-that it is started in.
+that it is started in. Over HTTP, ?project_path=/absolute/path in the URL decides if
+there are no roots.
 
 Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.
 

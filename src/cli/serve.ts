@@ -1,15 +1,16 @@
-/** `mcp-actors serve`: the workspace server over stdin and stdout, in a process of its own. */
+/** `mcp-actors serve`: the workspace server in a process of its own, over stdin and stdout or HTTP. */
 import { homedir } from 'node:os';
 import type { JsonObject } from '../protocol/frames.ts';
 import { quoted } from '../protocol/printable.ts';
 import type { Recorder } from '../recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
+import type { ListenOptions } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { stateName } from '../machines/state-name.ts';
 import { stdio } from '../transports/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
-import type { ChosenProject } from '../workspace/workspace-server.ts';
+import type { ChosenProject, WorkspaceOptions } from '../workspace/workspace-server.ts';
 import type { RecordWish, ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import { options } from './options/serve-options.ts';
@@ -20,6 +21,7 @@ import type { CommandFact, LineSink, Log } from '../log/log.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { fileSink } from './log-file.ts';
 import { served, signalDrainTimeoutMs } from '../serve/process-end.ts';
+import type { Ending } from '../serve/process-end.ts';
 import { streamSink } from '../serve/stream-sink.ts';
 import { UsageError, commandNames, packageVersion } from './command.ts';
 
@@ -54,7 +56,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
   const stderr = streamSink(process.stderr);
   const log = openLog(invocation, stderr, () => session && stateName(session.actor.getSnapshot()));
 
-  const workspace = workspaceServer({
+  const workspace: WorkspaceOptions = {
     directories,
     followRoots: invocation.followRoots,
     environment: process.env,
@@ -64,7 +66,7 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
     searchTimeoutMs: invocation.searchTimeoutMs,
     version: packageVersion(),
     onProject: (project) => log.report(projectFact(project)),
-  });
+  };
   const recorder =
     invocation.record &&
     (await startRecording(invocation.record, {
@@ -73,17 +75,15 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
       cwd,
     }));
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
-  session = createMcpServer(workspace.definition).listen(stdio(), {
-    ...inspector?.options,
-    ...(recorder ? { environment: recorder } : {}),
-    limits,
-    report: log.report,
-    onRootsUpdated: (report) => {
-      workspace.rootsUpdated(report);
-      session?.resourceUpdated(workspaceRootsUri);
-    },
-  });
-  const drainTimeoutMs = invocation.limits.drainTimeoutMs ?? signalDrainTimeoutMs;
+  const common = { ...inspector?.options, limits, report: log.report };
+  let serving: Serving;
+  if (invocation.http) {
+    const { startHttp } = await import('./serve-http.ts');
+    serving = await startHttp(invocation.http, workspace, common);
+  } else {
+    session = startStdio(workspace, { ...common, ...(recorder ? { environment: recorder } : {}) });
+    serving = servingOf(session, invocation.limits.drainTimeoutMs);
+  }
   for (const message of given.faults) {
     log.report({
       level: 'warning',
@@ -91,12 +91,37 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
       message,
     } satisfies CommandFact);
   }
-  const serving = session;
-  const ended = served(serving, log, drainTimeoutMs, inspector && (() => inspector.close()));
-  dumpOnSignal({ dumps: () => [serving.dump()], stderr, log });
-  if (process.stdin.isTTY) await greet(given.usable);
+  const { ending, sessions, drainTimeoutMs } = serving;
+  const ended = served(ending, log, drainTimeoutMs, inspector && (() => inspector.close()));
+  dumpOnSignal({ dumps: () => sessions().map((each) => each.dump()), stderr, log });
+  if (!invocation.http && process.stdin.isTTY) await greet(given.usable);
 
   return ended;
+}
+
+/** What is being served, until it ends. */
+export interface Serving {
+  readonly ending: Ending;
+  /** Those that are open. */
+  sessions(): readonly McpSession[];
+  /** How long calls may take to finish after a signal, milliseconds. */
+  readonly drainTimeoutMs: number;
+}
+
+function startStdio(options: WorkspaceOptions, listening: ListenOptions): McpSession {
+  const workspace = workspaceServer(options);
+  const session = createMcpServer(workspace.definition).listen(stdio(), {
+    ...listening,
+    onRootsUpdated: (report) => {
+      workspace.rootsUpdated(report);
+      session.resourceUpdated(workspaceRootsUri);
+    },
+  });
+  return session;
+}
+
+function servingOf(session: McpSession, drainTimeoutMs = signalDrainTimeoutMs): Serving {
+  return { ending: session, sessions: () => [session], drainTimeoutMs };
 }
 
 function projectFact({ path, why }: ChosenProject): CommandFact {

@@ -13,6 +13,7 @@ import { defaultLimits } from '../actors/limits.ts';
 import { Method } from '../protocol/methods.ts';
 import type { McpSession } from '../server/session.ts';
 import { fault, foreign, unfit } from './checks.ts';
+import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import { corsHeaders, preflightAnswer } from './cors.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { HttpExchange } from './http-exchange.ts';
@@ -71,10 +72,12 @@ export class Endpoint implements EndpointControl {
     const door = new Doorkeeper(options);
     this.#door = door;
     const servedTo = servedBy(server, options);
-    this.#services = new SharedServices(server, servedTo, { limits: this.#limits, options });
+    const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
+    this.#services = new SharedServices(server, shared, { limits: this.#limits, options });
     this.#modern = new ModernRequests(this.#services, door);
     if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
-    this.#sessions = new HttpSessions(servedTo, options, { limits: this.#limits, door });
+    const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
+    this.#sessions = new HttpSessions(begun, options, { limits: this.#limits, door });
   }
 
   get sessions(): readonly McpSession[] {

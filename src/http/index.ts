@@ -12,5 +12,5 @@ export type { EndpointControl } from './endpoint.ts';
 export { httpHandler } from './http-handler.ts';
 export type { HttpHandler } from './http-handler.ts';
 export { defaultHttpLimits } from './options.ts';
-export type { HttpLimits, HttpOptions, Served, ServerOf } from './options.ts';
+export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';

@@ -108,19 +108,23 @@ export function beginning(
 }
 
 /**
- * The server that an endpoint serves, or what gives the one for a request: the one that begins a
- * session, or any without one. Requests without a session that get the same server are served by one
- * session, with the options that came with the first.
+ * What a server is wanted for: a session that begins, or any number of requests without one. Those
+ * that get the same server are served together, with the options that came with the first.
  */
-export type ServerOf = McpServer | ((request: ServedHttpRequest) => McpServer | Served);
+export type ServedFor = 'session' | 'requests';
+
+/** The server that an endpoint serves, or what gives the one for a request. */
+export type ServerOf =
+  | McpServer
+  | ((request: ServedHttpRequest, use: ServedFor) => McpServer | Served);
 
 /** What is served to a request, and with which options. */
 export function servedBy(
   server: ServerOf,
   { session = {} }: HttpOptions,
-): (request: ServedHttpRequest) => Served {
-  return (request) => {
-    const given = typeof server === 'function' ? server(request) : server;
+): (request: ServedHttpRequest, use: ServedFor) => Served {
+  return (request, use) => {
+    const given = typeof server === 'function' ? server(request, use) : server;
     const common = typeof session === 'function' ? session(request) : session;
     if (!('server' in given)) return { server: given, session: common };
     return { server: given.server, session: { ...common, ...given.session } };

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
 import { nodeHandler } from '../http/node/index.ts';
 import type { NodeHandler } from '../http/node/index.ts';
 import type { HttpOptions, ServerOf } from '../http/index.ts';
@@ -34,6 +35,11 @@ export interface ServeHttpOptions extends HttpOptions {
   readonly host?: string;
   /** The path of the endpoint; by default `/mcp`. */
   readonly path?: string;
+  /**
+   * The names that clients may reach it by, beside those of this machine; `any` if a proxy in front
+   * checks it. With authorization any name will do: a page that is led here has no token.
+   */
+  readonly allowedHosts?: readonly string[] | 'any';
   /** Listens where others can reach it, though everybody who does may use it. */
   readonly insecure?: boolean;
   /**
@@ -74,7 +80,8 @@ export async function listenHttp(
 ): Promise<HttpServing> {
   const { port, host = '127.0.0.1', path = '/mcp', health = false, connections } = options;
   refuseOpenAddress(host, options);
-  const handler = nodeHandler(server, { ...options, path });
+  const allowedHosts = hostsOf(host, options);
+  const handler = nodeHandler(server, { ...options, path, allowedHosts });
   const serving = new Serving(handler, path, healthPaths(health), connections);
   await serving.listen(port, host);
   return serving;
@@ -129,8 +136,7 @@ class Serving implements HttpServing {
       });
     });
     const bound = http.address() as AddressInfo;
-    const name = isIP(host) === 6 ? `[${host}]` : host;
-    this.#url = new URL(`http://${name}:${bound.port}${this.#path}`);
+    this.#url = new URL(`http://${nameOf(host)}:${bound.port}${this.#path}`);
   }
 
   close(drainTimeoutMs?: number): Promise<void> {
@@ -188,6 +194,25 @@ function refuseOpenAddress(
   throw new TypeError(
     `Others can reach ${host}, and this server asks nobody who they are: listen on 127.0.0.1, give it an authorization, or say that it is meant to be insecure`,
   );
+}
+
+/** The names by which clients may reach it, without ports. */
+function hostsOf(
+  host: string,
+  { allowedHosts, authorization }: ServeHttpOptions,
+): readonly string[] | 'any' {
+  if (allowedHosts === 'any' || (authorization && !allowedHosts)) return 'any';
+  const names = ['localhost', '127.0.0.1', '[::1]', nameOf(host)];
+  if (!isLoopback(host)) {
+    const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+    names.push(hostname(), ...addresses.map(({ address }) => nameOf(address)));
+  }
+  return [...names, ...(allowedHosts ?? [])].map((name) => name.toLowerCase());
+}
+
+/** A host as it stands in a URL. */
+function nameOf(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }
 
 function isLoopback(host: string): boolean {

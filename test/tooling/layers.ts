@@ -192,6 +192,7 @@ export const layers: { readonly [path: string]: Layer } = {
       ...runtime,
       'diagnosis',
       'log',
+      'http',
       'serve',
       'recording',
       'inspect',

@@ -54,6 +54,23 @@ describe('precedence', () => {
     expect(choose({})).toMatchObject({ source: 'cwd' });
   });
 
+  test('the project that the URL asks for comes between them, or nothing does', () => {
+    const query = good('/asked');
+    const env = good('/env');
+    expect(choose({ query, env })).toMatchObject({ source: 'query' });
+    expect(choose({ query, env, report: reportOf([rootAt('/a')]) })).toMatchObject({
+      source: 'roots',
+    });
+    const refused = choose({ query: missing('/gone'), env });
+    expect(refused.source).toBeUndefined();
+    expect(noProjectMessage(refused)).toContain('project_path is not used: "/gone" does not exist');
+    const outside = choose({ query, directories: [good('/given')], followRoots: true });
+    expect(noProjectMessage(outside)).toContain('"/asked" is outside the directories given');
+    const inside = choose({ query: good('/given/a'), directories: [good('/given')] });
+    expect(inside.usable).toMatchObject([{ path: '/given/a', within: { path: '/given' } }]);
+    expect(fallbackNote(inside)).toBeUndefined();
+  });
+
   const cases = {
     directories: fc.constantFrom(
       [],
@@ -73,14 +90,19 @@ describe('precedence', () => {
       reportOf([rootAt('/given/inner')], { status: 'failed', problem: 'timed out' }),
       reportOf([], { settled: false }),
     ),
+    query: fc.constantFrom(undefined, good('/given/asked'), good('/asked'), missing('/given/gone')),
     env: fc.constantFrom(undefined, good('/env'), missing('/env'), good('/'), good('/home/me')),
     cwd: fc.constantFrom(good('/cwd'), good('/'), good('/home/me'), missing('/cwd')),
   };
 
   test('every combination of sources gives the first in order that has something usable, and a reason for each other one', () => {
     fc.assert(
-      fc.property(fc.record(cases), ({ env, ...rest }) => {
-        const readings = { ...rest, ...(env === undefined ? {} : { env }) };
+      fc.property(fc.record(cases), ({ env, query, ...rest }) => {
+        const readings = {
+          ...rest,
+          ...(query === undefined ? {} : { query }),
+          ...(env === undefined ? {} : { env }),
+        };
         const choice = choose(readings);
         const given = rest.directories.filter(({ check }) => check.ok).length > 0;
         const roots = rest.report.roots.flatMap(({ path }) => (path === undefined ? [] : [path]));
@@ -93,20 +115,27 @@ describe('precedence', () => {
         const expected =
           usableRoots.length > 0
             ? 'roots'
-            : rest.directories.length > 0
-              ? given
-                ? 'argument'
+            : query !== undefined
+              ? query.check.ok &&
+                (rest.directories.length === 0 || (given && query.given.startsWith('/given/')))
+                ? 'query'
                 : undefined
-              : isNarrow(env)
-                ? 'env'
-                : isNarrow(rest.cwd) && rest.report.roots.length === 0
-                  ? 'cwd'
-                  : undefined;
+              : rest.directories.length > 0
+                ? given
+                  ? 'argument'
+                  : undefined
+                : isNarrow(env)
+                  ? 'env'
+                  : isNarrow(rest.cwd) && rest.report.roots.length === 0
+                    ? 'cwd'
+                    : undefined;
         expect(choice.source).toBe(expected);
         expect(choice.usable.length > 0).toBe(expected !== undefined);
         expect(choice.usable.every(({ source }) => source === expected)).toBe(true);
         expect(choice.skipped.map(({ source }) => source)).toEqual(
-          ['argument', 'roots', 'env', 'cwd'].filter((source) => source !== expected),
+          ['argument', 'roots', ...(query ? ['query'] : []), 'env', 'cwd'].filter(
+            (source) => source !== expected,
+          ),
         );
         expect(choice.skipped.every(({ reason }) => reason.length > 0)).toBe(true);
         expect((expected === undefined ? whyNoProject : whyChosen)(choice)).toMatch(/\w/);

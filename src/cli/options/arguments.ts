@@ -3,6 +3,8 @@ import type { Limits } from '../../actors/limits.ts';
 import { inspectorWish } from '../inspector.ts';
 import type { InspectorWish } from '../inspector.ts';
 import type { LogThreshold } from '../../log/log.ts';
+import { httpWish } from './http-wish.ts';
+import type { HttpWish } from './http-wish.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import type { Values } from './parse-options.ts';
@@ -31,6 +33,8 @@ export interface ServeInvocation {
   readonly searchTimeoutMs: number;
   readonly inspect: InspectorWish | undefined;
   readonly record: RecordWish | undefined;
+  /** Over HTTP in place of stdio. */
+  readonly http: HttpWish | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
 }
@@ -80,6 +84,7 @@ export function readArguments(
     searchTimeoutMs: values['search-timeout'] ?? defaultSearchTimeoutMs,
     inspect: inspectorWish(values['inspect']),
     record: recordWish(values),
+    http: httpWish(values),
     limits: limitsOf(values),
   };
 }

@@ -4,6 +4,20 @@
 import { formatQuantity } from './units.ts';
 import type { Bounds, Quantity } from './units.ts';
 
+/** The longest delay of `setTimeout`; a longer one fires at once. */
+const longestTimeMs = 2 ** 31 - 1;
+
+// What most quantities are like.
+export const duration = { kind: 'duration', bounds: { min: 1, max: longestTimeMs } } as const;
+export const size = { kind: 'size', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
+export const count = { kind: 'count', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
+
+/** The same quantity with another least value. */
+export const from = <const T extends { readonly bounds: Bounds }>(base: T, min: number) => ({
+  ...base,
+  bounds: { ...base.bounds, min },
+});
+
 interface OptionBase {
   /** One or two sentences, for the help text. */
   readonly help: string;

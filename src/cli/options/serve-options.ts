@@ -5,25 +5,16 @@ import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
 import { logLevels } from '../../log/log.ts';
 import type { Measured, OptionTable } from './option.ts';
-import type { Bounds } from './units.ts';
+import { count, duration, from, size } from './option.ts';
+import { httpLimitOptions, httpOptions } from './http-options.ts';
 
 /** An option that sets a limit. Its default is the limit's own. */
 export interface LimitOption extends Measured {
   readonly limit: keyof Limits;
 }
 
-/** The longest delay of `setTimeout`; a longer one fires at once. */
-const longestTimeMs = 2 ** 31 - 1;
 /** Just below V8's longest string, because a line becomes one string. */
 const longestLineBytes = 511 * 1024 ** 2;
-
-const duration = { kind: 'duration', bounds: { min: 1, max: longestTimeMs } } as const;
-const size = { kind: 'size', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
-const count = { kind: 'count', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
-const from = <const T extends { readonly bounds: Bounds }>(base: T, min: number) => ({
-  ...base,
-  bounds: { ...base.bounds, min },
-});
 
 /** One option for every limit; a missing one is a type error. */
 const limitOptions: {
@@ -238,7 +229,9 @@ export const options = {
     kind: 'switch',
     help: 'Record secrets as they are.',
   },
+  ...httpOptions,
   ...limitTable(),
+  ...httpLimitOptions,
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
   version: { kind: 'switch', short: 'V', help: 'Print the version.' },
 } as const satisfies OptionTable;

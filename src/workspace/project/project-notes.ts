@@ -8,6 +8,7 @@ import type { ProjectChoice, ProjectSource } from './project.ts';
 const sourceWords: Record<ProjectSource, string> = {
   argument: 'the directory given on the command line',
   roots: "the client's roots",
+  query: 'the project_path that the client has connected with',
   env: 'MCP_PROJECT_PATH',
   cwd: "the server's working directory",
 };
@@ -26,8 +27,9 @@ export function fallbackNote(choice: ProjectChoice): string | undefined {
   const { source, usable } = choice;
   const [project] = usable;
   if (source === undefined || source === 'roots' || project === undefined) return undefined;
-  // Directories on the command line are what somebody has asked for, also of a client without roots.
-  if (source === 'argument' && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
+  // Somebody has asked for these, also of a client without roots.
+  const isAskedFor = source === 'argument' || source === 'query';
+  if (isAskedFor && choice.roots.length === 0 && !choice.rootsMissed) return undefined;
   const why = `${whyNotRoots(choice)}${listFaults(choice, maxFaultsOfNote)}`;
   return `Working in ${project.path}, ${sourceWords[source]}: ${why}.`;
 }

@@ -12,12 +12,10 @@ import type { RootDirectory } from '../roots/root-directory.ts';
 import { whyNoRoots } from '../roots/why-no-roots.ts';
 
 /** Where a project may come from; see {@link projectSources} for the order. */
-export type ProjectSource = 'argument' | 'roots' | 'env' | 'cwd';
+export type ProjectSource = 'argument' | 'roots' | 'query' | 'env' | 'cwd';
 
-/**
- * The order of precedence. The query parameter of an HTTP endpoint joins between `roots` and `env`.
- */
-const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'env', 'cwd'];
+/** The order of precedence. There is a query only over HTTP, if its client gives a project's path. */
+const projectSources: readonly ProjectSource[] = ['argument', 'roots', 'query', 'env', 'cwd'];
 
 /** A directory as it was asked for, and what the file system says of it. */
 export interface DirectoryReading {
@@ -32,6 +30,8 @@ export interface SourceReadings {
   /** With true the client's usable roots replace the directories of the command line. */
   readonly followRoots: boolean;
   readonly report: RootsReport;
+  /** `project_path` of the URL that the client has connected to, if it has one. */
+  readonly query?: DirectoryReading;
   /** `MCP_PROJECT_PATH`, if it is set and not empty. */
   readonly env?: DirectoryReading;
   readonly cwd: DirectoryReading;
@@ -83,6 +83,7 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
   const offers: Record<ProjectSource, Offer> = {
     argument: offerArgument(readings, given),
     roots: offerRoots(roots, ceiling),
+    query: offerQuery(readings, given),
     env: offerFallback('env', readings.env, readings),
     cwd: offerFallback('cwd', readings.cwd, readings),
   };
@@ -91,7 +92,7 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
     usable: source === undefined ? [] : offers[source].usable,
     source,
     skipped: projectSources
-      .filter((candidate) => candidate !== source)
+      .filter((candidate) => candidate !== source && (candidate !== 'query' || readings.query))
       .map((candidate) => ({
         source: candidate,
         reason:
@@ -106,7 +107,9 @@ export function chooseProject(readings: SourceReadings): ProjectChoice {
 }
 
 /** The sources that give nothing wider than what was asked for, in order of precedence. */
-function eligibleSources({ directories, report }: SourceReadings): readonly ProjectSource[] {
+function eligibleSources({ directories, report, query }: SourceReadings): readonly ProjectSource[] {
+  // A client that asks for one project does not mean another one.
+  if (query !== undefined) return ['roots', 'query'];
   // A command line that names directories is followed or nothing is.
   if (directories.length > 0) return ['roots', 'argument'];
   // A client that names roots does not mean the server's working directory, which may be a whole disk.
@@ -169,14 +172,32 @@ function offerRoots(roots: readonly Root[], ceiling: readonly UsableRoot[] = [])
   return { usable };
 }
 
+/** Within the directories of the command line, if there are any, whatever the roots may do. */
+function offerQuery(readings: SourceReadings, given: readonly UsableRoot[]): Offer {
+  const { directories, query } = readings;
+  const offer = offerFallback('query', query, readings);
+  const [root] = offer.usable;
+  if (root === undefined || directories.length === 0) return offer;
+  const within = ceilingOf(root.path, given);
+  if (within !== undefined) return { usable: [{ ...root, within }] };
+  const { problem } = underCeiling({ uri: root.uri, path: root.path }, given);
+  return { usable: [], reason: `project_path is not used: ${problem?.message}` };
+}
+
+const fallbackNames = {
+  query: 'project_path',
+  env: 'MCP_PROJECT_PATH',
+  cwd: 'the working directory',
+} as const;
+
 function offerFallback(
-  source: 'env' | 'cwd',
+  source: keyof typeof fallbackNames,
   reading: DirectoryReading | undefined,
   { home }: SourceReadings,
 ): Offer {
   if (reading === undefined) return { usable: [], reason: 'MCP_PROJECT_PATH is not set' };
   const { check } = reading;
-  const unused = `${source === 'env' ? 'MCP_PROJECT_PATH' : 'the working directory'} is not used`;
+  const unused = `${fallbackNames[source]} is not used`;
   if (!check.ok) return { usable: [], reason: `${unused}: ${check.message}` };
   const tooWide =
     check.path === parse(check.path).root
@@ -196,8 +217,9 @@ function uniqueByPath(roots: readonly UsableRoot[]): UsableRoot[] {
 function whyPassedOver(
   passed: ProjectSource,
   chosen: ProjectSource | undefined,
-  { directories, followRoots }: SourceReadings,
+  { directories, followRoots, query }: SourceReadings,
 ): string {
+  if (query !== undefined && chosen !== 'roots') return 'the client has asked for one project';
   if (passed === 'argument') {
     return followRoots
       ? "the client's roots replace the directories of the command line"

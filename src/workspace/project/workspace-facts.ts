@@ -34,7 +34,7 @@ export const workspaceFactsSchema = object(
       {
         path: text,
         name: text,
-        source: { type: 'string', enum: ['argument', 'roots', 'env', 'cwd'] },
+        source: { type: 'string', enum: ['argument', 'roots', 'query', 'env', 'cwd'] },
       },
       ['path', 'name', 'source'],
       'The default root of every tool; absent if there is none.',

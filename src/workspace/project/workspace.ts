@@ -19,6 +19,8 @@ export interface WorkspaceSources {
   readonly directories?: readonly string[];
   /** With true the client's usable roots replace `directories`. */
   readonly followRoots?: boolean;
+  /** The project that the client asks for in the URL that it connects to. */
+  readonly projectPath?: string;
   readonly environment?: { readonly MCP_PROJECT_PATH?: string | undefined };
   /** The process's working directory. */
   readonly cwd: string;
@@ -142,7 +144,7 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
         boundary: { directories: choice.usable, base: root },
         takeNote: () => {
           const note = fallbackNote(choice);
-          const isNew = note !== told;
+          const isNew = note !== told || isWithoutSession(context);
           told = note;
           return isNew ? note : undefined;
         },
@@ -187,11 +189,17 @@ export function createWorkspace(sources: WorkspaceSources): Workspace {
   return workspace;
 }
 
+/** Clients that keep no session share a workspace: one does not know what another was told. */
+function isWithoutSession({ http }: HandlerContext): boolean {
+  return http !== undefined && http.header('mcp-session-id') === undefined;
+}
+
 async function readSources(sources: WorkspaceSources, readDirectory: DirectoryReader) {
-  const { directories = [], followRoots = false, environment, cwd, home } = sources;
+  const { directories = [], followRoots = false, projectPath, environment, cwd, home } = sources;
   const variable = environment?.MCP_PROJECT_PATH ?? '';
-  const [given, env, cwdReading, homeCheck] = await Promise.all([
+  const [given, query, env, cwdReading, homeCheck] = await Promise.all([
     Promise.all(directories.map((directory) => readDirectory(directory, 'A directory'))),
+    projectPath === undefined ? undefined : readDirectory(projectPath, 'project_path'),
     variable === '' ? undefined : readDirectory(variable, 'MCP_PROJECT_PATH'),
     readDirectory(cwd, 'The working directory'),
     checkDirectory(home),
@@ -199,6 +207,7 @@ async function readSources(sources: WorkspaceSources, readDirectory: DirectoryRe
   return {
     directories: given,
     followRoots,
+    ...(query === undefined ? {} : { query }),
     ...(env === undefined ? {} : { env }),
     cwd: cwdReading,
     home: homeCheck.ok ? homeCheck.path : home,

@@ -1,0 +1,72 @@
+/** `mcp-actors serve --http`: workspaces over HTTP. */
+import type { Limits } from '../actors/limits.ts';
+import type { Report } from '../actors/facts.ts';
+import type { CommandFact } from '../log/log.ts';
+import { endingOf, serveHttp } from '../serve/serve.ts';
+import type { HttpServing } from '../serve/http-serving.ts';
+import type { SessionOptions } from '../server/session.ts';
+import type { WorkspaceOptions } from '../workspace/workspace-server.ts';
+import { UsageError } from './command.ts';
+import type { HttpWish } from './options/http-wish.ts';
+import type { Serving } from './serve.ts';
+import { workspacesOf } from './workspaces.ts';
+
+interface CommonOptions extends SessionOptions {
+  readonly limits: Limits;
+  readonly report: Report;
+}
+
+/**
+ * Listens, and says where on stderr.
+ *
+ * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
+ */
+export async function startHttp(
+  wish: HttpWish,
+  workspace: WorkspaceOptions,
+  session: CommonOptions,
+): Promise<Serving> {
+  const serving = await listen(wish, workspace, session);
+  const { href } = serving.url;
+  process.stderr.write(`mcp-actors: serving over HTTP at ${href}\n`);
+  session.report({
+    level: 'info',
+    name: 'http.listening',
+    message: `Listening on ${href}`,
+    details: { url: href },
+  } satisfies CommandFact);
+  return {
+    ending: endingOf(serving),
+    sessions: () => serving.sessions,
+    drainTimeoutMs: session.limits.drainTimeoutMs,
+  };
+}
+
+async function listen(
+  { host, authorization, allowedHosts, allowedOrigins, ...wish }: HttpWish,
+  workspace: WorkspaceOptions,
+  session: CommonOptions,
+): Promise<HttpServing> {
+  try {
+    return await serveHttp(workspacesOf(workspace), {
+      ...wish,
+      session,
+      ...(host === undefined ? {} : { host }),
+      ...(authorization ? { authorization } : {}),
+      ...(allowedHosts.length > 0 ? { allowedHosts } : {}),
+      ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
+    });
+  } catch (error) {
+    const message = faultOf(error, wish.port);
+    if (message === undefined) throw error;
+    throw new UsageError(`--http: ${message}`, { cause: error });
+  }
+}
+
+/** What is wrong with the options; undefined if it is none of them. */
+function faultOf(error: unknown, port: number): string | undefined {
+  if (error instanceof TypeError || error instanceof RangeError) return error.message;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return `port ${port} is taken`;
+  return syscall === undefined ? undefined : `the address cannot be used (${code})`;
+}

@@ -1,0 +1,119 @@
+/** `mcp-actors serve --http`: the official client, and a workspace for each session. */
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Client } from '@modelcontextprotocol/client';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from 'mcp-actors';
+import { connectTo } from '../http/serving.ts';
+import { modern, textOf } from './both-eras-client.ts';
+import { command, launch, reapServers } from './server-process.ts';
+
+let base: string;
+let one: string;
+let two: string;
+
+beforeAll(async () => {
+  base = await realpath(await mkdtemp(join(tmpdir(), 'mcp-actors-')));
+  [one, two] = [join(base, 'one'), join(base, 'two')];
+  for (const directory of [one, two]) {
+    await mkdir(directory);
+    await writeFile(join(directory, 'where.txt'), directory);
+  }
+});
+afterAll(() => rm(base, { recursive: true }));
+afterEach(reapServers);
+
+async function serveWorkspace(args: readonly string[] = [], cwd = base) {
+  const port = ['--http', '0', '--log-level', 'info'];
+  const server = launch([...command, 'serve', ...port, ...args], { cwd });
+  const line = await server.log.find(({ event }) => event === 'http.listening');
+  return { server, url: new URL(String((line['details'] as JsonObject)['url'])) };
+}
+
+const asking = (url: URL, path: string): URL => {
+  const asked = new URL(url);
+  asked.searchParams.set('project_path', path);
+  return asked;
+};
+
+async function projectOf(client: Client): Promise<unknown> {
+  const { structuredContent } = await client.callTool({ name: 'workspace_info', arguments: {} });
+  return (structuredContent as JsonObject)['project'];
+}
+
+const read = (client: Client) =>
+  client.callTool({ name: 'read_file', arguments: { path: 'where.txt' } });
+
+describe.each([
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', modern],
+] as const)('in %s', (_, mode) => {
+  test('each client works in the project that its URL asks for', async () => {
+    const { url } = await serveWorkspace();
+    const clients = await Promise.all([
+      connectTo(asking(url, one), mode),
+      connectTo(asking(url, two), mode),
+    ]);
+    const projects = await Promise.all(clients.map(projectOf));
+    expect(projects).toMatchObject([
+      { path: one, source: 'query' },
+      { path: two, source: 'query' },
+    ]);
+    const texts = (await Promise.all(clients.map(read))).map(textOf);
+    expect(texts[0]).toContain(one);
+    expect(texts[1]).toContain(two);
+  });
+
+  test("the client's roots come before the URL", async () => {
+    const { url } = await serveWorkspace();
+    const client = await connectTo(asking(url, one), mode, { roots: {} });
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(two).href }] }));
+    expect(await projectOf(client)).toMatchObject({ path: two, source: 'roots' });
+  });
+
+  test.each([
+    ['a relative path', () => 'one', /"one"/],
+    ['a path that does not exist', () => join(base, 'gone'), /gone" does not exist/],
+    ['a path outside the ceiling', () => two, /two" is outside the directories/],
+  ])('%s is a tool error that names it', async (_what, path, message) => {
+    const { url } = await serveWorkspace([one]);
+    const client = await connectTo(asking(url, path()), mode);
+    const result = await read(client);
+    expect(result.isError).toBe(true);
+    expect(textOf(result)).toMatch(message);
+    expect(textOf(result)).toContain('project_path');
+  });
+
+  test('every client without a choice is told where it works', async () => {
+    const { url } = await serveWorkspace([], one);
+    for (const client of [await connectTo(url, mode), await connectTo(url, mode)]) {
+      expect(textOf(await read(client))).toContain(`Working in ${one}`);
+    }
+  });
+});
+
+test('SIGTERM ends it with 0', async () => {
+  const { server, url } = await serveWorkspace();
+  await connectTo(url, 'legacy');
+  expect(server.stderr).toContain(`mcp-actors: serving over HTTP at ${url.href}`);
+  server.child.kill('SIGTERM');
+  expect(await server.exit).toEqual({ code: 0, signal: null });
+});
+
+test.each([
+  [['--http', '0.0.0.0:0'], 'Others can reach 0.0.0.0'],
+  [['--http', '192.0.2.1:0', '--insecure'], 'the address cannot be used (EADDRNOTAVAIL)'],
+])('%j is refused', async (args, message) => {
+  const server = launch([...command, 'serve', ...args], { cwd: base });
+  expect((await server.exit).code).toBe(2);
+  expect(server.stderr).toContain(message);
+});
+
+test('a port that is taken is said to be', async () => {
+  const { url } = await serveWorkspace();
+  const server = launch([...command, 'serve', '--http', url.port], { cwd: base });
+  expect((await server.exit).code).toBe(2);
+  expect(server.stderr).toContain(`port ${url.port} is taken`);
+});
