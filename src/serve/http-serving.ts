@@ -7,26 +7,9 @@ import { hostname, networkInterfaces } from 'node:os';
 import { nodeHandler } from '../http/node/index.ts';
 import type { NodeHandler } from '../http/node/index.ts';
 import type { HttpOptions, ServerOf } from '../http/index.ts';
+import { defaultConnectionLimits } from './connection-limits.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import type { McpSession } from '../server/session.ts';
-
-/** Times of connections, milliseconds. */
-export interface ConnectionLimits {
-  /** How long the headers of a request may take. */
-  readonly headersTimeoutMs: number;
-  /** How long a whole request may take, its body included. */
-  readonly requestTimeoutMs: number;
-  /** How long a connection may be without a request: longer than a proxy in front keeps it. */
-  readonly keepAliveTimeoutMs: number;
-  /** How many connections may be open; one more is closed at once. */
-  readonly maxConnections: number;
-}
-
-export const defaultConnectionLimits: ConnectionLimits = {
-  headersTimeoutMs: 15_000,
-  requestTimeoutMs: 60_000,
-  keepAliveTimeoutMs: 75_000,
-  maxConnections: 16_384,
-};
 
 export interface ServeHttpOptions extends HttpOptions {
   /** 0 for any free port. */

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { connectTo } from '../http/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
+import { launchHttp } from './http-process.ts';
 import { command, launch, reapServers } from './server-process.ts';
 
 let base: string;
@@ -25,11 +26,9 @@ beforeAll(async () => {
 afterAll(() => rm(base, { recursive: true }));
 afterEach(reapServers);
 
-async function serveWorkspace(args: readonly string[] = [], cwd = base) {
+function serveWorkspace(args: readonly string[] = [], cwd = base) {
   const port = ['--http', '0', '--log-level', 'info'];
-  const server = launch([...command, 'serve', ...port, ...args], { cwd });
-  const line = await server.log.find(({ event }) => event === 'http.listening');
-  return { server, url: new URL(String((line['details'] as JsonObject)['url'])) };
+  return launchHttp([...command, 'serve', ...port, ...args], { cwd });
 }
 
 const asking = (url: URL, path: string): URL => {

@@ -241,6 +241,7 @@ describe('the public names', () => {
         type JwtOptions
         type RequestInfo
         type Served
+        type ServedFor
         type ServerOf
         type TokenLimits
         type VerifiedToken
@@ -276,6 +277,7 @@ describe('the public names', () => {
         type RootDirectory
         type RootsBoundaryOptions
       mcp-actors/serve
+        defaultConnectionLimits
         serve
         serveHttp
         type ConnectionLimits
