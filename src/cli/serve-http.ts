@@ -4,12 +4,21 @@ import type { Report } from '../actors/facts.ts';
 import type { CommandFact } from '../log/log.ts';
 import { endingOf, serveHttp } from '../serve/serve.ts';
 import type { HttpServing } from '../serve/http-serving.ts';
-import type { SessionOptions } from '../server/session.ts';
+import type { Ending } from '../serve/process-end.ts';
+import type { McpSession, SessionOptions } from '../server/session.ts';
 import type { WorkspaceOptions } from '../workspace/workspace-server.ts';
 import { UsageError } from './command.ts';
 import type { HttpWish } from './options/http-wish.ts';
-import type { Serving } from './serve.ts';
 import { workspacesOf } from './workspaces.ts';
+
+/** What is being served, until it ends. */
+export interface Serving {
+  readonly ending: Ending;
+  /** Those that are open. */
+  sessions(): readonly McpSession[];
+  /** How long calls may take to finish after a signal, milliseconds. */
+  readonly drainTimeoutMs: number;
+}
 
 interface CommonOptions extends SessionOptions {
   readonly limits: Limits;

@@ -15,13 +15,13 @@ import type { RecordWish, ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
+import type { Serving } from './serve-http.ts';
 import { dumpOnSignal } from './doctor/dump-signal.ts';
 import { createLog } from '../log/log.ts';
 import type { CommandFact, LineSink, Log } from '../log/log.ts';
 import { humanForm, jsonForm } from '../log/log-line.ts';
 import { fileSink } from './log-file.ts';
 import { served, signalDrainTimeoutMs } from '../serve/process-end.ts';
-import type { Ending } from '../serve/process-end.ts';
 import { streamSink } from '../serve/stream-sink.ts';
 import { UsageError, commandNames, packageVersion } from './command.ts';
 
@@ -97,15 +97,6 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
   if (!invocation.http && process.stdin.isTTY) await greet(given.usable);
 
   return ended;
-}
-
-/** What is being served, until it ends. */
-export interface Serving {
-  readonly ending: Ending;
-  /** Those that are open. */
-  sessions(): readonly McpSession[];
-  /** How long calls may take to finish after a signal, milliseconds. */
-  readonly drainTimeoutMs: number;
 }
 
 function startStdio(options: WorkspaceOptions, listening: ListenOptions): McpSession {
