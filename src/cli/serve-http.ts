@@ -60,6 +60,7 @@ async function listen(
     return await serveHttp(workspacesOf(workspace), {
       ...wish,
       session,
+      report: session.report,
       ...(host === undefined ? {} : { host }),
       ...(authorization ? { authorization } : {}),
       ...(allowedHosts.length > 0 ? { allowedHosts } : {}),

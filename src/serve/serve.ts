@@ -114,7 +114,7 @@ async function overHttp(
     const own = typeof given === 'function' ? given(request) : given;
     return { ...common, report, ...own };
   };
-  const serving = await serveHttp(server, { ...http, session });
+  const serving = await serveHttp(server, { report, ...http, session });
   const { href } = serving.url;
   report({
     level: 'info',
