@@ -3,9 +3,10 @@ import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { MetaKey } from '../protocol/meta.ts';
 import { Method } from '../protocol/methods.ts';
+import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { ClientFeatures } from './client.machine.ts';
+import { answerText } from './http/exchange.ts';
 import { count, invariantsOf } from './invariants/tally.ts';
-import type { Clause, Demand } from './invariants/invariant.ts';
 import type { Breach, Tally } from './invariants/tally.ts';
 import { readSequence, sequenceText } from './move.ts';
 import type { MoveType, MoveSequence } from './move.ts';
@@ -19,6 +20,8 @@ import type { Launch } from './server-process.ts';
 
 export interface CheckOptions {
   readonly launch: Launch;
+  /** What the launched server is spoken to over; by default stdio. */
+  readonly transport?: 'stdio' | 'http';
   /** The revision that the client asks for. */
   readonly revision: string;
   /** Tools that may be called, each with its arguments. */
@@ -42,40 +45,6 @@ export interface CheckOptions {
   readonly signal?: AbortSignal;
   /** Called before the first play, once it is known how many there are, and after each. */
   readonly progress?: (done: number, total: number) => void;
-}
-
-/** The result for one invariant. */
-export interface InvariantFinding {
-  readonly id: string;
-  readonly title: string;
-  readonly demand: Demand;
-  readonly clause: Clause;
-  readonly outcome: 'holds' | 'broken' | 'untried';
-  /** How many plays tried it. */
-  readonly plays: number;
-  /** What a play needs in order to try it. */
-  readonly needs: string;
-  /** The shortest sequence that breaks it. */
-  readonly breach?: Breach & {
-    /** How many plays broke it, not counting those of the shrinking. */
-    readonly plays: number;
-    /** Whether it broke again in a second play; undefined if the check ended before that. */
-    readonly again: boolean | undefined;
-  };
-}
-
-export interface CheckReport {
-  /** From the answer to initialize; undefined if there was none. */
-  readonly server: { readonly name: string; readonly version: string } | undefined;
-  /** The negotiated revision, or the requested one if none was negotiated. */
-  readonly revision: string;
-  readonly seed: number;
-  readonly plays: number;
-  /** Whether the check ended before everything was played. */
-  readonly interrupted: boolean;
-  readonly findings: readonly InvariantFinding[];
-  /** What the reader of the findings must know: what could not be tried, and why. */
-  readonly notes: readonly string[];
 }
 
 /** What the first plays have found out about the server. */
@@ -115,8 +84,8 @@ class CheckRun {
 
   constructor(options: CheckOptions) {
     this.#options = options;
-    const { revision, movesTime = false } = options;
-    this.#tallies = invariantsOf(revision)
+    const { revision, movesTime = false, transport = 'stdio' } = options;
+    this.#tallies = invariantsOf(revision, transport)
       .filter(({ id }) => options.only?.has(id) ?? true)
       .map((invariant) => ({ invariant, held: 0, breaches: [] }));
     const declares = { tools: false, resources: false, prompts: false, logging: false };
@@ -124,7 +93,16 @@ class CheckRun {
     const stateless = isStateless(revision);
     const withdraws = movesTime && !stateless;
     this.#probed = {
-      features: { tools: [], asks: false, withdraws, declares, stateless, batches, movesTime },
+      features: {
+        tools: [],
+        asks: false,
+        withdraws,
+        declares,
+        stateless,
+        transport,
+        batches,
+        movesTime,
+      },
       fence: 'ping',
       rootsTools: [],
       revision,
@@ -177,11 +155,13 @@ class CheckRun {
     if (!greeting) {
       this.#count(handshake, first);
       const stderr = end?.exit.stderr?.trim();
+      const [exchange] = first.exchanges;
       this.#notes.push(
-        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}`,
+        `The server did not answer ${stateless ? 'server/discover' : 'initialize'}, so that nothing else was tried${stderr ? `; the end of its stderr:\n${stderr}` : ''}${exchange ? `: ${answerText(exchange)}` : ''}`,
       );
       return false;
     }
+    const hasSession = first.exchanges[0]?.headers['mcp-session-id'] !== undefined;
     const { protocolVersion } = greeting;
     const meta = greeting['_meta'];
     const serverInfo =
@@ -212,6 +192,7 @@ class CheckRun {
       fence: answersPings ? 'ping' : 'quiet',
       features: {
         ...this.#probed.features,
+        transport: hasSession ? 'http-session' : this.#probed.features.transport,
         batches: hasBatches(revision),
         tools: isJsonObject(declared['tools']) ? names : [],
         declares: {

@@ -8,7 +8,8 @@ import { isImpolite } from './move.ts';
 import type { Move } from './move.ts';
 import { answerTo, enveloped, notification, request, statelessCapabilities } from './outgoing.ts';
 import { lateMark, rootFolders, rootName } from './roots-folder.ts';
-import { idKey, messagesIn } from './trace.ts';
+import type { OddHeaders } from './server-process.ts';
+import { idKey, messagesIn } from './message.ts';
 import type { Sent } from './trace.ts';
 
 export interface ClientSideOptions {
@@ -54,7 +55,7 @@ export class ClientSide {
   /** The tools whose calls the client has cancelled. */
   readonly cancelledTools = new Set<string>();
   readonly #options: ClientSideOptions;
-  readonly #write: (sent: Sent) => void;
+  readonly #write: (sent: Sent, odd?: OddHeaders) => void;
   readonly #used = new Set<string>();
   readonly #calls: { readonly id: RequestId; readonly tool: string }[] = [];
   #retried: AskingCall | undefined = undefined;
@@ -63,7 +64,7 @@ export class ClientSide {
   #lateAnswers = 0;
 
   /** @param write called with each line to send */
-  constructor(options: ClientSideOptions, write: (sent: Sent) => void) {
+  constructor(options: ClientSideOptions, write: (sent: Sent, odd?: OddHeaders) => void) {
     this.#options = options;
     this.#write = write;
     this.revision = options.revision;
@@ -74,8 +75,13 @@ export class ClientSide {
   /** Asks something that every server answers at once. */
   probe(): RequestId {
     const id = this.nextId();
-    this.send(request(id, this.#options.features.stateless ? Method.discover : Method.ping));
+    this.send(request(id, this.isStateless ? Method.discover : Method.ping));
     return id;
+  }
+
+  /** Whether each request says who its client is. */
+  get isStateless(): boolean {
+    return this.#options.features.stateless;
   }
 
   nextId(): number {
@@ -105,8 +111,16 @@ export class ClientSide {
     this.#rootsVersion++;
   }
 
-  /** Sends a message, or a batch as one line. */
-  send(plain: unknown, move?: Move): void {
+  /** No answer comes to these requests any more. */
+  giveUp(ids: readonly RequestId[]): void {
+    for (const id of ids) this.owed.delete(idKey(id));
+  }
+
+  /**
+   * Sends a message, or a batch as one line.
+   * @param odd over HTTP, what differs from what a client should send
+   */
+  send(plain: unknown, move?: Move, odd?: OddHeaders): void {
     const isEnveloped = this.#options.features.stateless && move?.type !== 'bare';
     const message = isEnveloped && isJsonObject(plain) ? enveloped(plain, this.revision) : plain;
     for (const { id, method, params } of messagesIn(message)) {
@@ -117,13 +131,14 @@ export class ClientSide {
         this.offered = params['capabilities'] as JsonObject;
       }
     }
-    this.sendText(JSON.stringify(message), message, move);
+    this.sendText(JSON.stringify(message), message, move, odd);
   }
 
   /** Sends a line as it is. */
-  sendText(text: string, value: unknown, move?: Move): void {
+  sendText(text: string, value: unknown, move?: Move, odd?: OddHeaders): void {
     const impolite = move !== undefined && isImpolite(move);
-    this.#write({ kind: 'sent', text, value, move: move?.type, impolite });
+    const note = odd ? { note: odd.note } : {};
+    this.#write({ kind: 'sent', text, value, move: move?.type, impolite, ...note }, odd);
   }
 
   /** @param more params of its own, such as the answers that it has asked for */

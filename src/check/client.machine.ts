@@ -23,6 +23,8 @@ export interface ClientFeatures {
   };
   /** The revision has no handshake: each request says who its client is. */
   readonly stateless: boolean;
+  /** How it is spoken to: a client over HTTP may also have the id of a session. */
+  readonly transport: 'stdio' | 'http' | 'http-session';
   /** The revision has batches. */
   readonly batches: boolean;
   /** Time can be moved, because the server and its clock are in this process. */
@@ -53,6 +55,9 @@ export const clientMachine = setup({
     hasPrompts: ({ context }) => context.declares.prompts,
     hasLogging: ({ context }) => context.declares.logging,
     hasBatches: ({ context }) => context.batches,
+    isStdio: ({ context }) => context.transport === 'stdio',
+    isHttp: ({ context }) => context.transport !== 'stdio',
+    hasSession: ({ context }) => context.transport === 'http-session',
     movesTime: ({ context }) => context.movesTime,
     withdraws: ({ context }) => context.withdraws,
   },
@@ -69,7 +74,7 @@ export const clientMachine = setup({
             initialize: 'greeted',
             'initialize-bare': 'greeted',
             'initialize-unknown': 'greeted',
-            rush: 'rushed',
+            rush: { guard: 'isStdio', target: 'rushed' },
             early: 'fresh',
             end: 'ended',
           },
@@ -103,7 +108,14 @@ export const clientMachine = setup({
             'answer-unknown': self,
             malformed: self,
             invalid: self,
-            last: { guard: and(['isBare', 'hasLists']), target: 'ended' },
+            'http-origin': { ...self, guard: 'isHttp' },
+            'http-version': { ...self, guard: 'isHttp' },
+            'http-second-stream': { ...self, guard: 'isHttp' },
+            'http-resume': { ...self, guard: 'isHttp' },
+            'http-no-session': { ...self, guard: 'hasSession' },
+            'http-strange-session': { ...self, guard: 'hasSession' },
+            'http-gone': { guard: 'hasSession', target: 'ended' },
+            last: { guard: and(['isStdio', 'isBare', 'hasLists']), target: 'ended' },
             end: 'ended',
           },
         },

@@ -11,6 +11,7 @@ import {
   unknownRevision,
 } from './outgoing.ts';
 import type { ClientSide } from './client-side.ts';
+import type { OddHeaders } from './server-process.ts';
 
 type Sends = (client: ClientSide, move: Move) => void;
 
@@ -40,6 +41,19 @@ const calls =
     if ('tool' in move) client.call(id(client), move.tool, move);
   };
 
+/** A page of this site has nothing to do with any server. */
+const foreignOrigin = 'https://check.invalid';
+
+const strangeSession = 'check-no-such-session';
+
+/** Asks what every server answers, with headers that differ from what a client should send. */
+const oddly =
+  (headers: OddHeaders['headers'], note: string): Sends =>
+  (client, move) => {
+    const method = client.isStateless ? Method.discover : Method.ping;
+    client.send(request(client.nextId(), method), move, { headers, note });
+  };
+
 /** A list request that the server must answer: the first of those that it declares. */
 const firstList = ({ declares }: ClientSide): string => listMethods(declares)[0] ?? 'tools/list';
 
@@ -48,6 +62,29 @@ export const moveMessages: { readonly [K in SendingType]: Sends } = {
   'initialize-bare': initialize('nothing'),
   'initialize-unknown': initialize('nothing', unknownRevision),
   initialized: notifies(Method.initialized),
+  'http-origin': oddly({ origin: foreignOrigin }, `with the header Origin: ${foreignOrigin}`),
+  'http-version': oddly(
+    { 'mcp-protocol-version': unknownRevision },
+    `with the header MCP-Protocol-Version: ${unknownRevision}`,
+  ),
+  'http-no-session': oddly({ 'mcp-session-id': undefined }, 'without the header Mcp-Session-Id'),
+  'http-strange-session': oddly(
+    { 'mcp-session-id': strangeSession },
+    `with the header Mcp-Session-Id: ${strangeSession}`,
+  ),
+  'http-gone': (client, move) => client.send(request(client.nextId(), Method.ping), move),
+  'http-method': oddly(
+    { 'mcp-method': 'check/another' },
+    'with the header Mcp-Method: check/another',
+  ),
+  'http-no-method': oddly({ 'mcp-method': undefined }, 'without the header Mcp-Method'),
+  'http-name': (client, move) => {
+    const uri = 'check-no-such-scheme://nothing';
+    const note = 'with the header Mcp-Name: check-another';
+    const headers = { 'mcp-name': 'check-another' };
+    client.send(request(client.nextId(), 'resources/read', { uri }), move, { headers, note });
+  },
+  'http-encoded-name': asks('resources/read', { uri: 'check-no-such-scheme://\u{e9}' }),
   rush: (client, move) => {
     initialize('all')(client, move);
     client.send(notification(Method.initialized), move);

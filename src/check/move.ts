@@ -45,6 +45,18 @@ export const plainMoves = {
   retry: 'send a call again, with the answers that it has asked for',
   'retry-twice': 'send the same retry once more',
   'retry-forged': 'send a call again, with a state that the server has not given out',
+  'http-origin': 'over HTTP, send a request from a page of another site',
+  'http-version': 'over HTTP, send a request whose MCP-Protocol-Version is wrong',
+  'http-no-session': 'over HTTP, send a request without the id of the session',
+  'http-strange-session': 'over HTTP, send a request with the id of a session that never was',
+  'http-second-stream': 'over HTTP, open one more stream with GET',
+  'http-resume': 'over HTTP, take a stream up again after its first event',
+  'http-gone': 'over HTTP, end the session and send a request to it',
+  'http-method': 'over HTTP, send a request whose Mcp-Method is another',
+  'http-no-method': 'over HTTP, send a request without Mcp-Method',
+  'http-name': 'over HTTP, send a request whose Mcp-Name is another',
+  'http-encoded-name': 'over HTTP, read a resource whose Mcp-Name has to be encoded',
+  'http-get': 'over HTTP, send GET and DELETE in a revision that has neither',
   'pass-time': 'let so much time pass that what waits is given up',
 } as const;
 
@@ -81,6 +93,15 @@ const impolite: ReadonlySet<MoveType> = new Set([
   'retry-forged',
   'malformed',
   'invalid',
+  'http-origin',
+  'http-version',
+  'http-no-session',
+  'http-strange-session',
+  'http-gone',
+  'http-method',
+  'http-no-method',
+  'http-name',
+  'http-get',
 ]);
 
 export function isImpolite({ type }: Move): boolean {
@@ -115,7 +136,10 @@ export function readSequence(
 }
 
 /** Moves that only send messages. */
-export type SendingType = Exclude<MoveType, 'wait' | 'end' | 'last' | 'pass-time'>;
+export type SendingType = Exclude<
+  MoveType,
+  'wait' | 'end' | 'last' | 'pass-time' | 'http-second-stream' | 'http-resume' | 'http-get'
+>;
 
 /** Every move with its description, for a help text. */
 export function moveHelp(): string {

@@ -5,11 +5,15 @@
 import { Method } from '../protocol/methods.ts';
 import { ClientSide } from './client-side.ts';
 import type { ClientSideOptions } from './client-side.ts';
+import { askedIn } from './http/exchange.ts';
 import { moveMessages } from './move-messages.ts';
+import { isImpolite } from './move.ts';
 import type { Move, MoveSequence } from './move.ts';
-import { Trace, idKey } from './trace.ts';
+import { idKey, parsed } from './message.ts';
+import { Trace } from './trace.ts';
 import type { Happening, Waited } from './trace.ts';
-import type { Launch, ServerWire } from './server-process.ts';
+import type { Exchange } from './http/exchange.ts';
+import type { Launch, OddHeaders, ServerWire } from './server-process.ts';
 
 export interface PlayOptions extends ClientSideOptions {
   readonly launch: Launch;
@@ -62,12 +66,20 @@ class SequencePlayer {
 
   constructor(options: PlayOptions) {
     this.#options = options;
-    this.#client = new ClientSide(options, (sent) => {
+    this.#client = new ClientSide(options, (sent, odd) => {
+      if (odd) this.#flush();
       this.happenings.push(sent);
       this.#chunk += `${sent.text}\n`;
+      if (odd) this.#flush(odd);
     });
     this.#wire = options.launch({
-      line: (text) => this.#take(text),
+      line: (text, via) => this.#take(text, via),
+      answered: (exchange) => this.happenings.push({ kind: 'answered', exchange }),
+      over: (exchange) => {
+        this.happenings.push({ kind: 'over', exchange });
+        this.#client.giveUp(askedIn(exchange));
+        this.#wake();
+      },
       ended: (exit) => {
         this.happenings.push({ kind: 'ended', exit });
         this.#phase = 'ended';
@@ -106,6 +118,21 @@ class SequencePlayer {
         await this.#fence();
         await this.#wire.passTime?.(longTimeMs);
         return this.#fence();
+      case 'http-second-stream':
+        this.#note(move, 'GET, beside the stream that is open');
+        return this.#wire.http?.secondStream();
+      case 'http-resume':
+        this.#note(move, 'GET, with the Last-Event-ID of the first event');
+        return this.#wire.http?.resume();
+      case 'http-get':
+        this.#note(move, 'GET and DELETE');
+        return this.#wire.http?.stray();
+      case 'http-gone':
+        this.#note(move, 'DELETE');
+        await this.#wire.http?.endSession();
+        moveMessages[move.type](this.#client, move);
+        await this.#owesNothing();
+        return this.#endInput();
       case 'answer':
       case 'answer-reversed':
       case 'refuse':
@@ -122,6 +149,20 @@ class SequencePlayer {
       default:
     }
     moveMessages[move.type](this.#client, move);
+  }
+
+  /** Notes what is done over HTTP without a message. */
+  #note(move: Move, note: string): void {
+    this.#flush();
+    const impolite = isImpolite(move);
+    this.happenings.push({
+      kind: 'sent',
+      text: '',
+      value: undefined,
+      move: move.type,
+      impolite,
+      note,
+    });
   }
 
   /** Waits for the answer to initialize, then for a ping's: earlier answers have come by then. */
@@ -229,10 +270,10 @@ class SequencePlayer {
     this.happenings.push({ kind: 'waited', for: what, ok });
   }
 
-  #flush(): void {
+  #flush(odd?: OddHeaders): void {
     const chunk = this.#chunk;
     this.#chunk = '';
-    if (chunk !== '' && this.#phase !== 'ended') this.#wire.send(chunk);
+    if (chunk !== '' && this.#phase !== 'ended') this.#wire.send(chunk, odd);
   }
 
   /** Waits for the answers to requests; true if all have come. */
@@ -267,12 +308,12 @@ class SequencePlayer {
     for (const look of this.#waiting) look();
   }
 
-  #take(text: string): void {
+  #take(text: string, via?: Exchange): void {
     // An empty line carries no message.
     if (text.trim() === '') return;
     const client = this.#client;
     const value = parsed(text);
-    this.happenings.push({ kind: 'received', text, value });
+    this.happenings.push({ kind: 'received', text, value, ...(via ? { via } : {}) });
     client.take(value);
     if (this.#phase === 'settling') {
       for (const held of [...client.held]) client.answer(held);
@@ -280,13 +321,5 @@ class SequencePlayer {
     // The answer to the server's ping leaves at once.
     if (this.#phase !== 'input-ended') this.#flush();
     this.#wake();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }

@@ -1,6 +1,8 @@
 /** A report for a terminal and for programs. */
-import type { CheckReport, InvariantFinding } from './check-server.ts';
+import type { CheckReport, InvariantFinding } from './check-report.ts';
 import type { Clause, Demand } from './invariants/invariant.ts';
+import { answerText } from './http/exchange.ts';
+import type { Exchange } from './http/exchange.ts';
 import { sequenceText } from './move.ts';
 import { exitText } from './trace.ts';
 import type { Happening, Trace } from './trace.ts';
@@ -141,7 +143,11 @@ function abridged(lines: readonly string[]): readonly string[] {
 function lineOf(one: Happening): string | undefined {
   switch (one.kind) {
     case 'sent':
-      return `→ ${shortened(one.text)}`;
+      return `→ ${one.note === undefined ? '' : `(${one.note}) `}${shortened(one.text)}`.trimEnd();
+    case 'answered':
+      return isTold(one.exchange) ? `← ${shortened(answerText(one.exchange))}` : undefined;
+    case 'over':
+      return undefined;
     case 'received':
       return `← ${shortened(one.text)}`;
     case 'waited':
@@ -149,10 +155,17 @@ function lineOf(one: Happening): string | undefined {
     case 'input-ended':
       return '→ (end of the input)';
     case 'ended':
+      // Over HTTP the conversation ends, not the server.
+      if (one.exit.process === 'none' && one.exit.failure === undefined) return undefined;
       return `← (the server ended ${exitText(one.exit)})`;
     case 'overdue':
       return '… it did not end in time and was killed';
   }
+}
+
+/** Whether an answer says more than the message that it carries. */
+function isTold(exchange: Exchange): boolean {
+  return exchange.status !== 200 || exchange.method !== 'POST';
 }
 
 function shortened(text: string): string {

@@ -84,8 +84,22 @@ export function coveringSequences(features: ClientFeatures): readonly MoveSequen
       if (changes || isImpolite(move)) sequences.push(together([...way, move]));
     }
   }
-  return withoutPrefixes(sequences);
+  return withoutPrefixes([...sequences, ...streamSequences(features)]);
 }
+
+/** Over HTTP: what the server says of itself while there are two streams, and streams resumed. */
+function streamSequences(features: ClientFeatures): readonly MoveSequence[] {
+  if (features.transport === 'stdio' || features.stateless) return [];
+  const start: MoveSequence = [{ type: 'initialize' }, { type: 'initialized' }];
+  const calls = features.tools.map((tool): Move => ({ type: 'call', tool }));
+  return [
+    [...start, { type: 'http-second-stream' }, ...(features.asks ? [changed] : [])],
+    [...start, { type: 'http-second-stream' }, ...calls],
+    [...start, ...(features.asks ? [changed] : []), ...calls, { type: 'http-resume' }],
+  ].map((moves) => paced(moves as MoveSequence, features));
+}
+
+const changed: Move = { type: 'roots-changed' };
 
 /** Gives whole numbers from 0 to below `bound`. */
 export type Random = (bound: number) => number;

@@ -1,4 +1,5 @@
 /** A server as the player sees it, and one that runs in its own process, over stdio. */
+import type { Exchange } from './http/exchange.ts';
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 
@@ -7,22 +8,56 @@ export interface Exit {
   readonly signal: string | null;
   /** The last characters that it wrote to stderr. */
   readonly stderr?: string;
-  /** Why it did not start. */
+  /** Why it did not start or, over HTTP, could not be reached. */
   readonly failure?: string;
+  /** Over HTTP the conversation has ended, and no process is seen. */
+  readonly process?: 'none';
 }
 
 /** Takes the output and the end of a server. */
 export interface ServerListener {
-  /** A line of its output, without the line feed. */
-  line(text: string): void;
+  /**
+   * A line of its output, without the line feed.
+   * @param via over HTTP, what brought it
+   */
+  line(text: string, via?: Exchange): void;
+  /** Over HTTP: a request has its status and, unless the answer is a stream, its body. */
+  answered?(exchange: Exchange): void;
+  /** Over HTTP: no more messages come for what this brought to the server. */
+  over?(exchange: Exchange): void;
   /** The server has ended, and all of its output was read. Called once. */
   ended(exit: Exit): void;
 }
 
+/** How a request of HTTP differs from what a client should send. */
+export interface OddHeaders {
+  /** By lower-case names; undefined where one is left out. */
+  readonly headers: { readonly [name: string]: string | undefined };
+  /** For people. */
+  readonly note: string;
+}
+
+/** What a client may do over HTTP besides sending messages; each waits for its turn. */
+export interface HttpMoves {
+  /** Opens one more stream of the server's own messages. */
+  secondStream(): Promise<void>;
+  /** Takes up the stream again that had the first event with an id, after that event. */
+  resume(): Promise<void>;
+  /** Ends the session. */
+  endSession(): Promise<void>;
+  /** Sends the methods that the revision has no use for: GET and DELETE. */
+  stray(): Promise<void>;
+}
+
 /** One run of a server. */
 export interface ServerWire {
-  /** Sends text as one chunk. */
-  send(text: string): void;
+  /**
+   * Sends text as one chunk.
+   * @param odd over HTTP, what differs
+   */
+  send(text: string, odd?: OddHeaders): void;
+  /** Absent over stdio. */
+  readonly http?: HttpMoves;
   /** Closes its input. */
   end(): void;
   /** Kills it. */

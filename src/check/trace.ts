@@ -2,6 +2,9 @@
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
 import { Method } from '../protocol/methods.ts';
+import { asks } from './http/exchange.ts';
+import type { Exchange } from './http/exchange.ts';
+import { idKey, messagesIn } from './message.ts';
 import type { MoveType } from './move.ts';
 import type { Exit } from './server-process.ts';
 
@@ -15,6 +18,8 @@ export interface Sent {
   readonly move: MoveType | undefined;
   /** Whether no client may send this: after it, the server may do anything. */
   readonly impolite: boolean;
+  /** How the request of HTTP differed from what a client should send, for people. */
+  readonly note?: string;
 }
 
 /** A line that the server sent. */
@@ -23,6 +28,20 @@ export interface Received {
   readonly text: string;
   /** The parsed line; undefined if it is not JSON. */
   readonly value: unknown;
+  /** Over HTTP, what brought it. */
+  readonly via?: Exchange;
+}
+
+/** Over HTTP: a request was answered, before what the answer brought. */
+export interface Answered {
+  readonly kind: 'answered';
+  readonly exchange: Exchange;
+}
+
+/** Over HTTP: no more messages come for what this brought to the server. */
+export interface Over {
+  readonly kind: 'over';
+  readonly exchange: Exchange;
 }
 
 /** The player waited for the server. `ok` is false if time ran out or the server ended. */
@@ -47,7 +66,7 @@ export interface Overdue {
   readonly kind: 'overdue';
 }
 
-export type Happening = Sent | Received | Waited | InputEnded | Ended | Overdue;
+export type Happening = Sent | Received | Answered | Over | Waited | InputEnded | Ended | Overdue;
 
 /** A request that the client sent, with its position in the trace. */
 export interface TracedRequest {
@@ -62,11 +81,6 @@ export interface TracedRequest {
 export interface TracedMessage {
   readonly message: JsonObject;
   readonly at: number;
-}
-
-/** `1` and `"1"` are different ids. */
-export function idKey(id: unknown): string {
-  return JSON.stringify(id) ?? 'missing';
 }
 
 export class Trace {
@@ -139,6 +153,28 @@ export class Trace {
     return [...this.happenings.entries()].flatMap(([at, one]) =>
       one.kind === 'sent' && one.move === move ? [at] : [],
     );
+  }
+
+  /** What was answered over HTTP, in the order of the answers. */
+  get exchanges(): readonly Exchange[] {
+    return this.happenings.flatMap((one) => (one.kind === 'answered' ? [one.exchange] : []));
+  }
+
+  /** Over HTTP, what brought this request to the server. */
+  exchangeOf(id: RequestId): Exchange | undefined {
+    return this.exchanges.find((exchange) => asks(exchange, id));
+  }
+
+  /** What brought a request over HTTP and ended without its answer, while the play went on. */
+  refusalOf(id: RequestId): Exchange | undefined {
+    if (this.answersTo(id).length > 0) return undefined;
+    for (const one of this.happenings) {
+      if (one.kind === 'input-ended') return undefined;
+      if (one.kind === 'over' && one.exchange.outcome !== 'closed' && asks(one.exchange, id)) {
+        return one.exchange;
+      }
+    }
+    return undefined;
   }
 
   /** Whether a wait succeeded between two positions. */
@@ -214,12 +250,8 @@ export class Trace {
   }
 }
 
-/** The messages in a line: one, or those of a batch. */
-export function messagesIn(value: unknown): readonly JsonObject[] {
-  return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isJsonObject);
-}
-
 /** An exit in words. */
-export function exitText({ code, signal }: Exit): string {
+export function exitText({ code, signal, failure }: Exit): string {
+  if (failure !== undefined) return `: ${failure}`;
   return signal === null ? `with the code ${code}` : `by ${signal}`;
 }

@@ -1,15 +1,18 @@
 /** `mcp-actors check`: plays client sequences against any server and reports what does not hold. */
 import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
-import type { CheckReport } from '../check/check-server.ts';
+import type { CheckReport } from '../check/check-report.ts';
 import { invariants } from '../check/invariants/tally.ts';
 import { statelessInvariants } from '../check/invariants/modern.ts';
+import { onlyOverHttp } from '../check/invariants/over-http.ts';
 import { moveHelp, readSequence } from '../check/move.ts';
 import type { MoveSequence } from '../check/move.ts';
 import { breaksMust, reportJson, reportText } from '../check/report-text.ts';
 import { makeRootsFolder } from '../check/roots-folder.ts';
 import type { RootsFolder } from '../check/roots-folder.ts';
+import { launchHttp } from '../check/http/http-wire.ts';
 import { launchProcess } from '../check/server-process.ts';
+import type { Launch } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
@@ -24,6 +27,16 @@ const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
 
 /** The command's options; the documentation has them too. */
 export const checkOptions = {
+  url: {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Check the server at this URL, over Streamable HTTP, instead of one that is started.',
+  },
+  header: {
+    kind: 'texts',
+    placeholder: 'NAME:VALUE',
+    help: 'Send this header with every request to the URL, such as a token; may be given more than once. It is never shown.',
+  },
   call: {
     kind: 'texts',
     placeholder: 'TOOL[=JSON]',
@@ -67,18 +80,18 @@ export const checkOptions = {
     kind: 'count',
     bounds: { min: 1, max: 64 },
     default: undefined,
-    help: 'How many servers run at once. Default: as many as there are processors.',
+    help: 'How many plays run at once, each with a server or, over HTTP, with a session of its own. Default: as many as there are processors; 1 with --url.',
   },
   timeout: { ...time, default: 5_000, help: 'How long an answer may take.' },
   'start-timeout': {
     ...time,
     default: 30_000,
-    help: 'How long the answer to initialize may take, from the start of the process.',
+    help: 'How long the answer to initialize may take, from the start of the process or of the session.',
   },
   'end-timeout': {
     ...time,
     default: 5_000,
-    help: 'How long the server may take to end once its input has ended.',
+    help: 'How long the server may take to end once its input has ended, or to end a session.',
   },
   quiet: {
     ...time,
@@ -89,20 +102,22 @@ export const checkOptions = {
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors check [options] -- COMMAND [ARGUMENTS...]
+       mcp-actors check [options] --url URL
 
-Starts an MCP server over stdio, in whatever language it is written, again and again;
-plays a client's moves against it in many orders; and prints which demands of the
-specification hold, which do not, with the shortest sequence that breaks them, and
-which could not be tried.
+Starts an MCP server over stdio, in whatever language it is written, again and again,
+or opens one session after the other at a URL; plays a client's moves against it in many
+orders; and prints which demands of the specification hold, which do not, with the
+shortest sequence that breaks them, and which could not be tried.
 
   mcp-actors check -- node server.js
   mcp-actors check --call 'sleep={"seconds":1}' --call list_roots -- uvx my-server
+  mcp-actors check --url http://localhost:3000/mcp --header "Authorization: Bearer $TOKEN"
 
 Options:
 ${optionsText(checkOptions)}
 
 Exit status: 0 if no MUST is broken, 1 if one is, 2 if the command was called
-wrongly or the server could not be started. Ctrl-C ends the check with what it has found
+wrongly or the server could not be started or reached. Ctrl-C ends the check with what it has found
 so far, and the status 130; a second Ctrl-C ends it at once.
 `;
 
@@ -116,15 +131,18 @@ export const command: Command = {
       return 0;
     }
     const { values, positionals } = parseOptions(checkOptions, line);
-    const [executable, ...serverArgs] = at === -1 ? [] : args.slice(at + 1);
-    if (positionals.length > 0 || executable === undefined) {
-      const written = ['check', '--', ...(positionals.length > 0 ? positionals : ['COMMAND'])].join(
-        ' ',
-      );
-      throw new UsageError(
-        `check needs the server's command after --, as in mcp-actors ${written}`,
-      );
-    }
+    const times = {
+      answerMs: values.timeout ?? checkOptions.timeout.default,
+      startMs: values['start-timeout'] ?? checkOptions['start-timeout'].default,
+      endMs: values['end-timeout'] ?? checkOptions['end-timeout'].default,
+      quietMs: values.quiet ?? checkOptions.quiet.default,
+    };
+    const { url, header, revision } = values;
+    const commandLine = at === -1 ? [] : args.slice(at + 1);
+    const server =
+      url === undefined
+        ? startedServer(commandLine, positionals, header)
+        : remoteServer(url, header, [...positionals, ...commandLine], revision, times.endMs);
     const tools = new Map(values.call.map(readCall));
     const only = new Set(values.only.map(readInvariant));
     const sequences = values.play.map(readPlay);
@@ -134,21 +152,17 @@ export const command: Command = {
     const isShown = values.progress || process.stderr.isTTY;
     let report: CheckReport;
     try {
-      if (isShown) progress.begin();
+      if (isShown) progress.begin(server.failed === 'started' ? undefined : 'Reaching the server');
       report = await checkServer({
-        launch: launchProcess(executable, serverArgs),
-        revision: values.revision,
+        launch: server.launch,
+        transport: server.transport,
+        revision,
         tools,
         rootsUri: roots.uri,
-        times: {
-          answerMs: values.timeout ?? checkOptions.timeout.default,
-          startMs: values['start-timeout'] ?? checkOptions['start-timeout'].default,
-          endMs: values['end-timeout'] ?? checkOptions['end-timeout'].default,
-          quietMs: values.quiet ?? checkOptions.quiet.default,
-        },
+        times,
         seed: values.seed ?? checkOptions.seed.default,
         walks: values.walks ?? checkOptions.walks.default,
-        jobs: values.jobs ?? availableParallelism(),
+        jobs: values.jobs ?? server.jobs,
         ...(only.size > 0 ? { only } : {}),
         ...(sequences.length > 0 ? { sequences } : {}),
         signal: interruption.signal,
@@ -156,7 +170,7 @@ export const command: Command = {
       });
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
-      throw new UsageError(`${executable} could not be started: ${error.message}`, {
+      throw new UsageError(`${server.name} could not be ${server.failed}: ${error.message}`, {
         cause: error,
       });
     } finally {
@@ -170,6 +184,67 @@ export const command: Command = {
     return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },
 };
+
+/** What is checked. */
+interface Checked {
+  /** For people. */
+  readonly name: string;
+  /** What it could not be. */
+  readonly failed: 'started' | 'reached';
+  readonly launch: Launch;
+  readonly transport: 'stdio' | 'http';
+  /** How many plays run at once by default. */
+  readonly jobs: number;
+}
+
+/** @param positionals what stands before the `--`, where nothing should */
+function startedServer(
+  [executable, ...serverArgs]: readonly string[],
+  positionals: readonly string[],
+  header: readonly string[],
+): Checked {
+  if (positionals.length > 0 || executable === undefined) {
+    const written = ['check', '--', ...(positionals.length > 0 ? positionals : ['COMMAND'])];
+    throw new UsageError(
+      `check needs the server's command after --, as in mcp-actors ${written.join(' ')}`,
+    );
+  }
+  if (header.length > 0) throw new UsageError('--header goes with --url: stdio has no headers');
+  return {
+    name: executable,
+    failed: 'started',
+    launch: launchProcess(executable, serverArgs),
+    transport: 'stdio',
+    jobs: availableParallelism(),
+  };
+}
+
+/** @param others what else was to be checked */
+function remoteServer(
+  text: string,
+  header: readonly string[],
+  others: readonly string[],
+  revision: string,
+  endMs: number,
+): Checked {
+  if (others.length > 0) {
+    throw new UsageError(`check takes --url or a command, not both: ${others.join(' ')}`);
+  }
+  if (revision === '2024-11-05') {
+    throw new UsageError('--url speaks Streamable HTTP, which revision 2024-11-05 does not have');
+  }
+  const url = readUrl(text);
+  const headers = Object.fromEntries(header.map(readHeader));
+  return {
+    // What stands behind the path may be a secret.
+    name: `${url.origin}${url.pathname}`,
+    failed: 'reached',
+    launch: launchHttp({ url, headers, revision, endMs }),
+    transport: 'http',
+    // It may be somebody else's.
+    jobs: 1,
+  };
+}
 
 interface Interruption {
   readonly signal: AbortSignal;
@@ -196,6 +271,30 @@ function interruptible(roots: RootsFolder): Interruption {
   };
 }
 
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new UsageError(`--url: ${JSON.stringify(text)} is no URL of http or https`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('--url: credentials belong in --header, not in the URL');
+  }
+  return url;
+}
+
+/** The messages do not repeat what was written: it may be a secret. */
+function readHeader(text: string): readonly [string, string] {
+  const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
+  const trimmed = value.trim();
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || trimmed === '') {
+    throw new UsageError('--header: write NAME:VALUE, as in "Authorization: Bearer …"');
+  }
+  if (!/^[\t\x20-\x7e]+$/.test(trimmed)) {
+    throw new UsageError(`--header ${name}: the value has characters that no header may have`);
+  }
+  return [name.toLowerCase(), trimmed];
+}
+
 function readCall(text: string): readonly [string, JsonObject] {
   const [, tool = '', json = '{}'] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
   if (tool === '' || /\s/.test(tool)) {
@@ -214,7 +313,7 @@ function readCall(text: string): readonly [string, JsonObject] {
 }
 
 /** Of every revision. */
-const allInvariants = [...invariants, ...statelessInvariants];
+const allInvariants = [...invariants, ...statelessInvariants, ...onlyOverHttp];
 
 function readInvariant(id: string): string {
   if (allInvariants.some((invariant) => invariant.id === id)) return id;

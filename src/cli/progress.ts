@@ -7,8 +7,8 @@ export interface ProgressStream {
 }
 
 export interface Progress {
-  /** Says that the server is being started, before it is known how much there is to do. */
-  readonly begin: () => void;
+  /** Says what is being done before it is known how much there is to do. */
+  readonly begin: (what?: string) => void;
   /** Takes the number of plays that are done, of how many. */
   readonly update: (done: number, total: number) => void;
   /** Ends a line that is still open. */
@@ -28,9 +28,9 @@ export function showProgress(stream: ProgressStream, now = () => performance.now
   let line: 'none' | 'open' = 'none';
   let tenths = 0;
   return {
-    begin() {
+    begin(what = starting) {
       line = stream.isTTY === true ? 'open' : 'none';
-      stream.write(line === 'open' ? starting : `${starting}\n`);
+      stream.write(line === 'open' ? what : `${what}\n`);
     },
     update(done, total) {
       const text = progressText(done, total, now() - start);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkServer } from '../../src/check/check-server.ts';
-import type { CheckReport } from '../../src/check/check-server.ts';
+import type { CheckReport } from '../../src/check/check-report.ts';
 import { invariants } from '../../src/check/invariants/tally.ts';
 import { readSequence, sequenceText } from '../../src/check/move.ts';
 import type { MoveSequence } from '../../src/check/move.ts';

@@ -195,6 +195,7 @@ test('the sequences are walks of a client of this era', () => {
     withdraws: false,
     declares: { tools: true, resources: true, prompts: true, logging: false },
     stateless: true,
+    transport: 'stdio' as const,
     batches: false,
     movesTime: false,
   };

@@ -13,6 +13,7 @@ const features: ClientFeatures = {
   withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
   stateless: false,
+  transport: 'stdio',
   batches: false,
   movesTime: true,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CheckReport } from '../../src/check/check-server.ts';
+import type { CheckReport } from '../../src/check/check-report.ts';
 import { reportJson, reportText } from '../../src/check/report-text.ts';
 import { Trace } from '../../src/check/trace.ts';
 import type { Happening } from '../../src/check/trace.ts';

@@ -18,6 +18,7 @@ const features: ClientFeatures = {
   withdraws: true,
   declares: { tools: true, resources: true, prompts: true, logging: true },
   stateless: false,
+  transport: 'stdio',
   batches: true,
   movesTime: true,
 };
@@ -27,6 +28,7 @@ const nothing: ClientFeatures = {
   withdraws: false,
   declares: { tools: false, resources: false, prompts: false, logging: false },
   stateless: false,
+  transport: 'stdio',
   batches: false,
   movesTime: false,
 };

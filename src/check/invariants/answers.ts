@@ -1,6 +1,8 @@
 /** Which answers come, and how often. */
 import { isJsonObject } from '../../protocol/classify.ts';
-import { exitText, idKey } from '../trace.ts';
+import { answerText } from '../http/exchange.ts';
+import { idKey } from '../message.ts';
+import { exitText } from '../trace.ts';
 import type { TracedRequest, Trace } from '../trace.ts';
 import {
   always,
@@ -22,6 +24,10 @@ export function answered(trace: Trace, asked: TracedRequest): Judgement {
   const cancelledAt = trace.cancelled.get(idKey(asked.id));
   if (cancelledAt !== undefined) return untried;
   const what = `${asked.method} with the id ${idKey(asked.id)}`;
+  const refusal = trace.refusalOf(asked.id);
+  // What is odd about its request of HTTP is judged by itself.
+  if (refusal && asked.move?.startsWith('http-')) return untried;
+  if (refusal) return broken(`${what} had no message as its answer, but ${answerText(refusal)}`);
   const { earlyEnd, settled } = trace;
   if (earlyEnd) {
     return broken(`The server ended ${exitText(earlyEnd.exit)} and left ${what} without an answer`);

@@ -1,7 +1,8 @@
 /** What a cancellation does, and what it must not do. */
 import { isJsonObject } from '../../protocol/classify.ts';
 import { Method } from '../../protocol/methods.ts';
-import { exitText, idKey } from '../trace.ts';
+import { idKey } from '../message.ts';
+import { exitText } from '../trace.ts';
 import type { Trace } from '../trace.ts';
 import { always, broken, firstBroken, held, shown, silent, untried } from './invariant.ts';
 import type { Invariant, Judgement } from './invariant.ts';

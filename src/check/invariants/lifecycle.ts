@@ -140,6 +140,7 @@ export const lifecycleInvariants: readonly Invariant[] = [
       firstBroken(
         whole.of('early').map((asked) => {
           const answer = whole.answersTo(asked.id)[0]?.message;
+          if (whole.refusalOf(asked.id)) return held;
           if (!answer) return answered(whole, asked);
           return 'error' in answer
             ? held

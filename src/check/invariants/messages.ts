@@ -2,7 +2,7 @@
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { hasBatches } from '../outgoing.ts';
-import { idKey } from '../trace.ts';
+import { idKey } from '../message.ts';
 import { always, broken, firstBroken, held, messagesPage, shown, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -21,7 +21,7 @@ export const messageInvariants: readonly Invariant[] = [
       const lines = whole.happenings.filter((one) => one.kind === 'received');
       return firstBroken(
         lines.map(({ text, value }) => {
-          const fault = faultOf(value, revision);
+          const fault = messageFault(value, revision);
           return fault === undefined ? held : broken(`${fault}: ${shown(text)}`);
         }),
       );
@@ -92,7 +92,7 @@ export const messageInvariants: readonly Invariant[] = [
  * Why a value is not a message; undefined if it is one. Other invariants judge what a response
  * holds.
  */
-function faultOf(value: unknown, revision: string): string | undefined {
+export function messageFault(value: unknown, revision: string): string | undefined {
   if (value === undefined) return 'A line is not JSON';
   if (Array.isArray(value)) {
     if (!hasBatches(revision)) return `Revision ${revision} has no batches`;

@@ -6,7 +6,7 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { MetaKey } from '../../protocol/meta.ts';
 import { Method } from '../../protocol/methods.ts';
-import { idKey } from '../trace.ts';
+import { idKey } from '../message.ts';
 import type { TracedMessage, TracedRequest, Trace } from '../trace.ts';
 import { refused, refuses } from './capabilities.ts';
 import { always, broken, firstBroken, held, shown, untried } from './invariant.ts';

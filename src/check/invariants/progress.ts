@@ -2,7 +2,7 @@
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { idKey } from '../trace.ts';
+import { idKey } from '../message.ts';
 import type { TracedRequest, Trace } from '../trace.ts';
 import { always, broken, firstBroken, held, shown, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';

@@ -6,7 +6,7 @@ import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { MoveType } from '../move.ts';
 import { lateMark } from '../roots-folder.ts';
-import { idKey } from '../trace.ts';
+import { idKey } from '../message.ts';
 import type { Trace } from '../trace.ts';
 import { survives } from './cancellation.ts';
 import { always, broken, held, shown, untried } from './invariant.ts';

@@ -2,7 +2,7 @@
 import { isJsonObject } from '../../protocol/classify.ts';
 import { Method } from '../../protocol/methods.ts';
 import { rootFolders, rootName } from '../roots-folder.ts';
-import { idKey, messagesIn } from '../trace.ts';
+import { idKey, messagesIn } from '../message.ts';
 import type { Trace } from '../trace.ts';
 import { always, broken, held, shown, untried } from './invariant.ts';
 import type { Invariant } from './invariant.ts';

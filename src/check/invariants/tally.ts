@@ -9,6 +9,7 @@ import type { Invariant, Played } from './invariant.ts';
 import { lifecycleInvariants } from './lifecycle.ts';
 import { modernInvariants } from './of-both-eras.ts';
 import { messageInvariants } from './messages.ts';
+import { overHttp } from './over-http.ts';
 import { progressInvariants } from './progress.ts';
 import { robustnessInvariants } from './robustness.ts';
 import { rootsInvariants } from './roots.ts';
@@ -26,8 +27,12 @@ export const invariants: readonly Invariant[] = [
 ];
 
 /** The invariants of a revision, in the order of the report. */
-export function invariantsOf(revision: string): readonly Invariant[] {
-  return isStateless(revision) ? modernInvariants(invariants) : invariants;
+export function invariantsOf(
+  revision: string,
+  transport: 'stdio' | 'http' = 'stdio',
+): readonly Invariant[] {
+  const ofEra = isStateless(revision) ? modernInvariants(invariants) : invariants;
+  return transport === 'http' ? overHttp(ofEra, revision) : ofEra;
 }
 
 /** A play in which an invariant did not hold. */

@@ -1,0 +1,203 @@
+/** What the stateless era demands over HTTP: headers that repeat the body, statuses, no sessions. */
+import { answerText, isStream, isSuccess } from '../http/exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { MoveType } from '../move.ts';
+import { isStateless } from '../outgoing.ts';
+import { answersOf, inEras, withStatus } from './http.ts';
+import { broken, firstBroken, held, shown, untried } from './invariant.ts';
+import type { Demand, Invariant, Judgement } from './invariant.ts';
+
+const older = 'Earlier Streamable HTTP Revisions';
+
+export const httpModernInvariants: readonly Invariant[] = [
+  mismatch('http-version-mismatch', 'http-version', 'MCP-Protocol-Version is another'),
+  mismatch('http-method-mismatch', 'http-method', 'Mcp-Method is another'),
+  mismatch('http-method-missing', 'http-no-method', 'Mcp-Method is missing'),
+  mismatch(
+    'http-name-mismatch',
+    'http-name',
+    'Mcp-Name is another',
+    'a server that declares resources',
+  ),
+  {
+    id: 'http-encoded-name',
+    title: 'An Mcp-Name in Base64 is decoded before it is compared.',
+    demanded: modern(
+      'MUST',
+      'Value Encoding',
+      'servers MUST decode an encoded Mcp-Name or Mcp-Param-{Name} value before comparing it to the corresponding request body value',
+    ),
+    needs: 'a server that declares resources',
+    judge: ({ whole }) =>
+      answersOf(whole, 'http-encoded-name', (exchange) =>
+        codeOf(exchange) === -32_020
+          ? broken(`It was answered with ${answerText(exchange)}`)
+          : held,
+      ),
+  },
+  {
+    id: 'http-method-not-found',
+    title: 'An unknown method is refused with 404 and -32601.',
+    demanded: modern(
+      'MUST',
+      'Protocol Version Header',
+      'If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found).',
+    ),
+    needs: 'a request of an unknown method',
+    judge: ({ polite }) => answersOf(polite, 'unknown-method', refusedWith(404, -32_601)),
+  },
+  {
+    id: 'http-unsupported-revision',
+    title: 'A revision that does not exist is refused with 400.',
+    demanded: modern(
+      'MUST',
+      'Protocol Version Header',
+      'it MUST respond with 400 Bad Request and an UnsupportedProtocolVersionError listing its supported versions.',
+    ),
+    needs: 'a request in a revision that does not exist',
+    judge: ({ polite }) => answersOf(polite, 'revision-unknown', refusedWith(400, -32_022)),
+  },
+  {
+    id: 'http-bare-request',
+    title: 'A request that does not say who its client is is refused with 400.',
+    demanded: () => ({
+      demand: 'MUST',
+      clause: {
+        page: 'basic',
+        heading: '_meta',
+        quote: 'On HTTP, the response status MUST be 400 Bad Request.',
+      },
+    }),
+    needs: 'a request without its envelope',
+    judge: ({ polite }) => answersOf(polite, 'bare', withStatus(400)),
+  },
+  {
+    id: 'http-no-sessions',
+    title: 'The server gives out no session.',
+    demanded: modern(
+      'SHOULD',
+      older,
+      'An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.',
+    ),
+    needs: 'an answer',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges.map(({ headers: { 'mcp-session-id': id } }) =>
+          id === undefined ? held : broken(`An answer has the header Mcp-Session-Id: ${shown(id)}`),
+        ),
+      ),
+  },
+  {
+    id: 'http-session-ignored',
+    title: 'A session that a request names is ignored.',
+    demanded: modern(
+      'SHOULD',
+      older,
+      'An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.',
+    ),
+    needs: 'the move http-strange-session',
+    judge: ({ whole }) =>
+      answersOf(whole, 'http-strange-session', (exchange) =>
+        isSuccess(exchange.status) ? held : broken(`It was answered with ${answerText(exchange)}`),
+      ),
+  },
+  {
+    id: 'http-methods',
+    title: 'A server of this era alone refuses GET and DELETE with 405.',
+    demanded: modern(
+      'SHOULD',
+      older,
+      'HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed.',
+    ),
+    needs: 'a server that speaks no earlier revision',
+    judge: ({ whole }) => {
+      const versions = whole.discovered?.['supportedVersions'];
+      const isModernOnly =
+        Array.isArray(versions) && versions.every((version) => isStateless(String(version)));
+      if (!isModernOnly) return untried;
+      return firstBroken(
+        whole.exchanges
+          .filter(({ purpose }) => purpose === 'stray')
+          .map((exchange) =>
+            exchange.status === 405
+              ? held
+              : broken(`${exchange.method} was answered with ${answerText(exchange)}`),
+          ),
+      );
+    },
+  },
+  {
+    id: 'http-buffering',
+    title: 'Streams carry X-Accel-Buffering: no.',
+    demanded: modern(
+      'SHOULD',
+      'Receiving Messages',
+      'When initiating an SSE stream, servers SHOULD include the X-Accel-Buffering: no header in the HTTP response.',
+    ),
+    needs: 'an answer on a stream',
+    judge: ({ whole }) =>
+      firstBroken(
+        whole.exchanges
+          .filter(isStream)
+          .map(({ headers, sent }) =>
+            headers['x-accel-buffering'] === 'no'
+              ? held
+              : broken(
+                  `X-Accel-Buffering is ${shown(headers['x-accel-buffering'])}, for ${shown(sent)}`,
+                ),
+          ),
+      ),
+  },
+  {
+    id: 'http-listen-stream',
+    title: 'A subscription is answered with a stream.',
+    demanded: modern(
+      'MUST',
+      'Receiving Messages',
+      'Long-lived notification streams are obtained by sending a subscriptions/listen request. The server’s response is itself an SSE stream that stays open',
+    ),
+    needs: 'a server that offers subscriptions/listen',
+    judge: ({ whole }) =>
+      answersOf(whole, 'listen', (exchange) => {
+        if (!isSuccess(exchange.status)) return untried;
+        return isStream(exchange) ? held : broken(`It was answered with ${answerText(exchange)}`);
+      }),
+  },
+];
+
+function modern(demand: Demand, heading: string, quote: string): Invariant['demanded'] {
+  return inEras(demand, undefined, { heading, quote });
+}
+
+function mismatch(id: string, move: MoveType, what: string, needs = `the move ${move}`): Invariant {
+  return {
+    id,
+    title: `A request whose ${what} is refused with 400 and -32020.`,
+    demanded: modern(
+      'MUST',
+      'Server Validation',
+      'When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request and MUST include a JSON-RPC error response using the following error code: -32020',
+    ),
+    needs,
+    judge: ({ whole }) => answersOf(whole, move, refusedWith(400, -32_020)),
+  };
+}
+
+function refusedWith(status: number, code: number) {
+  return (exchange: Exchange): Judgement =>
+    exchange.status === status && codeOf(exchange) === code
+      ? held
+      : broken(`It was answered with ${answerText(exchange)}`);
+}
+
+/** The code of the error in the body; undefined if there is none. */
+function codeOf({ body }: Exchange): unknown {
+  try {
+    const value: unknown = JSON.parse(body);
+    const error = isJsonObject(value) ? value['error'] : undefined;
+    return isJsonObject(error) ? error['code'] : undefined;
+  } catch {
+    return undefined;
+  }
+}
