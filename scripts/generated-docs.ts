@@ -1,6 +1,8 @@
 /** The parts of the docs that are made from the code. They stand between `<!-- generated: name -->` and `<!-- end -->`. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
+import type { Invariant } from '../src/check/invariants/invariant.ts';
+import { onlyOverHttp } from '../src/check/invariants/over-http.ts';
 import { invariants } from '../src/check/invariants/tally.ts';
 import { checkOptions } from '../src/cli/check.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
@@ -29,7 +31,8 @@ const parts: { readonly [name: string]: () => string } = {
   ),
   options: () => optionsTable(options).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
-  'check invariants': invariantsTable,
+  'check invariants': () => invariantsTable(invariants),
+  'check invariants over HTTP': () => invariantsTable(onlyOverHttp),
   'diagram options': () => optionsTable(diagramOptions).trim(),
   'doctor options': () => optionsTable(doctorOptions).trim(),
   'secret keys': () => secretKeyWords.map((word) => `\`${word}\``).join(', '),
@@ -56,9 +59,10 @@ export const generatedPages: readonly URL[] = [
   .map((path) => new URL(path, repository));
 
 /** The invariants of `mcp-actors check`, as the latest revision demands them. */
-function invariantsTable(): string {
-  const rows = invariants.map(({ id, title, demanded }) => {
-    const { demand, clause } = demanded('2025-11-25') ?? demanded('2025-03-26') ?? {};
+function invariantsTable(shown: readonly Invariant[]): string {
+  const rows = shown.map(({ id, title, demanded }) => {
+    const { demand, clause } =
+      demanded('2025-11-25') ?? demanded('2025-03-26') ?? demanded('2026-07-28') ?? {};
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;

@@ -252,6 +252,6 @@ export class Trace {
 
 /** An exit in words. */
 export function exitText({ code, signal, failure }: Exit): string {
-  if (failure !== undefined) return `: ${failure}`;
+  if (failure !== undefined) return `(${failure})`;
   return signal === null ? `with the code ${code}` : `by ${signal}`;
 }

@@ -2,6 +2,7 @@
 import { availableParallelism, constants } from 'node:os';
 import { NotStarted, checkServer } from '../check/check-server.ts';
 import type { CheckReport } from '../check/check-report.ts';
+import { hasStreamableHttp } from '../check/invariants/http.ts';
 import { invariants } from '../check/invariants/tally.ts';
 import { statelessInvariants } from '../check/invariants/modern.ts';
 import { onlyOverHttp } from '../check/invariants/over-http.ts';
@@ -230,8 +231,8 @@ function remoteServer(
   if (others.length > 0) {
     throw new UsageError(`check takes --url or a command, not both: ${others.join(' ')}`);
   }
-  if (revision === '2024-11-05') {
-    throw new UsageError('--url speaks Streamable HTTP, which revision 2024-11-05 does not have');
+  if (!hasStreamableHttp(revision)) {
+    throw new UsageError(`--url speaks Streamable HTTP, which revision ${revision} does not have`);
   }
   const url = readUrl(text);
   const headers = Object.fromEntries(header.map(readHeader));

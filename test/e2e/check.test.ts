@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { listenBroken } from '../check/broken-http.ts';
 import { command } from './server-process.ts';
 
 const broken = fileURLToPath(new URL('../check/broken-server.mjs', import.meta.url));
@@ -157,6 +158,24 @@ describe('mcp-actors check', () => {
       "check needs the server's command after --, as in mcp-actors check -- node server.js",
       ['node', 'server.js'],
     ],
+    [
+      'check takes --url or a command, not both: ',
+      ['--url', 'http://127.0.0.1:1/mcp', '--', 'node', 'server.js'],
+    ],
+    ['--url: "localhost" is no URL of http or https', ['--url', 'localhost']],
+    [
+      '--url: credentials belong in --header, not in the URL',
+      ['--url', 'http://a:b@127.0.0.1:1/mcp'],
+    ],
+    [
+      '--url speaks Streamable HTTP, which revision 2024-11-05 does not have',
+      ['--url', 'http://127.0.0.1:1/mcp', '--revision', '2024-11-05'],
+    ],
+    ['--header goes with --url: stdio has no headers', ['--header', 'a: b', ...server]],
+    [
+      'http://127.0.0.1:1/mcp could not be reached: connect ECONNREFUSED',
+      ['--url', 'http://127.0.0.1:1/mcp?key=secret'],
+    ],
     ['Unknown option --time. Did you mean --timeout?', ['--time', '1', ...server]],
     ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
     ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
@@ -173,6 +192,53 @@ describe('mcp-actors check', () => {
     expect(stderr).toContain(`mcp-actors: ${expected}`);
     expect(stdout).toBe('');
     expect(code).toBe(2);
+  });
+
+  test('a header that is refused is not repeated', async () => {
+    const { code, stderr } = await check(
+      '--url',
+      'http://127.0.0.1:1/mcp',
+      '--header',
+      'Bearer secret',
+    );
+    expect(stderr).toContain('--header: write NAME:VALUE');
+    expect(stderr).not.toContain('secret');
+    expect(code).toBe(2);
+  });
+
+  test('judges a server at a URL, and never shows the headers it is given', async () => {
+    const http = await listenBroken(['any-origin']);
+    onTestFinished(() => http.close());
+    const { code, stdout, stderr } = await check(
+      '--url',
+      http.url.href,
+      '--header',
+      'Authorization: Bearer secret',
+      '--play',
+      `${handshake} http-origin wait`,
+    );
+    expect(stderr).toBe('');
+    expect(stdout).toContain('✗ MUST   http-origin: ');
+    expect(stdout).toContain('Seen: It was answered with HTTP 200, application/json: ');
+    expect(stdout).toContain('→ (with the header Origin: https://check.invalid) {');
+    expect(http.last()).toMatchObject({ authorization: 'Bearer secret' });
+    expect(stdout).not.toContain('secret');
+    expect(http.sessions()).toBe(0);
+    expect(code).toBe(1);
+  });
+
+  test('ends the session of the play that Ctrl-C ends', async () => {
+    const http = await listenBroken([]);
+    onTestFinished(() => http.close());
+    let stdout = '';
+    const child = execFile(process.execPath, [...command, 'check', '--url', http.url.href]);
+    child.stdout?.on('data', (text: string) => (stdout += text));
+    await http.greeted(5);
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'close')) as [number];
+    expect(stdout).toContain('It was interrupted: this is what the plays so far have shown.');
+    expect(code).toBe(130);
+    expect(http.sessions()).toBe(0);
   });
 
   describe('leaves no process behind', () => {

@@ -43,9 +43,6 @@ const defaultRetryMs = 500;
 /** How many times streams are taken up again in one play. */
 const maxResumptions = 20;
 
-/** The first revision with the header of the revision. */
-const firstWithVersionHeader = '2025-06-18';
-
 type Session =
   | { readonly state: 'none' }
   | { readonly state: 'open'; readonly id: string; readonly revision: string }
@@ -171,11 +168,11 @@ class HttpWire implements ServerWire {
     }
     const session = this.#session;
     if (session.state === 'none') return common;
-    const { revision } = session;
     return {
       ...common,
       ...('id' in session ? { 'mcp-session-id': session.id } : {}),
-      ...(revision < firstWithVersionHeader ? {} : { 'mcp-protocol-version': revision }),
+      // The first revision over HTTP has no such header, and nothing against it.
+      'mcp-protocol-version': session.revision,
     };
   }
 

@@ -9,6 +9,11 @@ import { broken, firstBroken, held, shown, untried } from './invariant.ts';
 import type { Clause, Demand, Invariant, Judgement } from './invariant.ts';
 import { messageFault } from './messages.ts';
 
+/** Whether a revision has the transport. */
+export function hasStreamableHttp(revision: string): boolean {
+  return revision !== '2024-11-05';
+}
+
 /** The page of a revision on its transports over HTTP. */
 function page(revision: string): string {
   return isStateless(revision) ? 'basic/transports/streamable-http' : 'basic/transports';
