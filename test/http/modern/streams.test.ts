@@ -1,0 +1,196 @@
+import { connect } from 'node:net';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { enveloped, gate } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { changeOf, echo } from '../../../examples/lab/tools.ts';
+import { laboratory } from '../../../examples/lab/laboratory.ts';
+import { httpHandler } from '../../../src/http/index.ts';
+import { postHeaders, serveHttp } from '../serving.ts';
+import { ReadStream, ask, callTool, check, headersOf, request } from './asking.ts';
+import type { Frame } from './asking.ts';
+
+const streaming = 'text/event-stream';
+
+const listening = { notifications: { toolsListChanged: true, resourceSubscriptions: ['lab://a'] } };
+
+/** Opens a subscription, and reads its acknowledgement. */
+async function listen(url: URL, signal?: AbortSignal) {
+  const asking = { id: 'mine', ...(signal ? { signal } : {}) };
+  const response = await request(url, 'subscriptions/listen', listening, asking);
+  const stream = new ReadStream(response);
+  const acknowledged = await stream.frame();
+  expect(acknowledged.method).toBe('notifications/subscriptions/acknowledged');
+  check(acknowledged, {});
+  return { response, stream };
+}
+
+test('what is said before the response makes the answer a stream that ends with it [HMOD-08]', async () => {
+  const url = await serveHttp(laboratory);
+  const { status, headers, frames } = await callTool(
+    url,
+    'log',
+    { level: 'info', message: 'one' },
+    { id: 7, logLevel: 'info' },
+  );
+  expect([status, headers.get('content-type'), headers.get('x-accel-buffering')]).toEqual([
+    200,
+    streaming,
+    'no',
+  ]);
+  expect(frames.map(({ method, id }) => method ?? id)).toEqual(['notifications/message', 7]);
+});
+
+test('an error after that is an event of the stream, which ends [HMOD-08]', async () => {
+  const fails = defineTool({
+    name: 'fails',
+    description: 'Says something, and needs what no client has',
+    handler: async (_args, context) => {
+      context.log.info('begun');
+      return (await context.sample({ messages: [{ role: 'user', content: 'hi' }], maxTokens: 1 }))
+        .text;
+    },
+  });
+  const server = createMcpServer({ name: 'failing', version: '1', tools: [fails], logging: {} });
+  const url = await serveHttp(server);
+  const { status, frames } = await callTool(url, 'fails', {}, { logLevel: 'info' });
+  expect([status, frames.map(({ method, error }) => method ?? error?.code)]).toEqual([
+    200,
+    ['notifications/message', -32021],
+  ]);
+});
+
+test('a call that takes long becomes a stream, with comments while it is silent [HMOD-08]', async () => {
+  const held = gate();
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits until it is let go',
+    handler: async (_args, { signal }) => {
+      await held.pass(signal);
+      return 'done';
+    },
+  });
+  const server = createMcpServer({ name: 'waiting', version: '1', tools: [wait] });
+  const limits = { streamAfterMs: 20, keepaliveIntervalMs: 20 };
+  const url = await serveHttp(server, { limits });
+  const response = await request(url, 'tools/call', { name: 'wait' });
+  expect(response.headers.get('content-type')).toBe(streaming);
+  const stream = new ReadStream(response);
+  expect([await stream.part(), await stream.part()]).toEqual([':', ':']);
+  held.release();
+  expect((await stream.frame()).result?.['content']).toEqual([{ type: 'text', text: 'done' }]);
+  await stream.end();
+});
+
+test('a subscription is a stream of what changes, with comments between, and its end is the result [HMOD-08]', async () => {
+  const server = createMcpServer({ name: 'changing', version: '1', tools: [echo] });
+  const handled = httpHandler(server, { limits: { keepaliveIntervalMs: 20 } });
+  const message = enveloped('mine', 'subscriptions/listen', listening) as Frame;
+  const response = await handled(
+    new Request('http://localhost/mcp', {
+      method: 'POST',
+      headers: { ...postHeaders, ...headersOf(message) },
+      body: JSON.stringify(message),
+    }),
+  );
+  const stream = new ReadStream(response);
+  check(await stream.frame(), {});
+  expect(await stream.part()).toBe(':');
+  server.tools.add(changeOf(server));
+  const changed = await stream.frame();
+  check(changed, {});
+  expect(changed.method).toBe('notifications/tools/list_changed');
+  const closed = handled.close();
+  const result = await stream.frame();
+  check(result, message);
+  expect(result.id).toBe('mine');
+  await stream.end();
+  await closed;
+});
+
+test('each of several clients hears of a change, under the id of its own subscription [HMOD-08]', async () => {
+  const url = await serveHttp(laboratory);
+  const streams = await Promise.all([listen(url), listen(url)]);
+  await callTool(url, 'change', { what: 'resource', uri: 'lab://a' });
+  const heard = await Promise.all(streams.map(({ stream }) => stream.frame()));
+  expect(heard.map(({ method }) => method)).toEqual([
+    'notifications/resources/updated',
+    'notifications/resources/updated',
+  ]);
+});
+
+test('a client that closes its subscription ends it, and no other [HMOD-09]', async () => {
+  const url = await serveHttp(laboratory, { session: { limits: { maxSubscriptions: 4 } } });
+  const leaving = new AbortController();
+  await listen(url, leaving.signal);
+  const stays = await listen(url);
+  const refused = await ask(url, 'subscriptions/listen', listening, { id: 'third' });
+  expect(refused.error?.message).toContain('listens for 4 things');
+  leaving.abort();
+  // There is room again as soon as the server has heard of it.
+  let again = await request(url, 'subscriptions/listen', listening);
+  while (again.headers.get('content-type') !== streaming) {
+    again = await request(url, 'subscriptions/listen', listening);
+  }
+  await callTool(url, 'change', { what: 'resource', uri: 'lab://a' });
+  expect((await stays.stream.frame()).method).toBe('notifications/resources/updated');
+});
+
+test('answers are JSON alone if they have to be, and a subscription is refused [HMOD-08]', async () => {
+  const url = await serveHttp(laboratory, { jsonResponses: true });
+  const log = { level: 'info', message: 'one' };
+  const answers = [
+    await callTool(url, 'log', log, { logLevel: 'info' }),
+    await ask(url, 'subscriptions/listen', listening),
+  ];
+  expect(
+    answers.map(({ status, headers, error }) => [status, headers.get('content-type'), error?.code]),
+  ).toEqual([
+    [200, 'application/json', undefined],
+    [404, 'application/json', -32601],
+  ]);
+});
+
+test('a client that does not read its stream is cut, and its request cancelled [HMOD-09]', async () => {
+  const aborted = gate();
+  const flood = defineTool({
+    name: 'flood',
+    description: 'Says more than anybody reads, until it is cancelled',
+    handler: async (_args, { signal, log }) => {
+      signal.addEventListener('abort', () => void aborted.pass());
+      const text = 'x'.repeat(64 * 1024);
+      while (!signal.aborted) {
+        log.info(text);
+        await new Promise(setImmediate);
+      }
+      return 'done';
+    },
+  });
+  const server = createMcpServer({
+    name: 'flood',
+    version: '1',
+    tools: [flood, echo],
+    logging: {},
+  });
+  const url = await serveHttp(server, {
+    limits: { maxUnreadBytes: 256 * 1024 },
+    session: { limits: { maxLogsPerSecond: 1_000_000 } },
+  });
+  const message = enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Frame;
+  const body = JSON.stringify(message);
+  const headers = {
+    host: url.host,
+    ...postHeaders,
+    ...headersOf(message),
+    'content-length': String(Buffer.byteLength(body)),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const socket = connect(Number(url.port), url.hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  // Nothing is ever read of the answer.
+  socket.pause();
+  socket.write(`POST ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  await aborted.arrived();
+  // Nobody else is kept from anything by it.
+  expect((await callTool(url, 'echo', { message: 'hi' })).status).toBe(200);
+});
