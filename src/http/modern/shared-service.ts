@@ -61,6 +61,12 @@ export class SharedService implements AnswerKeeper {
     return this.#due.size > 0;
   }
 
+  /** True if a client may come back to something: a task, or a call that waits for its answers. */
+  get isKeeping(): boolean {
+    const { calls, tasks } = this.session.dump();
+    return calls.length > 0 || tasks.length > 0;
+  }
+
   /** How long nothing was due, milliseconds. */
   get idleMs(): number {
     return this.#idleMs;

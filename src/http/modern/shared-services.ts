@@ -16,6 +16,9 @@ import { SharedService } from './shared-service.ts';
 /** How many are kept that nobody waits for; the one that is idle for longest goes first. */
 const maxIdle = 64;
 
+/** Of those how many may have something that a client may come back to. */
+const maxKeeping = 1024;
+
 /** How often they are looked after, milliseconds; more often if a limit is shorter. */
 const lookMs = 1000;
 
@@ -84,12 +87,13 @@ export class SharedServices {
     return service;
   }
 
+  /** Called when another one has begun: it is the last of them. */
   #makeRoom(): void {
-    const idle = [...this.#services.values()].filter(({ isBusy }) => !isBusy);
-    // The last one has just begun.
-    for (const service of idle.slice(0, Math.max(0, idle.length - 1 - maxIdle))) {
-      this.#let(service, 'Other servers were asked for more lately');
-    }
+    const idle = [...this.#services.values()].slice(0, -1).filter(({ isBusy }) => !isBusy);
+    if (idle.length <= maxIdle) return;
+    const oldest = idle.find(({ isKeeping }) => !isKeeping);
+    const next = oldest ?? (idle.length > maxKeeping ? idle[0] : undefined);
+    if (next) this.#let(next, 'Other servers were asked for more lately');
   }
 
   #let(service: SharedService, reason: string): void {
@@ -104,7 +108,8 @@ export class SharedServices {
     return this.#clock.setTimeout(() => {
       for (const service of this.#services.values()) {
         service.passed(everyMs);
-        if (service.idleMs >= sessionIdleTimeoutMs) this.#let(service, 'Nobody asks for it');
+        if (service.idleMs < sessionIdleTimeoutMs || service.isKeeping) continue;
+        this.#let(service, 'Nobody asks for it');
       }
       this.#look = this.#services.size > 0 ? this.#startLook() : undefined;
     }, everyMs);
