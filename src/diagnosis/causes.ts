@@ -1,4 +1,5 @@
 /** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
+import type { HttpStreamView } from '../actors/writer/http-view.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 
 /** A reason why a session does not go on. Times are milliseconds. */
@@ -22,6 +23,7 @@ export type Cause =
   | { readonly kind: 'preparation'; readonly waiting: number }
   | Question
   | Suspension
+  | HttpCause
   /** The work of a task has asked its client, which answers when it looks at its tasks. */
   | { readonly kind: 'task-input'; readonly subject: CallDump; readonly ageMs: number }
   /** The limit of running requests is reached, and others wait for a place. */
@@ -37,6 +39,20 @@ export type Cause =
   | { readonly kind: 'task' | 'roots' | 'work'; readonly subject: CallDump; readonly ageMs: number }
   /** Asking for the client's roots failed. */
   | { readonly kind: 'roots-failed'; readonly problem: string | undefined };
+
+/** Over HTTP, a client does not take what it is sent. */
+export type HttpCause =
+  /** The client does not read a stream that is open; `ageMs` ago it has taken something of it. */
+  | {
+      readonly kind: 'stream-unread';
+      readonly subject: HttpStreamView;
+      readonly bytes: number;
+      readonly ageMs: number;
+    }
+  /** A stream was cut that is not at its end, and the client has not come back to it. */
+  | { readonly kind: 'stream-cut'; readonly subject: HttpStreamView; readonly ageMs: number }
+  /** The client has no GET stream, and messages wait for one. */
+  | { readonly kind: 'push-waiting'; readonly count: number };
 
 /** The client has not answered a request of the session. */
 export interface Question {
@@ -72,6 +88,7 @@ export function causesOf(dump: SessionDump): readonly Cause[] {
   return [
     ...lifecycle(dump),
     ...output(dump),
+    ...connections(dump),
     ...preparation(dump),
     ...questions(dump),
     ...suspensions(dump),
@@ -106,6 +123,22 @@ function output({ queues: { outboundBytes, holds } }: SessionDump): Cause[] {
   const { count: bytes } = outboundBytes;
   if (holds.includes('output')) return [{ kind: 'output-blocked', bytes }];
   return bytes === 0 ? [] : [{ kind: 'output-queued', bytes }];
+}
+
+/** A client that reads takes what it is sent within this time. */
+const longReadMs = 2000;
+
+function connections({ http }: SessionDump): HttpCause[] {
+  if (!http) return [];
+  const causes = http.streams.flatMap((subject): HttpCause[] => {
+    const { kind, state, ageMs, unreadBytes: bytes, unreadMs } = subject;
+    if (bytes > 0 && unreadMs > longReadMs)
+      return [{ kind: 'stream-unread', subject, bytes, ageMs: unreadMs }];
+    // A client may do without a GET stream.
+    return state === 'cut' && kind === 'post' ? [{ kind: 'stream-cut', subject, ageMs }] : [];
+  });
+  const count = http.kind === 'session' ? http.waitingPushes.count : 0;
+  return count === 0 ? causes : [...causes, { kind: 'push-waiting', count }];
 }
 
 function preparation({ queues: { holds, waiting } }: SessionDump): Cause[] {

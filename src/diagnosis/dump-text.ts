@@ -3,6 +3,7 @@ import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { countInWords, deferredRoots, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
+import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isSubscription } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
@@ -53,6 +54,10 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       return `${sizeInWords(cause.bytes)} wait until the client reads on`;
     case 'preparation':
       return `${countInWords(cause.waiting, 'request')} ${cause.waiting === 1 ? 'waits' : 'wait'} while what a handler needs is loaded`;
+    case 'stream-unread':
+    case 'stream-cut':
+    case 'push-waiting':
+      return httpCauseInWords(cause);
     case 'question':
       return questionInWords(cause);
     case 'suspended': {
@@ -131,6 +136,8 @@ export function describeDump(dump: SessionDump): string {
   return [
     `Session ${id}: ${state}, started ${timeInWords(ageMs)} ago, client last heard ${timeInWords(quietMs)} ago`,
     `Client: ${clientInWords(dump)}`,
+    ...httpLines(dump),
+    ...rows(dump.http?.streams ?? [], streamRow),
     'Why nothing goes on:',
     ...explainDump(dump).map((cause) => `  - ${cause}`),
     `Requests of the client: ${running.count} of ${running.max} run, ${waiting.count} of ${waiting.max} wait`,

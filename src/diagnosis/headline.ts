@@ -2,7 +2,7 @@
 import { countInWords } from './in-words.ts';
 import type { CallDump, SessionDump } from './session-dump.ts';
 import { causesOf, isSubscription } from './causes.ts';
-import type { Cause, Question, Suspension } from './causes.ts';
+import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
 export interface Headline {
   /**
@@ -42,6 +42,8 @@ export function headlineOf(dump: SessionDump): Headline {
     const sentence = 'Waiting for the client to say that it is ready: notifications/initialized.';
     return { mood: 'waiting', sentence };
   }
+  const connection = first('stream-unread', 'stream-cut');
+  if (connection) return connectionInWords(connection, dump);
   const questions = causes.filter((cause) => cause.kind === 'question');
   const suspended = causes.filter((cause) => cause.kind === 'suspended');
   return (
@@ -50,6 +52,7 @@ export function headlineOf(dump: SessionDump): Headline {
     retry(suspended, dump) ??
     taskInput(first('task-input')) ??
     work(dump) ??
+    push(first('push-waiting'), dump) ??
     idle(dump)
   );
 }
@@ -67,6 +70,26 @@ function endInWords(
     case 'flushing':
       return 'The session ends: what was said last is being written.';
   }
+}
+
+function connectionInWords(
+  { kind, ageMs }: Extract<HttpCause, { kind: 'stream-unread' | 'stream-cut' }>,
+  dump: SessionDump,
+): Headline {
+  const sentence =
+    kind === 'stream-cut'
+      ? `Waiting for ${who(dump)} to come back to a stream that was cut.`
+      : `Waiting for ${who(dump)} to read a stream.`;
+  return { mood: 'waiting', sentence, ageMs };
+}
+
+function push(
+  cause: Extract<HttpCause, { kind: 'push-waiting' }> | undefined,
+  dump: SessionDump,
+): Headline | undefined {
+  if (!cause) return undefined;
+  const sentence = `Waiting for ${who(dump)} to open a stream: ${countInWords(cause.count, 'message')} ${cause.count === 1 ? 'waits' : 'wait'} for it.`;
+  return { mood: 'waiting', sentence };
 }
 
 function rootsQuestion(questions: readonly Question[], dump: SessionDump): Headline | undefined {

@@ -4,6 +4,7 @@ import type { SuspendedCall } from '../actors/exchange.ts';
 import type { Call, CallState } from '../actors/router/call.ts';
 import type { PendingRequest } from '../actors/correlation/pending-request.ts';
 import type { RouterView } from '../actors/router/router.actor.ts';
+import type { HttpView } from '../actors/writer/http-view.ts';
 import type { WriterView } from '../actors/writer/outbound-flow.ts';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/state-name.ts';
@@ -40,6 +41,8 @@ export interface SessionDump {
     readonly revision: string;
     readonly capabilities: JsonObject;
   };
+  /** Its connections, if it is over HTTP. */
+  readonly http?: HttpView;
   /** The session's actors; machines with their state. */
   readonly actors: readonly ActorDump[];
   readonly roots: {
@@ -166,7 +169,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   const pending = [
     ...(viewOf<ReadonlyMap<RequestId, PendingRequest>>(context.correlation)?.values() ?? []),
   ];
-  const writer = viewOf<WriterView>(context.writer);
+  const writer = viewOf<Partial<WriterView> & { readonly http?: HttpView }>(context.writer);
   const tasks = source.tasks.filter((task) => !task.hasEnded).length;
   return {
     id,
@@ -183,6 +186,7 @@ export function dumpSession(source: DumpSource): SessionDump {
           },
         }
       : {}),
+    ...(writer?.http ? { http: writer.http } : {}),
     actors: Object.values(snapshot.children).flatMap((actor) => (actor ? [dumpActor(actor)] : [])),
     roots: {
       ...rootsState(context),

@@ -95,7 +95,7 @@ describe('the directory where the doctor and a process meet', () => {
     const directory = open('planted');
     writeFileSync(socketPath(directory, process.pid, 'planted'), '');
     const { texts, sink } = written();
-    await answerSignal([dump()], sink, directory);
+    await answerSignal({ dumps: [dump()] }, sink, directory);
     expect(texts).toHaveLength(1);
     expect(existsSync(socketPath(directory, process.pid, 'planted'))).toBe(true);
   });
@@ -109,7 +109,7 @@ describe('the directory where the doctor and a process meet', () => {
     writeFileSync(left, '');
     writeFileSync(foreign, '');
     const { texts, sink } = written();
-    await answerSignal([dump()], sink, directory);
+    await answerSignal({ dumps: [dump()] }, sink, directory);
     expect(texts.join('')).toMatch(/^mcp-actors .*, process \d+\nSession .*: uninitialized/);
     expect([existsSync(left), existsSync(foreign)]).toEqual([false, true]);
   });
@@ -122,14 +122,14 @@ describe('an answer', () => {
     const { texts, sink } = written();
     const list = [{ uri: 'https://ada:hunter2@host/?token=abcdef' }];
     const roots = { state: 'known', tags: ['settled'], list } as const;
-    await answerSignal([dump({ roots })], sink, nowhere());
+    await answerSignal({ dumps: [dump({ roots })] }, sink, nowhere());
     expect(texts.join('')).toContain('https://[redacted]@host/?token=[redacted]');
     expect(texts.join('')).not.toMatch(/hunter2|abcdef/);
   });
 
   test('says so where no session is open', async () => {
     const { texts, sink } = written();
-    await answerSignal([], sink, nowhere());
+    await answerSignal({ dumps: [] }, sink, nowhere());
     expect(texts.join('')).toMatch(/No session is open\n$/);
   });
 

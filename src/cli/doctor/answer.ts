@@ -5,12 +5,29 @@ import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
+import {
+  describeEndpoint,
+  describeSessions,
+  dumpEndpoint,
+  mostUrgentFirst,
+} from '../../diagnosis/sessions-text.ts';
 import type { LineSink } from '../../log/log.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
 import { packageVersion } from '../command.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
+import type { DumpAnswerOptions } from './dump-signal.ts';
 import type { DoctorAnswer } from './exchange.ts';
+
+/** What a serving process is asked about. */
+export interface ServingState {
+  readonly dumps: readonly SessionDump[];
+  /** Where it serves, and how many sessions may be open, if that is over HTTP. */
+  readonly endpoint?: DumpAnswerOptions['endpoint'] | undefined;
+}
+
+/** So many sessions are told whole: more would take the process's time, and nobody reads them. */
+const maxWhole = 200;
 
 /** How long a doctor may take to read the answer. */
 const readTimeoutMs = 5000;
@@ -19,28 +36,41 @@ const readTimeoutMs = 5000;
  * Sends the dumps to every doctor that asks this process, or writes them to stderr if none does.
  */
 export async function answerSignal(
-  dumps: readonly SessionDump[],
+  state: ServingState,
   stderr: Pick<LineSink, 'write'>,
   directory: string = exchangeDirectory(),
 ): Promise<void> {
-  const answer = answerOf(dumps.map(withoutSecrets));
+  const answer = answerOf(state);
   const taken = await Promise.all(questions(directory).map((path) => send(path, answer)));
   if (!taken.includes(true)) stderr.write(answer.text);
 }
 
-function answerOf(dumps: readonly SessionDump[]): DoctorAnswer {
+function answerOf({ dumps: all, endpoint: at }: ServingState): DoctorAnswer {
   const { pid } = process;
   const version = packageVersion();
-  const head = `mcp-actors ${version}, process ${pid}\n`;
+  const urgent = mostUrgentFirst(all);
+  const dumps = urgent.slice(0, maxWhole).map(withoutSecrets);
+  const omitted = urgent.length - dumps.length;
+  const endpoint = at && dumpEndpoint(at, all);
+  const head = `mcp-actors ${version}, process ${pid}\n${endpoint ? describeEndpoint(endpoint) : ''}`;
+  const rest = omitted > 0 ? `\n${omitted} more sessions are left out\n` : '';
+  const whole = `${head}${dumps.map(describeDump).join('\n')}${rest}`;
+  const isOne = dumps.length === 1;
   return {
     pid,
     version,
+    ...(endpoint ? { endpoint } : {}),
     sessions: dumps.map((dump) => ({ ...dump, why: explainDump(dump), causes: causesOf(dump) })),
-    text:
-      dumps.length === 0
-        ? `${head}No session is open\n`
-        : head + dumps.map(describeDump).join('\n'),
+    ...(omitted > 0 ? { omitted } : {}),
+    text: isOne ? whole : head + listOf(urgent),
+    ...(isOne ? {} : { whole }),
   };
+}
+
+function listOf(dumps: readonly SessionDump[]): string {
+  return dumps.length === 0
+    ? 'No session is open\n'
+    : redactText(describeSessions(dumps), Infinity);
 }
 
 /** Strings may come from the client, and may end up in a host's log. */

@@ -15,6 +15,10 @@ export const doctorOptions = {
     kind: 'switch',
     help: 'Print a JSON array instead: one object for each session, with its pid.',
   },
+  whole: {
+    kind: 'switch',
+    help: 'Print everything of each session of a server over HTTP, and not a line for each that something holds up.',
+  },
   timeout: {
     kind: 'duration',
     bounds: { min: 1, max: 600_000 },
@@ -28,7 +32,8 @@ const help = `Usage: mcp-actors doctor [options] [PID...]
 
 Asks processes that serve what they wait for: which requests are pending and since
 when, which state, how full the queues are, and in plain words why nothing goes on.
-Without a PID, every mcp-actors of yours that serves on this machine.
+Without a PID, every mcp-actors of yours that serves on this machine. Of one that
+serves over HTTP: the endpoint, then a line for each session that something holds up.
 
 The same without this command: kill -USR2 PID writes it to the process's stderr.
 Windows has no such signal, and thereby no doctor.
@@ -65,7 +70,10 @@ export const command: Command = {
       );
       await print(process.stdout, `${JSON.stringify(sessions, undefined, 2)}\n`);
     } else {
-      await print(process.stdout, answers.map(({ text }) => text).join('\n'));
+      await print(
+        process.stdout,
+        answers.map(({ text, whole = text }) => (values.whole ? whole : text)).join('\n'),
+      );
     }
     if (pids.length === 0) return complain(['No mcp-actors of yours serves on this machine']);
     const problems = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.problem]));

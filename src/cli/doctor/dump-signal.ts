@@ -6,6 +6,8 @@ import type { LineSink } from '../../log/log.ts';
 export interface DumpAnswerOptions {
   /** One dump for each open session. */
   dumps(): readonly SessionDump[];
+  /** Where it serves, and how many sessions may be open, if that is over HTTP. */
+  readonly endpoint?: { readonly url: string; readonly maxSessions: number };
   /** Takes the text if the signal came without a doctor. */
   readonly stderr: Pick<LineSink, 'write'>;
   readonly log: Pick<Log, 'report'>;
@@ -22,10 +24,10 @@ export function dumpOnSignal(
   host.on('SIGUSR2', () => void answer(source));
 }
 
-async function answer({ dumps, stderr, log }: DumpAnswerOptions): Promise<void> {
+async function answer({ dumps, endpoint, stderr, log }: DumpAnswerOptions): Promise<void> {
   try {
     const { answerSignal } = await import('./answer.ts');
-    await answerSignal(dumps(), stderr);
+    await answerSignal({ dumps: dumps(), endpoint }, stderr);
   } catch (error) {
     log.report({
       level: 'error',

@@ -11,14 +11,25 @@ import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Cause } from '../../diagnosis/causes.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
+import type { EndpointDump } from '../../diagnosis/sessions-text.ts';
 
 /** A process's answer: one JSON text, then the end of the stream. */
 export interface DoctorAnswer {
   readonly pid: number;
   readonly version: string;
+  /** Where it serves, if that is over HTTP. */
+  readonly endpoint?: EndpointDump;
+  /** The most urgent ones. */
   readonly sessions: readonly AnsweredSession[];
-  /** The same for people, in the words of the process's own version. */
+  /** How many sessions are left out. */
+  readonly omitted?: number;
+  /**
+   * The same for people, in the words of the process's own version: everything of one session, or a
+   * line for each of those that something holds up.
+   */
   readonly text: string;
+  /** Everything of each session, if there are several. */
+  readonly whole?: string;
 }
 
 export interface AnsweredSession extends SessionDump {

@@ -3,6 +3,7 @@
  * of them, whose transport is the endpoint. No request has an actor system of its own, and nothing
  * of one is seen by another.
  */
+import type { HttpRequestsView } from '../../actors/writer/http-view.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Port, Ref } from '../../machines/port.ts';
 import type {
@@ -35,6 +36,8 @@ export class SharedService implements AnswerKeeper {
   readonly limits: HttpLimits;
   readonly streams: boolean;
   readonly session: McpSession;
+  /** How many requests and batches have come. */
+  #served = 0;
   /** The answers that somebody waits for. */
   readonly #due = new Set<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
@@ -76,6 +79,7 @@ export class SharedService implements AnswerKeeper {
   serve(frame: InboundRequest | InboundBatch, answer: StatelessAnswer): void {
     if (!answer.isDue) return;
     this.#idleMs = 0;
+    this.#served++;
     this.#due.add(answer);
     this.#router?.send({ type: 'frames.received', frames: [{ ...frame, origin: answer }] });
   }
@@ -112,14 +116,30 @@ export class SharedService implements AnswerKeeper {
       this.#router = input.router;
       return { receive: () => {} };
     });
+    const view = () => this.#view;
     const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
       receive: (event) => {
         if (event.type === 'frames.send') this.#send(event);
         else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
         else session.send({ type: 'output.flushed' });
       },
+      view: {
+        get http() {
+          return view();
+        },
+      },
     }));
     return { reader, writer };
+  }
+
+  get #view(): HttpRequestsView {
+    const due = [...this.#due];
+    const dueOf: { [principal: string]: number } = {};
+    for (const { principal } of due) {
+      if (principal) dueOf[principal.id] = (dueOf[principal.id] ?? 0) + 1;
+    }
+    const streams = due.flatMap(({ view }) => view ?? []);
+    return { kind: 'requests', served: this.#served, due: due.length, streams, dueOf };
   }
 
   /** What belongs to no request has nowhere to go: there is no session that it could be said to. */

@@ -1,4 +1,5 @@
 /** The answer to a request without a session. What its client does not take is lost. */
+import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { ClientRequestId, OutboundFrame } from '../../protocol/frames.ts';
 import type { HttpExchange } from '../http-exchange.ts';
@@ -26,6 +27,9 @@ export abstract class StatelessAnswer extends RequestAnswer {
   readonly id: ClientRequestId | undefined;
   /** How long it has said nothing, milliseconds. */
   #quietMs = 0;
+  /** How long it has been due, and how long its client has not read all of it, milliseconds. */
+  #ageMs = 0;
+  #unreadMs = 0;
 
   constructor(
     exchange: HttpExchange,
@@ -46,6 +50,22 @@ export abstract class StatelessAnswer extends RequestAnswer {
     return this.state.name !== 'over';
   }
 
+  /** It as a stream; undefined if it is none. Its times are as exact as {@link passed} is frequent. */
+  get view(): HttpStreamView | undefined {
+    if (this.state.name !== 'streaming') return undefined;
+    const { id, principal, unreadBytes } = this;
+    return {
+      kind: 'post',
+      answers: id === undefined ? [] : [id],
+      state: 'open',
+      ageMs: this.#ageMs,
+      unreadBytes,
+      unreadMs: this.#unreadMs,
+      keptEvents: 0,
+      ...(principal ? { principal: principal.id } : {}),
+    };
+  }
+
   override send(frame: OutboundFrame, unserializable: Unserializable): boolean {
     this.#quietMs = 0;
     const { maxUnreadBytes } = this.#keeper.limits;
@@ -62,6 +82,8 @@ export abstract class StatelessAnswer extends RequestAnswer {
    */
   passed(elapsedMs: number): void {
     this.#quietMs += elapsedMs;
+    this.#ageMs += elapsedMs;
+    this.#unreadMs = this.unreadBytes > 0 ? this.#unreadMs + elapsedMs : 0;
     const { streamAfterMs, keepaliveIntervalMs } = this.#keeper.limits;
     const { state } = this;
     if (state.name === 'unbegun' && this.#quietMs >= streamAfterMs) this.begin();
