@@ -24,18 +24,21 @@ export function httpLines({ http }: SessionDump): string[] {
   const { served, due, dueOf } = http;
   const whose = Object.entries(dueOf).map(([id, count]) => `${count} of ${printableName(id)}`);
   const by = whose.length === 0 ? '' : ` (${shortList(whose)})`;
-  return [`HTTP: requests without a session; ${served} have come, ${due} wait for an answer${by}`];
+  return [
+    `HTTP: requests without a session; ${served} have come, ${due} ${due === 1 ? 'waits' : 'wait'} for an answer${by}`,
+  ];
 }
 
 /** One row of a list of streams. */
 export function streamRow(stream: HttpStreamView): string {
-  const { kind, name = '', state, ageMs, unreadBytes, unreadMs, keptEvents, principal } = stream;
+  const { kind, name, state, ageMs, unreadBytes, unreadMs, keptEvents, principal } = stream;
   const unread =
     unreadBytes === 0 ? '' : `, ${sizeInWords(unreadBytes)} not read for ${timeInWords(unreadMs)}`;
   const kept = keptEvents === 0 ? '' : `, ${countInWords(keptEvents, 'event')} kept`;
   const whose = principal === undefined ? '' : `, of ${printableName(principal)}`;
   const what = kind === 'get' ? 'GET' : `POST ${answersOf(stream)}`;
-  return `stream ${printableName(name)} (${what}): ${state} for ${timeInWords(ageMs)}${unread}${kept}${whose}`;
+  const which = name === undefined ? 'stream' : `stream ${printableName(name)}`;
+  return `${which} (${what}): ${state} for ${timeInWords(ageMs)}${unread}${kept}${whose}`;
 }
 
 /** How a session over HTTP stands, in a few words. */

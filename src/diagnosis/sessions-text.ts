@@ -6,7 +6,13 @@ import { httpStateInWords } from './http-text.ts';
 import { countInWords, timeInWords } from './in-words.ts';
 import type { SessionDump } from './session-dump.ts';
 
-/** Where sessions over HTTP are served. */
+/** Where sessions over HTTP are served, and how many may be open. */
+export interface ServedEndpoint {
+  readonly url: string;
+  readonly maxSessions: number;
+}
+
+/** An endpoint at one moment. */
 export interface EndpointDump {
   readonly url: string;
   /** Sessions that are open, and how many may be. */
@@ -20,7 +26,7 @@ export interface EndpointDump {
 
 /** Sums up the sessions of one endpoint. */
 export function dumpEndpoint(
-  { url, maxSessions }: { readonly url: string; readonly maxSessions: number },
+  { url, maxSessions }: ServedEndpoint,
   dumps: readonly SessionDump[],
 ): EndpointDump {
   const views = dumps.flatMap(({ http }) => http ?? []);

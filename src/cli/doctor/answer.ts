@@ -11,19 +11,19 @@ import {
   dumpEndpoint,
   mostUrgentFirst,
 } from '../../diagnosis/sessions-text.ts';
+import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { LineSink } from '../../log/log.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
 import { packageVersion } from '../command.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
-import type { DumpAnswerOptions } from './dump-signal.ts';
 import type { DoctorAnswer } from './exchange.ts';
 
 /** What a serving process is asked about. */
 export interface ServingState {
   readonly dumps: readonly SessionDump[];
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
-  readonly endpoint?: DumpAnswerOptions['endpoint'] | undefined;
+  readonly endpoint?: ServedEndpoint | undefined;
 }
 
 /** So many sessions are told whole: more would take the process's time, and nobody reads them. */

@@ -1,5 +1,6 @@
 /** SIGUSR2 asks a serving process what it waits for. Until then, this costs one listener. */
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
+import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { CommandFact, Log } from '../../log/log.ts';
 import type { LineSink } from '../../log/log.ts';
 
@@ -7,7 +8,7 @@ export interface DumpAnswerOptions {
   /** One dump for each open session. */
   dumps(): readonly SessionDump[];
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
-  readonly endpoint?: { readonly url: string; readonly maxSessions: number };
+  readonly endpoint?: ServedEndpoint | undefined;
   /** Takes the text if the signal came without a doctor. */
   readonly stderr: Pick<LineSink, 'write'>;
   readonly log: Pick<Log, 'report'>;

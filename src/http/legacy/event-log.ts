@@ -46,6 +46,11 @@ export class EventLog {
     return this.#first === this.#events.length;
   }
 
+  /** How many are kept, and their bytes together. */
+  get kept(): { readonly events: number; readonly bytes: number } {
+    return { events: this.#events.length - this.#first, bytes: this.#bytes };
+  }
+
   /** Keeps an event. One that alone is more than may be kept is dropped, and no other for it. */
   add(stream: LoggedStream, number: number, text: string): void {
     const { maxEventBytes } = this.#limits;

@@ -7,7 +7,10 @@
 import type { Clock } from '../../actors/clock.ts';
 import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
+import { shortenedId } from '../../actors/writer/http-view.ts';
+import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { plainActor } from '../../machines/port.ts';
+import { stateName } from '../../machines/state-name.ts';
 import type { Port, Ref } from '../../machines/port.ts';
 import { activeHttpSession, nextHttpSession } from '../../machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
@@ -40,7 +43,7 @@ import type { HttpLimits } from '../options.ts';
 import { PostAnswer } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { SessionStream } from './session-stream.ts';
-import { SessionStreams } from './session-streams.ts';
+import { SessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
 import type { Tended, Upkeep } from './upkeep.ts';
 
@@ -279,6 +282,20 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
     return (this.#made ??= new SessionStreams(this));
   }
 
+  /** As a dump shows it. */
+  get #view(): HttpSessionView {
+    const { principal, limits } = this;
+    return {
+      kind: 'session',
+      id: shortenedId(this.id),
+      state: stateName(this.#life),
+      quietMs: Math.round(this.clock.now() - this.#usedAt),
+      ...(principal ? { principal: principal.id } : {}),
+      due: this.#due,
+      ...(this.#made?.view ?? noStreams(limits)),
+    };
+  }
+
   #answer(exchange: HttpExchange, frame: AnsweredFrame): PostAnswer {
     const answer = new PostAnswer(exchange, this, frame, this.#usedAt);
     this.#due++;
@@ -298,6 +315,7 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
       this.#router = input.router;
       return { receive: () => {} };
     });
+    const view = () => this.#view;
     const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => {
       this.#tell = (fact) => session.send(fact);
       // The client opens its first stream later, if ever.
@@ -311,6 +329,11 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
         },
         stop: () => {
           this.#tell = () => {};
+        },
+        view: {
+          get http() {
+            return view();
+          },
         },
       };
     });

@@ -39,6 +39,11 @@ export class PushStreams {
     return this.#open.length > 0;
   }
 
+  /** How many messages wait for a stream. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   push(message: WaitingPush): void {
     const stream = this.#reading;
     if (stream) stream.send(message.text);

@@ -5,13 +5,14 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import type { Clock } from '../../actors/clock.ts';
+import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventSink } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { EventLog, LoggedStream } from './event-log.ts';
-import { eventId, isAnswering } from './stream-names.ts';
+import { eventId, isAnswering, readEventId } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
 
 /** What the streams of a session have in common. */
@@ -58,10 +59,31 @@ export class SessionStream implements LoggedStream {
   #taken = { bytes: 0, atMs: 0 };
   /** What its connection was given, bytes. */
   #givenBytes = 0;
+  /** Since when it is in its state, the clock's milliseconds. */
+  #since: number;
 
   constructor(name: string, home: StreamHome) {
     this.name = name;
     this.#home = home;
+    this.#since = home.clock.now();
+  }
+
+  /** As a dump shows it. */
+  get view(): HttpStreamView {
+    const now = this.#home.clock.now();
+    const { serial, answers = [] } = readEventId(eventId(this.name, 0)) ?? {};
+    const { name: state } = this.#state;
+    const { unreadBytes } = this;
+    return {
+      kind: isAnswering(this.name) ? 'post' : 'get',
+      name: `${serial}`,
+      answers,
+      state: state === 'connected' ? 'open' : state === 'apart' ? 'cut' : 'ended',
+      ageMs: Math.round(now - this.#since),
+      unreadBytes,
+      unreadMs: unreadBytes === 0 ? 0 : Math.round(now - this.#taken.atMs),
+      keptEvents: this.#kept,
+    };
   }
 
   /** What its client has not taken, bytes. */
@@ -129,6 +151,7 @@ export class SessionStream implements LoggedStream {
     if (this.#isComplete) return;
     const before = this.#state;
     this.#state = { name: how };
+    this.#since = this.#home.clock.now();
     if (before.name === 'connected') {
       before.sink.end();
       this.#home.disconnected(this);
@@ -191,12 +214,14 @@ export class SessionStream implements LoggedStream {
     const atMs = this.#home.clock.now();
     this.#spoken = { last: this.#last, atMs };
     this.#taken = { bytes: 0, atMs };
+    this.#since = atMs;
     if (text !== '') this.#give(sink, text);
     if (isNew) this.#home.connected(this);
   }
 
   #disconnect(): void {
     this.#state = apart;
+    this.#since = this.#home.clock.now();
     this.#home.disconnected(this);
     this.#overIfForgotten();
   }

@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import type { Clock } from '../../actors/clock.ts';
+import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { ClientRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
@@ -32,6 +33,18 @@ export interface StreamingSession {
   firstEvent(lastId: string): string;
   /** Its client has a stream for what belongs to no request, or has none any more. */
   channel(is: 'opened' | 'closed'): void;
+}
+
+type StreamsView = Pick<HttpSessionView, 'streams' | 'waitingPushes' | 'keptEvents' | 'keptBytes'>;
+
+/** As a dump shows a session that has had no stream yet. */
+export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLimits): StreamsView {
+  return {
+    streams: [],
+    waitingPushes: { count: 0, max: maxWaitingPushes },
+    keptEvents: { count: 0, max: maxEvents },
+    keptBytes: { count: 0, max: maxEventBytes },
+  };
 }
 
 export class SessionStreams implements StreamHome {
@@ -64,6 +77,18 @@ export class SessionStreams implements StreamHome {
   /** How many have a connection. */
   get connections(): number {
     return this.#connected;
+  }
+
+  /** As a dump shows them. */
+  get view(): StreamsView {
+    const { waitingPushes, keptEvents, keptBytes } = noStreams(this.limits);
+    const { events, bytes } = this.log.kept;
+    return {
+      streams: [...this.#streams.values()].map(({ view }) => view),
+      waitingPushes: { ...waitingPushes, count: this.#pushes.waiting },
+      keptEvents: { ...keptEvents, count: events },
+      keptBytes: { ...keptBytes, count: bytes },
+    };
   }
 
   /** Sends what belongs to no request. */

@@ -27,7 +27,7 @@ export class SharedServices {
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #limits: HttpLimits;
   readonly #options: HttpOptions;
-  readonly #clock: Clock = systemClock;
+  readonly #clock: Clock;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, SharedService>();
   #look: unknown = undefined;
@@ -42,6 +42,7 @@ export class SharedServices {
     this.#servedTo = servedTo;
     this.#limits = limits;
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** The sessions that are open, one per server. */
@@ -74,7 +75,8 @@ export class SharedServices {
 
   #begin(served: Served): SharedService {
     const { server } = served;
-    const service: SharedService = new SharedService(server, beginning(served, this.#options), {
+    const listening = { ...beginning(served, this.#options), clock: this.#clock };
+    const service: SharedService = new SharedService(server, listening, {
       limits: this.#limits,
       streams: !this.#options.jsonResponses,
       ended: () => {

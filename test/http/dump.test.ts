@@ -1,0 +1,188 @@
+/** What a dump tells of a session over HTTP. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import { defineTool } from 'mcp-actors';
+import type { SessionDump } from 'mcp-actors';
+import { gate } from 'mcp-actors/testing';
+import { describeDump, explainDump } from '../../src/diagnosis/dump-text.ts';
+import { headlineOf } from '../../src/diagnosis/headline.ts';
+import {
+  describeEndpoint,
+  describeSessions,
+  dumpEndpoint,
+  mostUrgentFirst,
+} from '../../src/diagnosis/sessions-text.ts';
+import { begin, serveTools } from './legacy/raw-session.ts';
+import { request } from './modern/asking.ts';
+
+const push = defineTool({
+  name: 'push',
+  description: 'Notifies without a request.',
+  inputSchema: {
+    type: 'object',
+    properties: { count: { type: 'number' }, bytes: { type: 'number' } },
+  },
+  handler: ({ count = 1, bytes = 0 }, { session }) => {
+    for (let at = 0; at < count; at++) session.notify('test/step', { text: 'x'.repeat(bytes) });
+    return 'done';
+  },
+});
+
+/** A tool that says something and then waits until it is let go. */
+function waiting() {
+  const held = gate();
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Says something and waits.',
+    handler: async (_, { signal, log }) => {
+      log.error('begun');
+      await held.pass(signal);
+      return 'done';
+    },
+  });
+  return { wait, held };
+}
+
+/** Serves with a clock that the test drives; gives what any session is dumped as. */
+async function watched(tools: Parameters<typeof serveTools>[0]) {
+  const clock = new SimulatedClock();
+  const dumps: (() => SessionDump)[] = [];
+  const watchers = [({ dump }: { dump(): SessionDump }) => void dumps.push(dump)];
+  const served = await serveTools(tools, { clock, session: { watchers } }, { logging: {} });
+  const dump = (index = 0): SessionDump => (dumps[index] as () => SessionDump)();
+  const pass = (ms: number) => {
+    for (let at = 0; at < ms; at += 500) clock.increment(500);
+  };
+  return { ...served, dump, pass, dumps: () => dumps.map((each) => each()) };
+}
+
+describe('a dump of a session over HTTP', () => {
+  test('says how it stands, and no more than the beginning of its id', async () => {
+    const { url, dump, pass } = await watched([push]);
+    const session = await begin(url);
+    expect(dump().http).toMatchObject({ kind: 'session', state: 'active', due: 0, streams: [] });
+    pass(5000);
+    expect(dump().http).toMatchObject({ state: 'idle', quietMs: 5000 });
+    const id = `${session.id.slice(0, 8)}…`;
+    const text = describeDump(dump());
+    expect(text).toContain(`HTTP: session ${id} idle for 5 s`);
+    expect(text + JSON.stringify(dump())).not.toContain(session.id);
+  });
+
+  test('says what waits for a stream that the client has not opened', async () => {
+    const { url, dump } = await watched([push]);
+    const session = await begin(url);
+    await (await session.call('push', { count: 3 })).text();
+    expect(dump().http).toMatchObject({ waitingPushes: { count: 3, max: 256 } });
+    const why = 'The client has no stream of its own: 3 messages wait for a GET';
+    expect(explainDump(dump())).toEqual([why]);
+    expect(headlineOf(dump()).sentence).toBe(
+      'Waiting for raw to open a stream: 3 messages wait for it.',
+    );
+    const stream = await session.get();
+    for (let at = 0; at < 3; at++) await stream.message();
+    expect(dump().http).toMatchObject({
+      waitingPushes: { count: 0 },
+      keptEvents: { count: 3 },
+      streams: [{ kind: 'get', name: '1', state: 'open', keptEvents: 3, answers: [] }],
+    });
+    expect(explainDump(dump())).toEqual([expect.stringMatching(/^Nothing is pending/)]);
+  });
+
+  test('says that the client was cut off from an answer, and for how long it has not come back', async () => {
+    const { wait, held } = waiting();
+    const { url, dump, pass } = await watched([wait]);
+    const session = await begin(url);
+    const answer = await session.call('wait', {}, 7);
+    await held.arrived();
+    expect(dump().http).toMatchObject({ due: 1, streams: [{ kind: 'post', answers: [7] }] });
+    await answer.body?.cancel();
+    await expect.poll(() => dump().http?.streams[0]?.state).toBe('cut');
+    pass(12_000);
+    expect(explainDump(dump())[0]).toBe(
+      'The client was cut off from the answer to 7 12 s ago and has not come back',
+    );
+    expect(describeDump(dump())).toMatch(/stream \d \(POST 7\): cut for 12 s, 1 event kept/);
+    expect(headlineOf(dump())).toMatchObject({
+      sentence: 'Waiting for raw to come back to a stream that was cut.',
+      ageMs: 12_000,
+    });
+    held.release();
+    await expect.poll(() => dump().http?.streams[0]?.state).toBe('ended');
+    expect(explainDump(dump())).toEqual([expect.stringMatching(/^Nothing is pending/)]);
+  });
+
+  test('says that the client does not read, and since when', async () => {
+    const { url, dump, pass } = await watched([push]);
+    const session = await begin(url);
+    const socket = connect(Number(url.port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const headers = { host: 'localhost', accept: 'text/event-stream', ...session.headers };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET /mcp HTTP/1.1\r\n${lines.join('')}\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+    while ((dump().http?.streams[0]?.unreadBytes ?? 0) < 2 ** 20) {
+      await (await session.call('push', { bytes: 2 ** 19 })).text();
+    }
+    expect(explainDump(dump()).join()).not.toContain('does not read');
+    // What the system has taken is noticed after the first second.
+    pass(6000);
+    expect(explainDump(dump())[0]).toMatch(
+      /^The client does not read its GET stream: it has taken none of [\d.]+ [KM]iB for 5 s/,
+    );
+  });
+});
+
+test('a dump of requests without a session counts them and tells their streams', async () => {
+  const { wait, held } = waiting();
+  const { url, dump, pass } = await watched([wait, push]);
+  await (await request(url, 'tools/list')).text();
+  const asked = request(url, 'tools/call', { name: 'wait' }, { id: 'w', logLevel: 'error' });
+  const answer = await asked;
+  await held.arrived();
+  pass(4000);
+  expect(dump().http).toMatchObject({
+    kind: 'requests',
+    served: 2,
+    due: 1,
+    streams: [{ kind: 'post', answers: ['w'], state: 'open', ageMs: 4000 }],
+  });
+  expect(describeDump(dump())).toContain(
+    'HTTP: requests without a session; 2 have come, 1 waits for an answer',
+  );
+  held.release();
+  await answer.text();
+  expect(dump().http).toMatchObject({ due: 0, streams: [] });
+});
+
+test('many sessions are told in lines: those that something holds up, then how many rest', async () => {
+  const { wait, held } = waiting();
+  const { url, dumps, pass } = await watched([wait]);
+  const sessions = [];
+  for (let at = 0; at < 120; at++) sessions.push(await begin(url));
+  const [first, second] = sessions;
+  const early = await second?.call('wait');
+  await held.arrived();
+  pass(3000);
+  const late = await first?.call('wait');
+  await held.arrived(2);
+  const endpoint = dumpEndpoint({ url: url.href, maxSessions: 500 }, dumps());
+  expect(describeEndpoint(endpoint)).toBe(
+    `${url.href}: 120 of 500 sessions open, 118 idle; 2 streams open; 0 requests without a session, 0 not answered yet\n`,
+  );
+  const [one = '', other = '', rest, ...more] = describeSessions(mostUrgentFirst(dumps())).split(
+    '\n',
+  );
+  expect(one).toContain(`${second?.id.slice(0, 8)}… raw 1, active, 1 stream open: tools/call`);
+  expect(one).toContain('(wait) has run for 3 s');
+  expect(other).toContain(`${first?.id.slice(0, 8)}…`);
+  expect([rest, ...more]).toEqual([
+    '  118 sessions wait for their clients, the longest for 3 s',
+    '',
+  ]);
+  held.release();
+  await Promise.all([early?.text(), late?.text()]);
+});
