@@ -34,6 +34,8 @@ export const httpSessions: Demands = {
     'HTTP-14': 'Without the header, the revision is the negotiated one.',
   },
   ours: {
+    'HTTP-16':
+      'What a call asks its client goes on the stream of that call, and is answered by a POST.',
     'HTTP-13':
       'What is kept, and what waits for a stream, is bounded; what was dropped is told, and a lost response is an error.',
     'HTTP-15':

@@ -25,6 +25,8 @@ export interface StreamHome {
   firstEvent(lastId: string): string;
   /** It has a connection from now on. */
   connected(stream: SessionStream): void;
+  /** A connection is ended, and what its client has not read still goes out, for a while. */
+  linger(sink: EventSink): void;
   /** It has no connection any more. */
   disconnected(stream: SessionStream): void;
   /** Nobody can get anything of it any more. */
@@ -194,7 +196,8 @@ export class SessionStream implements LoggedStream {
     const taken = this.#givenBytes - unread;
     if (unread === 0 || taken > this.#taken.bytes) this.#taken = { bytes: taken, atMs: now };
     else if (now - this.#taken.atMs >= unreadTimeoutMs) {
-      return this.#cut(sink, `it has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+      sink.cut();
+      return this.#cut(`it has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
     }
     if (this.#spoken.last !== this.#last) this.#spoken = { last: this.#last, atMs: now };
     else if (keepaliveIntervalMs > 0 && now - this.#spoken.atMs >= keepaliveIntervalMs) {
@@ -232,7 +235,10 @@ export class SessionStream implements LoggedStream {
     const unread = sink.untakenBytes;
     // A message that is longer than that by itself is no fault of the client's.
     if (unread - event.length <= maxUnreadBytes) return;
-    this.#cut(sink, `it has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
+    // It may read well, and this is much at once: it has what it needs to come back for the rest.
+    sink.end();
+    this.#home.linger(sink);
+    this.#cut(`it has not read ${unread} bytes; ${maxUnreadBytes} may wait`);
   }
 
   #give(sink: EventSink, text: string): void {
@@ -240,10 +246,9 @@ export class SessionStream implements LoggedStream {
     sink.write(text);
   }
 
-  #cut(sink: EventSink, why: string): void {
+  #cut(why: string): void {
     const message = `The client was cut off from stream ${this.name}: ${why}`;
     tell(this.#home.report, 'warning', 'stream.cut', message);
-    sink.cut();
     this.#disconnect();
   }
 

@@ -154,6 +154,19 @@ export class SessionStreams implements StreamHome {
     this.#session.channel('opened');
   }
 
+  linger(sink: EventSink): void {
+    const { clock, limits, upkeep } = this.#session;
+    const since = clock.now();
+    const lingering = {
+      tend: (now: number) => {
+        const isOverdue = now - since >= limits.unreadTimeoutMs;
+        if (isOverdue) sink.cut();
+        if (isOverdue || sink.untakenBytes === 0) upkeep.delete(lingering);
+      },
+    };
+    upkeep.add(lingering);
+  }
+
   disconnected(stream: SessionStream): void {
     this.#connected--;
     this.#session.upkeep.delete(stream);

@@ -63,6 +63,22 @@ describe('a client that does not read its stream', () => {
     await expect(again.message()).resolves.toMatchObject({ id: '1-1' });
   });
 
+  test('has its connection closed if it does not read the rest either [HTTP-15]', async () => {
+    const clock = new SimulatedClock();
+    const { url, told } = await serveTools([push], { clock, limits: { maxUnreadBytes: 2 ** 10 } });
+    const session = await begin(url);
+    const socket = await unread(session);
+    for (const bytes of [2 ** 24, 2 ** 11]) await (await session.call('push', { bytes })).text();
+    await told('stream.cut');
+    await pass(clock, session, 32_000);
+    // Read now, it ends before all that was sent has come.
+    let length = 0;
+    socket.on('data', (chunk: Buffer) => (length += chunk.length));
+    socket.resume();
+    await once(socket, 'close');
+    expect(length).toBeLessThan(2 ** 24);
+  });
+
   test('is cut off once it has taken nothing for too long, however little that is [HTTP-15]', async () => {
     const clock = new SimulatedClock();
     const { url, facts, told } = await serveTools([push], { clock });
