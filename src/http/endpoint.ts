@@ -18,6 +18,7 @@ import { corsHeaders, preflightAnswer } from './cors.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { HttpSessions } from './legacy/http-sessions.ts';
+import { SseSessions } from './legacy/sse-sessions.ts';
 import { versionHeader } from './modern/mirrored-headers.ts';
 import { ModernRequests } from './modern/modern-requests.ts';
 import { SessionlessRequests } from './modern/sessionless-requests.ts';
@@ -60,6 +61,8 @@ export class Endpoint implements EndpointControl {
   readonly #limits: HttpLimits;
   readonly #door: Doorkeeper;
   readonly #sessions: HttpSessions;
+  /** Serves the deprecated transport, if it is wanted. */
+  readonly #sse: SseSessions | undefined;
   readonly #services: SharedServices;
   readonly #modern: ModernRequests;
   /** Serves the revisions with a handshake, if no sessions are kept. */
@@ -78,10 +81,11 @@ export class Endpoint implements EndpointControl {
     if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
     this.#sessions = new HttpSessions(begun, options, { limits: this.#limits, door });
+    if (options.sse) this.#sse = new SseSessions(begun, options, { limits: this.#limits, door });
   }
 
   get sessions(): readonly McpSession[] {
-    return [...this.#sessions.open, ...this.#services.open];
+    return [...this.#sessions.open, ...(this.#sse?.open ?? []), ...this.#services.open];
   }
 
   handle(exchange: HttpExchange): void {
@@ -94,6 +98,8 @@ export class Endpoint implements EndpointControl {
     const path = pathOf(exchange);
     const metadata = this.#door.metadata(path, exchange);
     if (metadata) return exchange.answer(metadata);
+    const sse = this.#sse?.has(path) ? this.#sse : undefined;
+    if (sse) return this.#door.admit(exchange, () => this.#serveSse(sse, path, exchange));
     if (path !== (this.#options.path ?? path)) {
       const message = `There is nothing here; the endpoint is ${this.#options.path}`;
       return exchange.answer(fault(404, message));
@@ -117,9 +123,14 @@ export class Endpoint implements EndpointControl {
     }
   }
 
+  #serveSse(sse: SseSessions, path: string, exchange: HttpExchange): void {
+    if (this.#isClosing && exchange.method === 'GET') exchange.answer(closing);
+    else sse.handle(path, exchange);
+  }
+
   async close(drainTimeoutMs?: number): Promise<void> {
     this.#phase = 'closing';
-    const parts = [this.#sessions, this.#services];
+    const parts = [this.#sessions, this.#services, ...(this.#sse ? [this.#sse] : [])];
     await Promise.all(parts.map((part) => part.close(drainTimeoutMs)));
   }
 

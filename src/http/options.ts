@@ -81,6 +81,11 @@ export interface HttpOptions {
   readonly clock?: Clock;
   /** Hears what the endpoint refuses. By default, warnings and errors go to stderr. */
   readonly report?: Report;
+  /**
+   * Serves the deprecated HTTP+SSE of 2024-11-05 as well: `GET …/sse` opens the stream of a session,
+   * which names `…/messages` for what the client has to say. Beside the endpoint's own path.
+   */
+  readonly sse?: boolean;
   /** Options for each session that begins, or what gives them for the request that begins it. */
   readonly session?: SessionOptions | ((request: ServedHttpRequest) => SessionOptions);
   /**

@@ -33,6 +33,10 @@ export const httpSessions: Demands = {
   'MCP 2025-11-25, basic/transports, "Protocol Version Header"': {
     'HTTP-14': 'Without the header, the revision is the negotiated one.',
   },
+  'MCP 2024-11-05, basic/transports, "HTTP with SSE"': {
+    'HTTP-17':
+      'On request the deprecated transport is served: a session is a stream, which names where messages are posted.',
+  },
   ours: {
     'HTTP-16':
       'What a call asks its client goes on the stream of that call, and is answered by a POST.',

@@ -24,7 +24,7 @@ import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
-import { Upkeep } from './upkeep.ts';
+import { Upkeep, upkeepMs } from './upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
 
@@ -80,7 +80,7 @@ export class HttpSessions implements SessionHome {
         fault(406, `Accept must have text/event-stream, this is ${given}`),
       );
     }
-    if (!this.streams || this.#options.stateless) {
+    if (!this.streams) {
       const why = 'There are no streams here: each request is answered by itself';
       return this.#refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
     }
@@ -179,13 +179,6 @@ export class HttpSessions implements SessionHome {
     oldest?.evict();
     return oldest !== undefined;
   }
-}
-
-/** Often enough for the shortest of the times that it keeps. */
-function upkeepMs(limits: HttpLimits): number {
-  const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs, unreadTimeoutMs } = limits;
-  const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
-  return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs) / 2));
 }
 
 /** What is wrong with the session that a request names. */

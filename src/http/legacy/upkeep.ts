@@ -4,6 +4,7 @@
  * there is anything to look after: a request costs no timer of its own.
  */
 import type { Clock } from '../../actors/clock.ts';
+import type { HttpLimits } from '../options.ts';
 
 /** Something that is looked after. */
 export interface Tended {
@@ -51,4 +52,11 @@ export class Upkeep {
       this.#timer = this.#tended.size > 0 ? this.#next() : undefined;
     }, this.#everyMs);
   }
+}
+
+/** How often an endpoint looks, milliseconds: often enough for the shortest of its times. */
+export function upkeepMs(limits: HttpLimits): number {
+  const { keepaliveIntervalMs, sessionIdleTimeoutMs, streamAfterMs, unreadTimeoutMs } = limits;
+  const times = [keepaliveIntervalMs || Infinity, sessionIdleTimeoutMs, streamAfterMs];
+  return Math.min(1000, Math.max(10, Math.min(...times, unreadTimeoutMs) / 2));
 }

@@ -1,0 +1,144 @@
+/**
+ * The deprecated HTTP+SSE: a session is one stream that the client opens, and messages that it posts
+ * to the address which the stream begins with.
+ *
+ * @see MCP 2024-11-05, basic/transports, "HTTP with SSE"
+ */
+import { systemClock } from '../../actors/clock.ts';
+import type { Clock } from '../../actors/clock.ts';
+import { defaultLimits } from '../../actors/limits.ts';
+import { describe } from '../../protocol/classify.ts';
+import { decodeLine } from '../../protocol/codec.ts';
+import { errorResponse, textOfError } from '../../protocol/errors.ts';
+import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
+import type { McpSession } from '../../server/session.ts';
+import { defaultReport } from '../../session/default-report.ts';
+import { accepts, fault, unfit } from '../checks.ts';
+import type { Doorkeeper } from '../doorkeeper.ts';
+import { tell } from '../facts.ts';
+import type { HttpReport } from '../facts.ts';
+import { servedRequest } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import { beginning } from '../options.ts';
+import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import { SseSession } from './sse-session.ts';
+import { Upkeep, upkeepMs } from './upkeep.ts';
+
+/** The last segments of its two paths. */
+const streamPath = /\/sse$/;
+const messagesPath = /\/messages$/;
+
+export class SseSessions {
+  readonly #servedTo: (request: ServedHttpRequest) => Served;
+  readonly #options: HttpOptions;
+  readonly #limits: HttpLimits;
+  readonly #door: Doorkeeper;
+  readonly #clock: Clock;
+  readonly #report: HttpReport;
+  readonly #upkeep: Upkeep;
+  readonly #sessions = new Map<string, SseSession>();
+
+  constructor(
+    servedTo: (request: ServedHttpRequest) => Served,
+    options: HttpOptions,
+    { limits, door }: { readonly limits: HttpLimits; readonly door: Doorkeeper },
+  ) {
+    const { clock = systemClock, report = defaultReport } = options;
+    this.#servedTo = servedTo;
+    this.#options = options;
+    this.#limits = limits;
+    this.#door = door;
+    this.#clock = clock;
+    this.#report = report;
+    this.#upkeep = new Upkeep(clock, upkeepMs(limits));
+  }
+
+  /** The sessions that are open. */
+  get open(): readonly McpSession[] {
+    return [...this.#sessions.values()].map(({ mcp }) => mcp);
+  }
+
+  /** Whether a path is one of its two. */
+  has(path: string): boolean {
+    return streamPath.test(path) || messagesPath.test(path);
+  }
+
+  /** Serves a request to one of its paths. */
+  handle(path: string, exchange: HttpExchange): void {
+    const isStream = streamPath.test(path);
+    const method = isStream ? 'GET' : 'POST';
+    if (exchange.method !== method) {
+      const message = `${exchange.method} is not served here, ${method} is`;
+      return exchange.answer(fault(405, message, { allow: method }));
+    }
+    if (isStream) this.#begin(exchange);
+    else this.#post(exchange);
+  }
+
+  /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
+  async close(drainTimeoutMs?: number): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    await Promise.all(sessions.map((session) => session.close(drainTimeoutMs)));
+    this.#upkeep.stop();
+  }
+
+  #begin(exchange: HttpExchange): void {
+    if (!accepts(exchange.header('accept'), 'text/event-stream')) {
+      return exchange.answer(fault(406, 'Accept must have text/event-stream'));
+    }
+    const { maxSessions } = this.#limits;
+    if (this.#sessions.size >= maxSessions) {
+      const message = `${maxSessions} sessions are open, and each has its stream`;
+      tell(this.#report, 'warning', 'session.refused', message);
+      return exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
+    }
+    const served = this.#served(exchange);
+    if (!served) return;
+    const session: SseSession = new SseSession(exchange, served.server, {
+      listening: { ...beginning(served, this.#options), clock: this.#clock },
+      limits: this.#limits,
+      clock: this.#clock,
+      ended: () => {
+        this.#sessions.delete(session.id);
+        this.#upkeep.delete(session);
+      },
+    });
+    this.#sessions.set(session.id, session);
+    this.#upkeep.add(session);
+  }
+
+  #served(exchange: HttpExchange): Served | undefined {
+    try {
+      return this.#servedTo(servedRequest(exchange));
+    } catch (error) {
+      const message = `No server was made for a session: ${textOfError(error)}`;
+      this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
+      exchange.answer(fault(500, 'The server could not begin a session'));
+      return undefined;
+    }
+  }
+
+  #post(exchange: HttpExchange): void {
+    const id = new URLSearchParams(exchange.target.split('?')[1]).get('sessionId') ?? undefined;
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    if (!session || session.principal?.id !== exchange.principal?.id) {
+      const missing = 'The parameter sessionId is missing: open the stream first';
+      const message = id === undefined ? missing : `There is no session ${describe(id)}`;
+      return exchange.answer(fault(id === undefined ? 400 : 404, message));
+    }
+    const refusal = unfit(exchange, []);
+    if (refusal) return exchange.answer(refusal);
+    exchange.readBody(this.#limits.maxBodyBytes, (body) => {
+      if (!body.ok) return exchange.answer(fault(body.status, body.message));
+      const frame = decodeLine(body.text, defaultLimits.maxDepth);
+      if (frame.kind === 'invalid') {
+        const text = JSON.stringify(errorResponse(frame.id, frame.error));
+        return exchange.answer({ ...fault(400, ''), body: text });
+      }
+      const overreach = this.#door.overreach(exchange, frame, session.server.tools);
+      if (overreach) return exchange.answer(overreach);
+      session.receive(exchange, frame);
+      exchange.answer({ status: 202 });
+    });
+  }
+}
