@@ -7,7 +7,8 @@ import { invariants } from '../src/check/invariants/tally.ts';
 import { checkOptions } from '../src/cli/check.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor/doctor.ts';
-import { optionsTable } from '../src/cli/options/option.ts';
+import { httpLimitOptions } from '../src/cli/options/http-options.ts';
+import { defaultOf, optionsTable } from '../src/cli/options/option.ts';
 import { options } from '../src/cli/options/serve-options.ts';
 import { hostBlock, npxLaunch } from '../src/cli/host-configuration.ts';
 import { describeDump } from '../src/diagnosis/dump-text.ts';
@@ -30,6 +31,7 @@ const parts: { readonly [name: string]: () => string } = {
     ]),
   ),
   options: () => optionsTable(options).trim(),
+  'http limits': httpLimitsTable,
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': () => invariantsTable(invariants),
   'check invariants over HTTP': () => invariantsTable(onlyOverHttp),
@@ -66,6 +68,17 @@ function invariantsTable(shown: readonly Invariant[]): string {
     return `| \`${id}\` | ${title} | ${demand} | ${clause?.page}, ${clause?.heading} |`;
   });
   return `| id | what holds | demand | where |\n|---|---|---|---|\n${rows.join('\n')}`;
+}
+
+/** The bounds of an endpoint, as its author gives them. */
+function httpLimitsTable(): string {
+  const rows = Object.values(httpLimitOptions).map((option) => {
+    const what = option.help.replace(/^Over HTTP: ./, (start) =>
+      (start.at(-1) ?? '').toUpperCase(),
+    );
+    return `| \`${option.httpLimit}\` | ${defaultOf(option) ?? ''} | ${what} |`;
+  });
+  return `| limit | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
 /** Lists of texts as the formatter writes them. */

@@ -1,0 +1,3 @@
+import type { RequestListener } from 'node:http';
+
+export declare const app: RequestListener;

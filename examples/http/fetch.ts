@@ -1,0 +1,10 @@
+/**
+ * For what takes a module with `fetch`: `bun examples/http/fetch.ts`, `deno serve
+ * examples/http/fetch.ts`, a worker.
+ */
+import { httpHandler } from 'mcp-actors/http';
+import { greeter } from './greeter.ts';
+
+const mcp = httpHandler(greeter, { path: '/mcp' });
+
+export default { fetch: (request: Request) => mcp(request) };

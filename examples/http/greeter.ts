@@ -1,0 +1,19 @@
+/** The server that is mounted here in every way. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+
+export const greeter = createMcpServer({
+  name: 'greeter',
+  version: '1.0.0',
+  tools: [
+    defineTool({
+      name: 'greet',
+      description: 'Greets somebody, and says where the request came to.',
+      inputSchema: {
+        type: 'object',
+        properties: { who: { type: 'string' } },
+        required: ['who'],
+      },
+      handler: ({ who }, { http }) => `Hello ${who}, at ${http?.target}`,
+    }),
+  ],
+});

@@ -1,0 +1,9 @@
+/** In Next: `app/mcp/route.ts`, on one long-lived process. */
+import { httpHandler } from 'mcp-actors/http';
+import { greeter } from './greeter.ts';
+
+const mcp = httpHandler(greeter);
+
+const handle = (request: Request) => mcp(request);
+
+export { handle as DELETE, handle as GET, handle as OPTIONS, handle as POST };

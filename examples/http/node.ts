@@ -1,0 +1,11 @@
+/** Beside other paths of a server of one's own, on `node:http`. */
+import { createServer } from 'node:http';
+import { nodeHandler } from 'mcp-actors/http/node';
+import { greeter } from './greeter.ts';
+
+const mcp = nodeHandler(greeter);
+
+export const server = createServer((request, response) => {
+  if (request.url?.startsWith('/mcp')) mcp(request, response);
+  else response.writeHead(404).end();
+});
