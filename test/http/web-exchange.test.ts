@@ -1,0 +1,96 @@
+/** What the endpoint sees of a `Request`, and what becomes of its `Response`. */
+import { expect, test } from 'vitest';
+import type { Body } from '../../src/http/http-exchange.ts';
+import { WebExchange } from '../../src/http/web-exchange.ts';
+
+const url = 'http://127.0.0.1/mcp?a=b';
+
+const posted = (body: RequestInit['body']) =>
+  new Request(url, { method: 'POST', body: body ?? null, duplex: 'half' } as RequestInit);
+
+const bodyOf = (request: Request, maxBytes = 100) =>
+  new Promise<Body>((resolve) => new WebExchange(request).readBody(maxBytes, resolve));
+
+test('a body is read in whatever pieces it comes', async () => {
+  const bytes = new TextEncoder().encode('a€b');
+  const pieces = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
+  expect(await bodyOf(posted(pieces))).toEqual({ ok: true, text: 'a€b' });
+});
+
+test('a body that is too long is refused, and its rest is not read', async () => {
+  let wasCancelled = false;
+  const endless = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(64)),
+    cancel: () => {
+      wasCancelled = true;
+    },
+  });
+  expect(await bodyOf(posted(endless))).toMatchObject({ ok: false, status: 413 });
+  expect(wasCancelled).toBe(true);
+});
+
+test('a body that is not UTF-8, or was read before, is refused', async () => {
+  expect(await bodyOf(posted(Uint8Array.of(0xff)))).toMatchObject({ status: 400 });
+  expect(await bodyOf(posted(Uint8Array.of(0xe2)))).toMatchObject({ status: 400 });
+  const used = posted('{}');
+  await used.text();
+  expect(await bodyOf(used)).toMatchObject({ status: 500 });
+});
+
+/** An exchange whose client may leave, and whether that was heard of. */
+function leaving() {
+  const client = new AbortController();
+  const exchange = new WebExchange(new Request(url, { signal: client.signal }));
+  const heard: string[] = [];
+  exchange.onGone(() => heard.push('gone'));
+  return { exchange, client, heard };
+}
+
+test('a client that leaves before it is answered is heard of once', () => {
+  const { exchange, client, heard } = leaving();
+  client.abort();
+  client.abort();
+  expect(heard).toEqual(['gone']);
+  exchange.onGone(() => heard.push('asked later'));
+  expect(heard).toEqual(['gone', 'asked later']);
+});
+
+test('what happens to the connection after the answer is no matter', async () => {
+  const { exchange, client, heard } = leaving();
+  exchange.answer({ status: 200, body: 'ok' });
+  client.abort();
+  expect(heard).toEqual([]);
+  const ended = leaving();
+  ended.exchange.stream({}).end();
+  ended.client.abort();
+  expect(ended.heard).toEqual([]);
+});
+
+test('a stream counts what its reader has not taken, and hears when the reader leaves', async () => {
+  const { exchange, heard } = leaving();
+  const sink = exchange.stream({ 'content-type': 'text/event-stream' });
+  const reader = (await exchange.response).body?.getReader();
+  sink.write('data: €\n\n');
+  sink.write('data: 2\n\n');
+  expect(sink.untakenBytes).toBe(20);
+  expect(new TextDecoder().decode((await reader?.read())?.value as Uint8Array)).toBe('data: €\n\n');
+  expect(sink.untakenBytes).toBe(9);
+  await reader?.cancel();
+  expect(heard).toEqual(['gone']);
+  sink.write('to nobody');
+  expect(sink.untakenBytes).toBe(0);
+});
+
+test('a stream that is cut fails at its reader, and its client is gone', async () => {
+  const { exchange, heard } = leaving();
+  const sink = exchange.stream({});
+  const { body } = await exchange.response;
+  sink.cut();
+  await expect(body?.getReader().read()).rejects.toThrow('cut');
+  expect(heard).toEqual(['gone']);
+});
