@@ -4,6 +4,7 @@
  * actor cost more.
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { shareShape } from '../machines/port.ts';
 import { actorStopped } from '../machines/xstate-events.ts';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import { Listeners } from '../actors/listeners.ts';
@@ -51,6 +52,7 @@ export function observedMachine<T extends AnyStateMachine>(
   const sessions = new WeakMap<AnyActorRef, ObservedSession>();
   const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
     sessions.set(scope.self, sessionOf(input));
+    shareShape(scope.self);
     return machine.getInitialSnapshot(scope, input);
   };
   const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {

@@ -139,7 +139,8 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
       case 'batch':
       case 'invalid': {
         const origin = this.#answer(exchange, frame);
-        return this.#receive({ ...frame, origin });
+        // In this order: with the spread in front, each would have a hidden class of its own.
+        return this.#receive({ origin, ...frame });
       }
       case 'response':
         // Whoever waits for it hears that it cannot be read.

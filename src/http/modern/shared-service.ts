@@ -81,7 +81,7 @@ export class SharedService implements AnswerKeeper {
     this.#idleMs = 0;
     this.#served++;
     this.#due.add(answer);
-    this.#router?.send({ type: 'frames.received', frames: [{ ...frame, origin: answer }] });
+    this.#router?.send({ type: 'frames.received', frames: [{ origin: answer, ...frame }] });
   }
 
   /** Time has passed: see {@link StatelessAnswer.passed}. */

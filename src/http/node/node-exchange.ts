@@ -85,12 +85,9 @@ export class NodeExchange implements HttpExchange {
     const isBodiless = status === 204 || status === 304;
     const length = { 'content-length': body === undefined ? 0 : Buffer.byteLength(body) };
     const isLeft = this.#isMuchLeft();
-    response.writeHead(status, {
-      ...this.#added,
-      ...headers,
-      ...(isBodiless ? {} : length),
-      ...(isLeft ? { connection: 'close' } : {}),
-    });
+    // Not with spreads: each answer's headers would have a hidden class of their own.
+    const all = Object.assign({}, this.#added, headers, isBodiless ? undefined : length);
+    response.writeHead(status, isLeft ? { ...all, connection: 'close' } : all);
     const text = this.method === 'HEAD' ? undefined : body;
     if (!isLeft) return void response.end(text);
     if (text === undefined) response.flushHeaders();
