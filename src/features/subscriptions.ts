@@ -23,6 +23,13 @@ const machine = observedMachine('subscription', subscriptionMachine, sessionIn);
 
 type Subscription = ActorRefFrom<typeof subscriptionMachine>;
 
+/** What a subscription listens for, and whose it is. */
+interface Open {
+  readonly interests: Interests;
+  /** See `RequestOrigin.party`. */
+  readonly party: string | undefined;
+}
+
 export interface SubscriptionsFeature extends Feature {
   /** Tells the subscriptions of a session that something has changed. */
   notice(session: SessionScope, notice: Notice): void;
@@ -36,7 +43,7 @@ export interface SubscriptionsFeature extends Feature {
 export function subscriptionsFeature(
   hasTask: (session: SessionScope, taskId: string, call: Exchange) => boolean,
 ): SubscriptionsFeature {
-  const subscriptions = new PerSession(() => new Map<Subscription, Interests>());
+  const subscriptions = new PerSession(() => new Map<Subscription, Open>());
 
   const listen = async (params: JsonObject | undefined, call: Exchange): Promise<JsonObject> => {
     const session = sessionOf(call);
@@ -46,7 +53,9 @@ export function subscriptionsFeature(
     const { capabilities } = session.server;
     const interests = served(wanted, capabilities, (taskId) => hasTask(session, taskId, call));
     const open = subscriptions.of(session);
-    refuseTooMany(interests, [...open.values()], maxSubscriptions);
+    const party = call.origin?.party;
+    const own = [...open.values()].filter((other) => other.party === party);
+    refuseTooMany(interests, own, maxSubscriptions);
     const { clock, inspect } = session;
     const { id } = call;
     const actor = createActor(machine, {
@@ -55,7 +64,7 @@ export function subscriptionsFeature(
       clock,
       ...(inspect ? { inspect } : {}),
     });
-    open.set(actor, interests);
+    open.set(actor, { interests, party });
     // It only waits from now on, and takes no place of those that run.
     call.park();
     const ended = new Promise<void>((resolve) => {
@@ -87,8 +96,8 @@ export function subscriptionsFeature(
   };
 }
 
-function refuseTooMany(wanted: Interests, open: readonly Interests[], max: number): void {
-  const held = open.reduce((sum, each) => sum + sizeOf(each), 0);
+function refuseTooMany(wanted: Interests, open: readonly Open[], max: number): void {
+  const held = open.reduce((sum, { interests }) => sum + sizeOf(interests), 0);
   if (held + sizeOf(wanted) <= max) return;
   const message = `The client listens for ${held} things, and may for ${max}; this would be ${sizeOf(wanted)} more: end a subscription first`;
   const data = { reason: 'too-many-subscriptions', retryable: false };

@@ -63,6 +63,11 @@ export interface RequestOrigin {
    * in a session, and if the request says it.
    */
   readonly revision?: string | undefined;
+  /**
+   * Whose share of the bounds it counts towards, if many clients share one session: the principal,
+   * or the address. Undefined in a session of one client.
+   */
+  readonly party?: string | undefined;
   /** That of the batch which it came in, if its answer is sent with the others of that. */
   readonly batch?: RequestOrigin | undefined;
 }

@@ -18,6 +18,24 @@ export interface QueueBounds {
   readonly maxWaitingBytes: number;
 }
 
+/** What several queues share: as much as their bounds, so many times. */
+export class SharedPlaces {
+  readonly bounds: QueueBounds;
+  running = 0;
+  waiting = 0;
+  waitingBytes = 0;
+  /** Why no call is started at present. */
+  holds = nothing;
+
+  constructor(bounds: QueueBounds, times: number) {
+    this.bounds = {
+      maxRunning: bounds.maxRunning * times,
+      maxWaiting: bounds.maxWaiting * times,
+      maxWaitingBytes: bounds.maxWaitingBytes * times,
+    };
+  }
+}
+
 export class CallQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -32,10 +50,16 @@ export class CallQueue {
   #head = 0;
   #waiting = 0;
   #waitingBytes = 0;
-  #holds = nothing;
+  readonly #shared: SharedPlaces;
   #running = 0;
 
-  constructor(bounds: QueueBounds, run: (call: Call) => void) {
+  /** @param shared what it shares with other queues */
+  constructor(
+    bounds: QueueBounds,
+    run: (call: Call) => void,
+    shared = new SharedPlaces(bounds, 1),
+  ) {
+    this.#shared = shared;
     this.#maxRunning = bounds.maxRunning;
     this.#maxWaiting = bounds.maxWaiting;
     this.#maxWaitingBytes = bounds.maxWaitingBytes;
@@ -59,7 +83,7 @@ export class CallQueue {
 
   /** Why no call is started at present; empty if calls may start. */
   get holds(): readonly HoldReason[] {
-    return this.#holds;
+    return this.#shared.holds;
   }
 
   /** Runs the call or lets it wait. Returns false, and does nothing, if too many wait. */
@@ -67,8 +91,7 @@ export class CallQueue {
     if (this.#waiting === 0 && this.#hasRoom()) {
       this.#start(call);
     } else if (this.#mayWait(call)) {
-      this.#waiting++;
-      this.#waitingBytes += call.size;
+      this.#wait(1, call.size);
       this.#line.push(call);
     } else {
       return false;
@@ -82,12 +105,8 @@ export class CallQueue {
    */
   remove(call: Call): void {
     if (call.state === 'parked') return;
-    if (call.state === 'running') {
-      this.#running--;
-      return;
-    }
-    this.#waiting--;
-    this.#waitingBytes -= call.size;
+    if (call.state === 'running') return this.#count(-1);
+    this.#wait(-1, -call.size);
     // While nothing is started nobody passes over those that left: they are taken out once they are
     // the greater part.
     if (this.#line.length > 2 * this.#waiting + slack) {
@@ -103,7 +122,7 @@ export class CallQueue {
   park(call: Call): void {
     if (call.state !== 'running') return;
     call.state = 'parked';
-    this.#running--;
+    this.#count(-1);
   }
 
   /**
@@ -113,46 +132,66 @@ export class CallQueue {
   resume(call: Call): void {
     if (call.state !== 'parked') return;
     call.state = 'running';
-    this.#running++;
+    this.#count(1);
   }
 
-  /** Starts what waits, as far as there is room. */
-  startWaiting(): void {
-    while (this.#waiting > 0 && this.#hasRoom()) {
+  /** Starts what waits, as far as there is room. @param most how many calls @returns how many */
+  startWaiting(most = Infinity): number {
+    let started = 0;
+    while (this.#waiting > 0 && started < most && this.#hasRoom()) {
       const call = this.#line[this.#head++] as Call;
       if (call.state !== 'waiting') continue;
-      this.#waiting--;
-      this.#waitingBytes -= call.size;
+      this.#wait(-1, -call.size);
       this.#start(call);
+      started++;
     }
     // Half of the line has left: the places are given back, at a cost that stays constant per call.
     if (this.#head > 0 && this.#head * 2 >= this.#line.length) {
       this.#line = this.#line.slice(this.#head);
       this.#head = 0;
     }
+    return started;
   }
 
   /** Starts no call until {@link release}; those that run go on. */
   hold(reason: HoldReason): void {
-    if (!this.#holds.includes(reason)) this.#holds = [...this.#holds, reason];
+    const shared = this.#shared;
+    if (!shared.holds.includes(reason)) shared.holds = [...shared.holds, reason];
   }
 
   release(reason: HoldReason): void {
-    if (this.#holds.length > 0) this.#holds = this.#holds.filter((other) => other !== reason);
+    const shared = this.#shared;
+    if (shared.holds.length > 0) shared.holds = shared.holds.filter((other) => other !== reason);
   }
 
   #mayWait({ size }: Call): boolean {
+    const { waiting, waitingBytes, bounds, holds } = this.#shared;
     if (this.#waitingBytes + size > this.#maxWaitingBytes) return false;
+    if (waitingBytes + size > bounds.maxWaitingBytes) return false;
     // That many wait because of a hold is not the client's fault.
-    return this.#waiting < this.#maxWaiting || this.#holds.length > 0;
+    if (holds.length > 0) return true;
+    return this.#waiting < this.#maxWaiting && waiting < bounds.maxWaiting;
   }
 
   #hasRoom(): boolean {
-    return this.#running < this.#maxRunning && this.#holds.length === 0;
+    const { running, bounds, holds } = this.#shared;
+    return this.#running < this.#maxRunning && running < bounds.maxRunning && holds.length === 0;
+  }
+
+  #count(more: number): void {
+    this.#running += more;
+    this.#shared.running += more;
+  }
+
+  #wait(more: number, bytes: number): void {
+    this.#waiting += more;
+    this.#waitingBytes += bytes;
+    this.#shared.waiting += more;
+    this.#shared.waitingBytes += bytes;
   }
 
   #start(call: Call): void {
-    this.#running++;
+    this.#count(1);
     call.state = 'running';
     this.#run(call);
   }

@@ -7,12 +7,12 @@ import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundResponse, ClientRequestId, RelatedRequest } from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Call } from './call.ts';
-import { CallQueue } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
 import { inPlaceOf } from '../exchange.ts';
 import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '../exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
+import { PartyQueues } from './party-queues.ts';
 import { overloaded } from './refusals.ts';
 import { TaskRun } from './task-run.ts';
 
@@ -47,7 +47,7 @@ export class CallsInFlight {
   #calls = new Map<ClientRequestId | RequestOrigin, Call>();
   /** Calls that the map has taken. */
   #added = 0;
-  readonly #queue: CallQueue;
+  readonly #queue: PartyQueues;
   readonly #runs: HandlerRuns;
   /** The handlers whose preparation has begun, once there is one that needs it. */
   #prepared: Set<RequestHandler> | undefined = undefined;
@@ -72,7 +72,7 @@ export class CallsInFlight {
       answered: (call, response) => this.#answer(call, response),
       settled: onLate,
     });
-    this.#queue = new CallQueue(options.limits, (call) => this.#runs.run(call));
+    this.#queue = new PartyQueues(options.limits, (call) => this.#runs.run(call));
   }
 
   /** The call of a request: by the client's id, or by its origin if others may have the same id. */

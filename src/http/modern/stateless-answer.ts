@@ -25,6 +25,8 @@ export abstract class StatelessAnswer extends RequestAnswer {
   readonly #keeper: AnswerKeeper;
   /** Of its request; undefined if it is the answer to a batch. */
   readonly id: ClientRequestId | undefined;
+  /** See {@link RequestOrigin.party}. */
+  readonly party: string;
   /** How long it has said nothing, milliseconds. */
   #quietMs = 0;
   /** How long it has been due, and how long its client has not read all of it, milliseconds. */
@@ -39,6 +41,7 @@ export abstract class StatelessAnswer extends RequestAnswer {
     super(exchange, options, 0);
     this.#keeper = keeper;
     this.id = options.id;
+    this.party = exchange.principal?.id ?? exchange.remoteAddress ?? 'unknown';
     exchange.onGone(() => this.#leave('The client has closed the connection'));
   }
 

@@ -1,0 +1,119 @@
+/**
+ * The calls of many clients that one session serves, as it does without sessions of their own: each
+ * has the bounds of a session to itself, and all together so many times as much. None keeps the
+ * others from their turn.
+ */
+import type { Call } from './call.ts';
+import { CallQueue, SharedPlaces } from './call-queue.ts';
+import type { HoldReason, QueueBounds } from './call-queue.ts';
+
+/** How many clients may use their bounds up before others have to wait for them. */
+const parties = 4;
+
+export class PartyQueues {
+  readonly #bounds: QueueBounds;
+  readonly #run: (call: Call) => void;
+  readonly #shared: SharedPlaces;
+  /** Of the calls of a session that is one client's. */
+  readonly #own: CallQueue;
+  /** The one that was served last comes last. */
+  #parties: Map<string, CallQueue> | undefined = undefined;
+
+  constructor(bounds: QueueBounds, run: (call: Call) => void) {
+    this.#bounds = bounds;
+    this.#run = run;
+    this.#shared = new SharedPlaces(bounds, parties);
+    this.#own = this.#made();
+  }
+
+  /** How many calls count as running. */
+  get running(): number {
+    return this.#shared.running;
+  }
+
+  /** How many calls wait. */
+  get waiting(): number {
+    return this.#shared.waiting;
+  }
+
+  /** What the messages of those that wait come to, in UTF-16 units. */
+  get waitingBytes(): number {
+    return this.#shared.waitingBytes;
+  }
+
+  /** Why no call is started at present; empty if calls may start. */
+  get holds(): readonly HoldReason[] {
+    return this.#shared.holds;
+  }
+
+  /** Runs the call or lets it wait. Returns false, and does nothing, if too many wait. */
+  add(call: Call): boolean {
+    return this.#queueOf(call).add(call);
+  }
+
+  /** See {@link CallQueue.remove}. */
+  remove(call: Call): void {
+    this.#queueOf(call).remove(call);
+    this.#forget(call);
+  }
+
+  /** See {@link CallQueue.park}. */
+  park(call: Call): void {
+    this.#queueOf(call).park(call);
+    this.#forget(call);
+  }
+
+  /** See {@link CallQueue.resume}. */
+  resume(call: Call): void {
+    this.#queueOf(call).resume(call);
+  }
+
+  /** Starts what waits, as far as there is room: one call of each client in turn. */
+  startWaiting(): void {
+    this.#own.startWaiting();
+    const made = this.#parties;
+    if (!made || this.waiting === 0) return;
+    let started: number;
+    do {
+      started = 0;
+      for (const [party, queue] of [...made]) {
+        if (queue.startWaiting(1) === 0) continue;
+        started++;
+        made.delete(party);
+        made.set(party, queue);
+      }
+    } while (started > 0);
+  }
+
+  /** Starts no call until {@link release}; those that run go on. */
+  hold(reason: HoldReason): void {
+    this.#own.hold(reason);
+  }
+
+  release(reason: HoldReason): void {
+    this.#own.release(reason);
+  }
+
+  #queueOf({ origin }: Call): CallQueue {
+    const party = origin?.party;
+    if (party === undefined) return this.#own;
+    const made = (this.#parties ??= new Map());
+    let queue = made.get(party);
+    if (!queue) {
+      queue = this.#made();
+      made.set(party, queue);
+    }
+    return queue;
+  }
+
+  #made(): CallQueue {
+    return new CallQueue(this.#bounds, this.#run, this.#shared);
+  }
+
+  #forget({ origin }: Call): void {
+    const party = origin?.party;
+    if (party === undefined) return;
+    const queue = this.#parties?.get(party);
+    if (queue && queue.running === 0 && queue.waiting === 0) this.#parties?.delete(party);
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { PartyQueues } from '../../src/actors/router/party-queues.ts';
+import { Call } from '../../src/actors/router/call.ts';
+import { clientId } from './ids.ts';
+
+const replies = { add: () => {}, drop: () => {} };
+
+const call = (party: string | undefined, id: number): Call =>
+  new Call(
+    {
+      id: clientId(id),
+      method: 'm',
+      params: undefined,
+      size: 10,
+      ...(party === undefined ? {} : { origin: { idScope: 'request', party } }),
+    },
+    () => ({}),
+    {} as never,
+    {} as never,
+    replies,
+  );
+
+function start(maxRunning: number, maxWaiting: number) {
+  const started: Call[] = [];
+  const queues = new PartyQueues(
+    { maxRunning, maxWaiting, maxWaitingBytes: 1000 },
+    (each) => void started.push(each),
+  );
+  const add = (party: string | undefined, id: number) => queues.add(call(party, id));
+  const end = (each: Call | undefined) => {
+    if (!each) throw new Error('No such call was started');
+    queues.remove(each);
+    each.end();
+    queues.startWaiting();
+  };
+  const shown = () => started.map(({ origin, id }) => `${origin?.party}${id}`);
+  return { queues, started, add, end, shown };
+}
+
+test('one client that takes all its places keeps no other from its own', () => {
+  const { add, shown, queues } = start(2, 1);
+  expect([1, 2, 3, 4].map((id) => add('a', id))).toEqual([true, true, true, false]);
+  expect([1, 2].map((id) => add('b', id))).toEqual([true, true]);
+  expect(shown()).toEqual(['a1', 'a2', 'b1', 'b2']);
+  expect([queues.running, queues.waiting, queues.waitingBytes]).toEqual([4, 1, 10]);
+});
+
+test('all together have four times the places of one, and take turns in what is left', () => {
+  const { add, end, started, shown, queues } = start(1, 3);
+  for (const party of ['a', 'b', 'c', 'd', 'e', 'f']) add(party, 1);
+  expect(shown()).toEqual(['a1', 'b1', 'c1', 'd1']);
+  add('e', 2);
+  add('f', 2);
+  end(started[0]);
+  expect(shown().slice(4)).toEqual(['e1']);
+  end(started[1]);
+  end(started[4]);
+  end(started[2]);
+  expect(shown().slice(4)).toEqual(['e1', 'f1', 'e2']);
+  expect([queues.running, queues.waiting]).toEqual([3, 1]);
+});
+
+test('a call that leaves while it waits makes room, and a hold holds all of them', () => {
+  const { queues, add, shown } = start(1, 2);
+  queues.hold('output');
+  expect(['a', 'b'].map((party) => add(party, 1))).toEqual([true, true]);
+  expect([shown(), queues.holds]).toEqual([[], ['output']]);
+  queues.release('output');
+  queues.startWaiting();
+  expect(shown()).toEqual(['a1', 'b1']);
+});
