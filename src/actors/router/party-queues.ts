@@ -97,7 +97,7 @@ export class PartyQueues {
   #queueOf({ origin }: Call): CallQueue {
     const party = origin?.party;
     if (party === undefined) return this.#own;
-    const made = (this.#parties ??= new Map());
+    const made = (this.#parties ??= new Map<string, CallQueue>());
     let queue = made.get(party);
     if (!queue) {
       queue = this.#made();
