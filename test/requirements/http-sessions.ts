@@ -38,6 +38,8 @@ export const httpSessions: Demands = {
       'On request the deprecated transport is served: a session is a stream, which names where messages are posted.',
   },
   ours: {
+    'HTTP-18':
+      'Connections that break anywhere, requests that come twice, streams that are left: each has its answer, and nothing is left behind.',
     'HTTP-16':
       'What a call asks its client goes on the stream of that call, and is answered by a POST.',
     'HTTP-13':
