@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject, McpServer, McpSession } from 'mcp-actors';
 import { nodeHandler } from 'mcp-actors/http/node';
+import { redisStores } from 'mcp-actors/redis';
 import { askAll, numberOfRoots, numberOfSample, patienceMs, sampling } from './asking.mjs';
 import { listChanged, listen, logMessage, sessionIdleMs } from './http-listening.mjs';
 
@@ -91,4 +92,6 @@ const kept: McpServer = {
 };
 
 const limits = sessionIdleMs > 0 ? { sessionIdleTimeoutMs: sessionIdleMs } : {};
-listen(createServer(nodeHandler(kept, { limits })));
+const { REDIS_URL: url } = process.env;
+const shared = url === undefined ? {} : { stores: await redisStores({ url }) };
+listen(createServer(nodeHandler(kept, { limits, ...shared })));

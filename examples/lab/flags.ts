@@ -36,6 +36,7 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
   --auth-issuer URL          Requests need a token of this issuer, whose keys are in its JWKS.
   --auth-audience X          Whom tokens are for, and the resource of the metadata: a URL.
   --auth-scope S             A scope that every request needs; may be repeated.
+  --redis URL                Shares its sessions with the others at that Redis.
   --max-body BYTES           The longest body. Default: ${defaultHttpLimits.maxBodyBytes}.
   --max-sessions N           How many sessions may be open. Default: ${defaultHttpLimits.maxSessions}.
   --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
@@ -43,14 +44,19 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
 `;
 
 /** Modes that this build does not have. */
-const notOffered = ['sse', 'redis'] as const;
+const notOffered = ['sse'] as const;
 
 type Values = ReturnType<typeof parseArgs<{ readonly options: typeof options }>>['values'];
 
 export type Flags =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'serve'; readonly http: ServeHttpOptions };
+  | {
+      readonly kind: 'serve';
+      readonly http: ServeHttpOptions;
+      /** Where the sessions are shared; undefined if they are this process's alone. */
+      readonly redis: string | undefined;
+    };
 
 /** Reads the flags, and the port of the environment. */
 export function readFlags(
@@ -68,6 +74,7 @@ export function readFlags(
     });
     return {
       kind: 'serve',
+      redis: values.redis,
       http: {
         port: numberOf('PORT', PORT, 0),
         health: true,

@@ -3,9 +3,12 @@
  *
  *     PORT=3000 npx tsx examples/lab/http.ts --help
  */
+import { defaultHttpLimits } from 'mcp-actors/http';
+import { redisStores } from 'mcp-actors/redis';
 import { serve } from 'mcp-actors/serve';
 import { laboratory } from './laboratory.ts';
 import { readFlags } from './flags.ts';
+import type { Flags } from './flags.ts';
 
 const flags = readFlags(process.argv.slice(2), process.env);
 switch (flags.kind) {
@@ -17,5 +20,12 @@ switch (flags.kind) {
     process.exitCode = 64;
     break;
   case 'serve':
-    await serve(laboratory, { http: flags.http });
+    await serve(laboratory, { http: { ...flags.http, ...(await storesAt(flags)) } });
+}
+
+/** What is shared with the other processes, if there are any. */
+async function storesAt({ redis: url, http }: Extract<Flags, { kind: 'serve' }>) {
+  if (url === undefined) return {};
+  const { sessionIdleTimeoutMs: idleMs, maxSessions } = { ...defaultHttpLimits, ...http.limits };
+  return { stores: await redisStores({ url, limits: { idleMs, maxSessions } }) };
 }

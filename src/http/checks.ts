@@ -27,6 +27,9 @@ export function fault(
   };
 }
 
+/** Another node may take what this one does not; so may this one, after its restart. */
+export const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
+
 /** Refuses what another site could try from a browser: a name rebound to this address. */
 export function foreign(
   exchange: HttpExchange,

@@ -12,7 +12,7 @@ import type { InboundFrame } from '../protocol/frames.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { Method } from '../protocol/methods.ts';
 import type { McpSession } from '../server/session.ts';
-import { fault, foreign, unfit } from './checks.ts';
+import { closing, fault, foreign, unfit } from './checks.ts';
 import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import { corsHeaders, preflightAnswer } from './cors.ts';
 import { Doorkeeper } from './doorkeeper.ts';
@@ -153,9 +153,6 @@ export class Endpoint implements EndpointControl {
     });
   }
 }
-
-/** Another node may take what this one does not; so may this one, after its restart. */
-const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
 
 function pathOf({ target }: HttpExchange): string {
   const end = target.indexOf('?');

@@ -18,6 +18,12 @@ export type HttpFactName =
   | 'events.lost'
   /** Messages that waited for a stream of the client's were dropped: too many, or too long. */
   | 'pushes.lost'
+  /** A session was ended for another one, at all nodes. */
+  | 'session.evicted'
+  /** Something could not be told to other nodes, or asked of them. */
+  | 'nodes.unavailable'
+  /** A bug of ours or of a store's, where nodes share their sessions. */
+  | 'nodes.failed'
   /** The client left before its call was answered, and cannot ask for the answer any more. */
   | 'answer.lost';
 

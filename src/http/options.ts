@@ -1,5 +1,6 @@
 /** The options of an HTTP endpoint: every bound and every time, with its default. */
 import type { AuthorizationOptions } from './auth/options.ts';
+import type { Stores } from './nodes/stores.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
 import type { McpServer, ListenOptions } from '../server/create-server.ts';
@@ -77,6 +78,11 @@ export interface HttpOptions {
   readonly jsonResponses?: boolean;
   /** No session is kept for clients of the revisions that have them. */
   readonly stateless?: boolean;
+  /**
+   * What several processes share, so that each can serve every session; by default sessions are this
+   * endpoint's alone. Only this endpoint may use them, and it closes them at its end.
+   */
+  readonly stores?: Stores;
   /** The endpoint's time, and that of its sessions. Tests give a clock that they drive. */
   readonly clock?: Clock;
   /** Hears what the endpoint refuses. By default, warnings and errors go to stderr. */

@@ -4,10 +4,10 @@
  */
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';
-import type { OutboundFrame } from '../protocol/frames.ts';
+import type { ClientRequestId, OutboundFrame } from '../protocol/frames.ts';
 import type { Principal, RequestOrigin, ServedHttpCall } from '../protocol/request-origin.ts';
 import { servedRequest } from './http-exchange.ts';
-import type { EventSink, HttpExchange } from './http-exchange.ts';
+import type { EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
 
 /** Headers of a stream: nothing on its way may hold it back, or keep it. */
 export const streamHeaders = {
@@ -21,6 +21,11 @@ const jsonHeaders = { 'content-type': 'application/json' };
 /** True for the answer to a request, or to a batch. */
 function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
+}
+
+/** The request that a frame answers; a batch has an end for that. */
+function answeredBy(frame: OutboundFrame): ClientRequestId | undefined {
+  return 'length' in frame || 'method' in frame ? undefined : frame.id;
 }
 
 /**
@@ -82,7 +87,7 @@ export abstract class RequestAnswer implements RequestOrigin {
     const text = encodeFrame(frame, unserializable);
     if (text === '') return true;
     if (this.isUnbegun) this.#answer(frame, text);
-    else this.emit(text);
+    else this.emit(text, answeredBy(frame));
     if (isLast) this.#end('answered');
     return true;
   }
@@ -99,6 +104,12 @@ export abstract class RequestAnswer implements RequestOrigin {
     this.#end('silenced');
   }
 
+  /** Answers it with a fault, whatever has come of it. It must not have become a stream. */
+  refuse(answer: HttpAnswer): void {
+    if (this.isUnbegun) this.#exchange.answer(answer);
+    this.#end('silenced');
+  }
+
   /** It is what needs no response. */
   accept(): void {
     if (this.isUnbegun) this.#exchange.answer({ status: 202 });
@@ -111,7 +122,7 @@ export abstract class RequestAnswer implements RequestOrigin {
    */
   begin(): boolean {
     if (!this.streams || !this.isUnbegun) return false;
-    const sink = this.#exchange.stream({ ...streamHeaders, ...this.headers });
+    const sink = this.sinkOver(this.#exchange.stream({ ...streamHeaders, ...this.headers }));
     this.state = { name: 'streaming', sink };
     const opening = this.opening(sink);
     if (opening !== '') sink.write(opening);
@@ -138,6 +149,11 @@ export abstract class RequestAnswer implements RequestOrigin {
   /** Closes the connection while the call goes on, if the client will come back for the rest. */
   protected closeConnection(): void {}
 
+  /** What its events are written to. */
+  protected sinkOver(sink: EventSink): EventSink {
+    return sink;
+  }
+
   /** What its stream begins with. */
   protected opening(_sink: EventSink): string {
     return '';
@@ -149,7 +165,7 @@ export abstract class RequestAnswer implements RequestOrigin {
   }
 
   /** Sends a message on the stream. @param text with a line feed at its end */
-  protected emit(text: string): void {
+  protected emit(text: string, _answers: ClientRequestId | undefined): void {
     if (this.state.name === 'streaming') this.state.sink.write(this.eventOf(text));
   }
 

@@ -162,6 +162,10 @@ class SessionRecorder implements Recorder {
     };
   }
 
+  listRoots(ask: () => Promise<JsonObject>): Promise<JsonObject> {
+    return ask();
+  }
+
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined {
     if (!resolve) return undefined;
     const timeline = this.#started();

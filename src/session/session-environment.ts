@@ -86,6 +86,11 @@ export interface SessionEnvironment {
   sealer(sealer: StateSealer): StateSealer;
   /** Called each time the client is asked for its roots. */
   resolveRoots(resolve: RootsResolver | undefined): RootsResolver | undefined;
+  /**
+   * The session wants to know the client's roots.
+   * @param ask asks the client, and gives the result of its answer
+   */
+  listRoots(ask: () => Promise<JsonObject>): Promise<JsonObject>;
   /** The author's code or the host sends a notification that belongs to no call. */
   notify(notify: Notify, method: string, params?: JsonObject): void;
   /** Something has changed that the client's subscriptions may be for. */
@@ -113,6 +118,7 @@ export const plainEnvironment: SessionEnvironment = {
   randomId: (_, make) => make(),
   sealer: (sealer) => sealer,
   resolveRoots: (resolve) => resolve,
+  listRoots: (ask) => ask(),
   notify: (notify, method, params) => notify(method, params),
   notice: (notice, method, uri) => notice(method, uri),
   shutdown: (_, shutdown) => shutdown(),

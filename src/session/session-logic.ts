@@ -81,7 +81,11 @@ function transportPort<TEvent extends { readonly type: string }, TInput extends 
 
 const ask = askRootsActor((input) => {
   const { environment, resolveRoots, report } = sessionIn(input);
-  return { resolve: environment.resolveRoots(resolveRoots), report };
+  return {
+    resolve: environment.resolveRoots(resolveRoots),
+    list: (request) => environment.listRoots(request),
+    report,
+  };
 });
 
 /** What every session runs, unless its host provides something else. */

@@ -8,6 +8,7 @@ import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import type { AskInput, AskOutcome } from '../../machines/roots.machine.ts';
 import { ErrorCode, RuntimeError, textOfError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import { readRootsResult } from '../../protocol/roots.ts';
 import type { ListedRoot } from '../../protocol/roots.ts';
@@ -18,6 +19,8 @@ import type { ActorFactName, Report } from '../facts.ts';
 
 export interface AskRootsOptions {
   readonly resolve: RootsResolver | undefined;
+  /** Gives the client's list: by the request, or because it is known already. */
+  list(request: () => Promise<JsonObject>): Promise<JsonObject>;
   readonly report: Report<ActorFactName>;
 }
 
@@ -29,14 +32,14 @@ export function askRootsActor(
     const { correlation, timeoutMs, relatedTo } = input;
     const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
-      const reading = readRootsResult(
-        await requestClient(correlation, spec, { inBackground: true, relatedTo }),
-      );
+      const options = optionsOf(input);
+      const request = () => requestClient(correlation, spec, { inBackground: true, relatedTo });
+      const reading = readRootsResult(await options.list(request));
       if (!reading.ok) {
         const message = `The client's roots are malformed: ${reading.fault}`;
         throw new RuntimeError('INVALID_RESPONSE', message);
       }
-      const roots = await resolved(reading.roots, optionsOf(input), signal);
+      const roots = await resolved(reading.roots, options, signal);
       return { kind: 'answered', roots };
     } catch (error) {
       const isUnsupported =

@@ -40,7 +40,9 @@ import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
-import { PostAnswer } from './post-answer.ts';
+import type { Replica, SharedSession } from '../replicas/shared-session.ts';
+import { answerPassed, sendOnceNoted } from './shared-answers.ts';
+import { PostAnswer, jsonOnly } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
@@ -54,18 +56,17 @@ export interface SessionHome {
   readonly upkeep: Upkeep;
   /** False if every answer is JSON. */
   readonly streams: boolean;
-  /** The session is over. */
-  ended(session: HttpSession): void;
+  /** The session is over here, by this event. */
+  ended(session: HttpSession, by: HttpSessionEvent['type']): void;
 }
 
-/** Why a client cannot be asked whose answers are never streams. */
-const jsonOnly = 'this server answers with JSON alone, and no request of its own can go with it';
-
-export class HttpSession implements AnsweringSession, StreamingSession, Tended {
+export class HttpSession implements AnsweringSession, StreamingSession, Replica, Tended {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
   readonly server: McpServer;
+  /** What other nodes have to do with it; undefined if there are none. */
+  readonly share: SharedSession | undefined;
   /** The session that is served. */
   readonly mcp: McpSession;
   report: Report<HttpFactName | ActorFactName> = defaultReport;
@@ -84,12 +85,13 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
   constructor(
     server: McpServer,
     listening: ListenOptions,
-    who: { readonly id: string; readonly principal: Principal | undefined },
+    who: Pick<HttpSession, 'id' | 'principal' | 'share'>,
     home: SessionHome,
   ) {
     this.#home = home;
     this.id = who.id;
     this.principal = who.principal;
+    this.share = who.share;
     this.server = server;
     this.#usedAt = home.clock.now();
     this.mcp = server.listen(({ report }) => this.#actors(report), {
@@ -134,24 +136,26 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
     this.#use();
+    const passing = this.share?.pass(frame);
+    if (passing) return answerPassed(exchange, passing, this);
     switch (frame.kind) {
       case 'request':
       case 'batch':
       case 'invalid': {
         const origin = this.#answer(exchange, frame);
         // In this order: with the spread in front, each would have a hidden class of its own.
-        return this.#receive({ origin, ...frame });
+        return this.receive({ origin, ...frame });
       }
       case 'response':
         // Whoever waits for it hears that it cannot be read.
-        this.#receive(frame);
+        this.receive(frame);
         return exchange.answer(
           'malformed' in frame.outcome
             ? fault(400, `The response is malformed: ${frame.outcome.malformed}`)
             : { status: 202 },
         );
       default:
-        this.#receive(frame);
+        this.receive(frame);
         exchange.answer({ status: 202 });
     }
   }
@@ -165,6 +169,25 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
   /** The client has ended it. */
   delete(): void {
     this.#live({ type: 'session.ended' });
+  }
+
+  // What other nodes tell.
+
+  receive(frame: InboundFrame): void {
+    this.#router?.send({ type: 'frames.received', frames: [frame] });
+  }
+
+  writePush(text: string): boolean {
+    return this.#made?.writePush(text) ?? false;
+  }
+
+  letGo(stream: string): void {
+    this.#made?.letGo(stream);
+  }
+
+  /** Whether it was used since, or has a stream or a call. @param since the clock's milliseconds */
+  isUsedSince(since: number): boolean {
+    return this.#usedAt >= since || this.#isBusy;
   }
 
   /** Its place is needed. */
@@ -247,8 +270,11 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
   }
 
   #quiet(): void {
-    if (this.#due > 0 || (this.#made?.connections ?? 0) > 0) return;
-    this.#live({ type: 'session.quieted' });
+    if (!this.#isBusy) this.#live({ type: 'session.quieted' });
+  }
+
+  get #isBusy(): boolean {
+    return this.#due > 0 || (this.#made?.connections ?? 0) > 0;
   }
 
   #live(event: HttpSessionEvent): void {
@@ -265,7 +291,7 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
 
   #over({ type }: HttpSessionEvent): void {
     const { upkeep } = this.#home;
-    this.#home.ended(this);
+    this.#home.ended(this, type);
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: nobody would come for more.
     if (this.mcp.state !== 'closed') this.mcp.shutdown(this.#reason(type), 0);
@@ -302,10 +328,6 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
     this.#due++;
     this.#home.upkeep.add(answer);
     return answer;
-  }
-
-  #receive(frame: InboundFrame): void {
-    this.#router?.send({ type: 'frames.received', frames: [frame] });
   }
 
   // The two actors of its transport.
@@ -347,9 +369,13 @@ export class HttpSession implements AnsweringSession, StreamingSession, Tended {
       tellUnserializable(this.report, { message, error, rejected });
     for (const frame of frames) {
       if (answer) {
-        if (!answer.send(frame, unserializable)) this.#undelivered(frame, rejected);
+        const noting = this.share?.noting(answer.frame, frame);
+        if (noting) sendOnceNoted(noting, answer, frame, this.report);
+        else if (!answer.send(frame, unserializable)) this.#undelivered(frame, rejected);
         continue;
       }
+      // Another node has answered it.
+      if (relatedTo?.origin) continue;
       const text = encodeFrame(frame, unserializable);
       if (text === '') continue;
       const isRequest = 'method' in frame && 'id' in frame;

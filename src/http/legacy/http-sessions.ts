@@ -14,7 +14,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import { accepts, fault } from '../checks.ts';
+import { accepts, closing, fault } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
@@ -22,6 +22,11 @@ import { servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
+import type { SessionRecord } from '../nodes/session-store.ts';
+import type { SharedSession } from '../replicas/shared-session.ts';
+import { SharedSessions } from '../replicas/shared-sessions.ts';
+import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
+import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
 import { Upkeep, upkeepMs } from './upkeep.ts';
@@ -38,6 +43,8 @@ export class HttpSessions implements SessionHome {
   readonly #door: Doorkeeper;
   readonly #report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
+  readonly #shared: SharedSessions | undefined;
+  #phase: 'serving' | 'closing' = 'serving';
 
   constructor(
     servedTo: (request: ServedHttpRequest) => Served,
@@ -53,6 +60,11 @@ export class HttpSessions implements SessionHome {
     this.clock = clock;
     this.streams = !options.jsonResponses;
     this.upkeep = new Upkeep(clock, upkeepMs(limits));
+    const isUsed = ({ id }: SharedSession, sinceMs: number) =>
+      this.#sessions.get(id)?.isUsedSince(clock.now() - sinceMs) ?? false;
+    const touchMs = Math.min(maxTouchMs, limits.sessionIdleTimeoutMs / 3);
+    this.#shared =
+      options.stores && new SharedSessions(options.stores, { clock, report, touchMs, isUsed });
   }
 
   post(exchange: HttpExchange, frame: InboundFrame): void {
@@ -65,11 +77,11 @@ export class HttpSessions implements SessionHome {
         return exchange.answer({ ...fault(400, ''), body });
       }
     }
-    const session = this.#session(exchange);
-    if (!session) return;
-    const overreach = this.#door.overreach(exchange, frame, session.server.tools);
-    if (overreach) exchange.answer(overreach);
-    else session.post(exchange, frame);
+    this.#withSession(exchange, (session) => {
+      const overreach = this.#door.overreach(exchange, frame, session.server.tools);
+      if (overreach) exchange.answer(overreach);
+      else session.post(exchange, frame);
+    });
   }
 
   get(exchange: HttpExchange): void {
@@ -84,14 +96,15 @@ export class HttpSessions implements SessionHome {
       const why = 'There are no streams here: each request is answered by itself';
       return this.#refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
     }
-    this.#session(exchange)?.get(exchange);
+    this.#withSession(exchange, (session) => session.get(exchange));
   }
 
   delete(exchange: HttpExchange): void {
-    const session = this.#session(exchange);
-    if (!session) return;
-    session.delete();
-    exchange.answer({ status: 204 });
+    this.#withSession(exchange, (session) => {
+      if (session.share) return this.#remove(exchange, session.share);
+      session.delete();
+      exchange.answer({ status: 204 });
+    });
   }
 
   /** The sessions that are open. */
@@ -101,38 +114,46 @@ export class HttpSessions implements SessionHome {
 
   /** @param drainTimeoutMs how long each may drain, if that is shorter than its limit */
   async close(drainTimeoutMs?: number): Promise<void> {
+    this.#phase = 'closing';
     const sessions = [...this.#sessions.values()];
     const reason = 'The server is closing';
     await Promise.all(sessions.map((session) => session.close(reason, drainTimeoutMs)));
     this.upkeep.stop();
+    await this.#shared?.close();
   }
 
-  ended({ id }: HttpSession): void {
-    this.#sessions.delete(id);
+  ended(session: HttpSession, by: HttpSessionEvent['type']): void {
+    this.#sessions.delete(session.id);
+    const { share } = session;
+    if (!share) return;
+    this.#shared?.forget(share);
+    // A replica that is not needed here any more may be needed elsewhere.
+    if (by !== 'session.ended' || this.#phase === 'closing') return share.leave();
+    if (share.isOver) return;
+    share.remove('deleted').catch(reportUnavailable(this.#report, 'Nodes do not know of an end'));
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
-    if (!this.#makeRoom()) {
-      const { maxSessions } = this.limits;
-      const message = `${maxSessions} sessions are open, and none of them is idle`;
-      tell(this.#report, 'warning', 'session.refused', message);
-      const wait = { 'retry-after': '10' };
-      return exchange.answer(fault(503, `${message}; try again later`, wait));
-    }
-    const session = this.#made(exchange);
+    if (!this.#makeRoom()) return this.#refuseForRoom(exchange);
+    const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;
-    this.#sessions.set(session.id, session);
     session.post(exchange, frame);
     // What was no handshake has been answered, and nobody comes back to it.
     if (!session.isBegun) session.delete();
   }
 
   /** A session; undefined if the host's code fails to make one. */
-  #made(exchange: HttpExchange): HttpSession | undefined {
+  #made(exchange: HttpExchange, id: string, record?: SessionRecord): HttpSession | undefined {
     try {
       const served = this.#servedTo(servedRequest(exchange));
-      const who = { id: crypto.randomUUID(), principal: exchange.principal };
-      return new HttpSession(served.server, beginning(served, this.#options), who, this);
+      const { principal } = exchange;
+      const options = beginning(served, this.#options);
+      const share = this.#shared?.hold(id, principal?.id, options.environment);
+      const own = share ? { ...options, environment: share.environment } : options;
+      const session = new HttpSession(served.server, own, { id, principal, share }, this);
+      this.#sessions.set(id, session);
+      share?.attach(session, record);
+      return session;
     } catch (error) {
       const message = `No server was made for a session: ${textOfError(error)}`;
       this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
@@ -141,19 +162,63 @@ export class HttpSessions implements SessionHome {
     }
   }
 
-  /** The session that a request names; if there is none, the request is refused. */
-  #session(exchange: HttpExchange): HttpSession | undefined {
+  /** Uses the session that a request names; if there is none, the request is refused. */
+  #withSession(exchange: HttpExchange, use: (session: HttpSession) => void): void {
     const id = exchange.header(sessionHeader);
     const session = id === undefined ? undefined : this.#sessions.get(id);
+    if (session || id === undefined || !this.#shared) return this.#use(exchange, session, use);
+    this.#replica(exchange, id, this.#shared).then(
+      (replica) => replica !== 'refused' && this.#use(exchange, replica, use),
+      (error: unknown) => this.#refuse(exchange, unavailable(error, this.#report)),
+    );
+  }
+
+  #use(
+    exchange: HttpExchange,
+    session: HttpSession | undefined,
+    use: (session: HttpSession) => void,
+  ): void {
     if (!session || session.principal?.id !== exchange.principal?.id) {
-      this.#refuse(exchange, sessionFault(exchange, id));
-      return undefined;
+      return this.#refuse(exchange, sessionFault(exchange, exchange.header(sessionHeader)));
     }
     const version = exchange.header('mcp-protocol-version');
     const wrong = version === undefined ? undefined : session.dialect?.versionFault(version);
-    if (wrong === undefined) return session;
-    this.#refuse(exchange, fault(400, wrong));
-    return undefined;
+    if (wrong === undefined) use(session);
+    else this.#refuse(exchange, fault(400, wrong));
+  }
+
+  /** A replica of a session that another node has begun; undefined if there is no such session. */
+  async #replica(
+    exchange: HttpExchange,
+    id: string,
+    shared: SharedSessions,
+  ): Promise<HttpSession | 'refused' | undefined> {
+    const record = await shared.find(id, exchange.principal?.id);
+    // Another request may have been first.
+    const session = this.#sessions.get(id);
+    if (!record || session) return session;
+    if (this.#phase === 'closing') {
+      this.#refuse(exchange, closing);
+      return 'refused';
+    }
+    if (!this.#makeRoom()) {
+      this.#refuseForRoom(exchange);
+      return 'refused';
+    }
+    return this.#made(exchange, id, record) ?? 'refused';
+  }
+
+  #remove(exchange: HttpExchange, share: SharedSession): void {
+    share.remove('deleted').then(
+      () => exchange.answer({ status: 204 }),
+      (error: unknown) => this.#refuse(exchange, unavailable(error, this.#report)),
+    );
+  }
+
+  #refuseForRoom(exchange: HttpExchange): void {
+    const message = `${this.limits.maxSessions} sessions are open, and none of them is idle`;
+    tell(this.#report, 'warning', 'session.refused', message);
+    exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
   }
 
   #refuse(exchange: HttpExchange, answer: HttpAnswer): void {
@@ -180,6 +245,9 @@ export class HttpSessions implements SessionHome {
     return oldest !== undefined;
   }
 }
+
+/** How rarely the store hears at most which sessions are used, milliseconds. */
+const maxTouchMs = 10_000;
 
 /** What is wrong with the session that a request names. */
 function sessionFault(exchange: HttpExchange, id: string | undefined): HttpAnswer {

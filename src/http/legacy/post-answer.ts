@@ -20,6 +20,10 @@ import type { Tended } from './upkeep.ts';
 
 const noHeaders = {};
 
+/** Why a client cannot be asked whose answers are never streams. */
+export const jsonOnly =
+  'this server answers with JSON alone, and no request of its own can go with it';
+
 /** A message that is answered. */
 export type AnsweredFrame = InboundRequest | InboundBatch | InvalidFrame;
 
@@ -44,7 +48,7 @@ export interface AnsweringSession {
 
 export class PostAnswer extends RequestAnswer implements Tended {
   readonly #session: AnsweringSession;
-  readonly #frame: AnsweredFrame;
+  readonly frame: AnsweredFrame;
   #stream: SessionStream | undefined = undefined;
 
   constructor(
@@ -55,13 +59,13 @@ export class PostAnswer extends RequestAnswer implements Tended {
   ) {
     super(exchange, { idScope: 'session', unaskable: session.unaskable }, receivedAt);
     this.#session = session;
-    this.#frame = frame;
+    this.frame = frame;
     exchange.onGone(() => this.#leave());
   }
 
   /** The ids of the requests that it answers. */
   get answers(): readonly ClientRequestId[] {
-    const frame = this.#frame;
+    const frame = this.frame;
     if (frame.kind !== 'batch') return frame.id === undefined ? [] : [frame.id];
     return frame.messages.flatMap((message) =>
       isJsonObject(message) && 'method' in message && isRequestId(message['id'])
@@ -75,31 +79,35 @@ export class PostAnswer extends RequestAnswer implements Tended {
   }
 
   protected override get streams(): boolean {
-    return this.#session.streams && this.#frame.kind !== 'invalid';
+    return this.#session.streams && this.frame.kind !== 'invalid';
   }
 
   /** Whoever begins a session learns its id. */
   protected override get headers(): { readonly [name: string]: string } {
     const { isBegun, id } = this.#session;
-    const frame = this.#frame;
+    const frame = this.frame;
     const begins = frame.kind === 'request' && frame.method === Method.initialize && isBegun;
     return begins ? { 'mcp-session-id': id } : noHeaders;
   }
 
   protected override statusOf(frame: OutboundFrame): number {
-    const { kind } = this.#frame;
+    const { kind } = this.frame;
     const isRefused = kind === 'invalid' || (kind === 'batch' && !('length' in frame));
     return isRefused ? 400 : 200;
   }
 
-  protected override opening(sink: EventSink): string {
+  protected override sinkOver(sink: EventSink): EventSink {
     this.#stream = this.#session.openStream(this.answers);
-    this.#stream.begin(sink);
+    return this.#stream.firstSink(sink);
+  }
+
+  protected override opening(sink: EventSink): string {
+    this.#stream?.begin(sink);
     return '';
   }
 
-  protected override emit(text: string): void {
-    this.#stream?.send(text);
+  protected override emit(text: string, answers: ClientRequestId | undefined): void {
+    this.#stream?.send(text, answers);
   }
 
   protected override finish(_sink: EventSink, how: 'answered' | 'silenced'): void {

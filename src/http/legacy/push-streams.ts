@@ -44,6 +44,10 @@ export class PushStreams {
     return this.#waiting.length;
   }
 
+  get newest(): SessionStream | undefined {
+    return this.#open.at(-1);
+  }
+
   push(message: WaitingPush): void {
     const stream = this.#reading;
     if (stream) stream.send(message.text);

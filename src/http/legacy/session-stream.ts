@@ -7,12 +7,15 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
+import type { ClientRequestId } from '../../protocol/frames.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventSink } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { EventLog, LoggedStream } from './event-log.ts';
-import { eventId, isAnswering, readEventId } from './stream-names.ts';
+import { HeldSink } from '../replicas/held-sink.ts';
+import type { SharedEvents } from '../replicas/shared-events.ts';
+import { eventId, readEventId } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
 
 /** What the streams of a session have in common. */
@@ -21,6 +24,8 @@ export interface StreamHome {
   readonly clock: Clock;
   readonly limits: HttpLimits;
   readonly report: HttpReport;
+  /** What other nodes can repeat; undefined if there are none. */
+  readonly events: SharedEvents | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
   /** It has a connection from now on. */
@@ -48,6 +53,8 @@ const keepalive = ':\n\n';
 
 export class SessionStream implements LoggedStream {
   readonly name: string;
+  /** The requests that it answers; undefined if it is for what belongs to none. */
+  readonly answers: readonly ClientRequestId[] | undefined;
   readonly #home: StreamHome;
   #state: StreamState = apart;
   /** The number of its last event. */
@@ -64,8 +71,9 @@ export class SessionStream implements LoggedStream {
   /** Since when it is in its state, the clock's milliseconds. */
   #since: number;
 
-  constructor(name: string, home: StreamHome) {
+  constructor(name: string, answers: readonly ClientRequestId[] | undefined, home: StreamHome) {
     this.name = name;
+    this.answers = answers;
     this.#home = home;
     this.#since = home.clock.now();
   }
@@ -73,13 +81,14 @@ export class SessionStream implements LoggedStream {
   /** As a dump shows it. */
   get view(): HttpStreamView {
     const now = this.#home.clock.now();
-    const { serial, answers = [] } = readEventId(eventId(this.name, 0)) ?? {};
+    const isShared = this.#home.events !== undefined;
+    const { serial } = readEventId(eventId(this.name, 0), isShared) ?? {};
     const { name: state } = this.#state;
     const { unreadBytes } = this;
     return {
-      kind: isAnswering(this.name) ? 'post' : 'get',
+      kind: this.answers ? 'post' : 'get',
       name: `${serial}`,
-      answers,
+      answers: this.answers ?? [],
       state: state === 'connected' ? 'open' : state === 'apart' ? 'cut' : 'ended',
       ageMs: Math.round(now - this.#since),
       unreadBytes,
@@ -107,6 +116,12 @@ export class SessionStream implements LoggedStream {
     return number <= this.#last;
   }
 
+  /** Its first connection, on which nothing is said until other nodes know the stream. */
+  firstSink(sink: EventSink): EventSink {
+    const { events } = this.#home;
+    return events ? new HeldSink(sink, events.open(this.name, this.answers ?? [])) : sink;
+  }
+
   /** Begins on its first connection. */
   begin(sink: EventSink): void {
     this.#connect(sink, this.#home.firstEvent(eventId(this.name, 0)));
@@ -124,7 +139,7 @@ export class SessionStream implements LoggedStream {
       this.#state.name === 'answered' &&
       number < this.#last &&
       !events.at(-1)?.startsWith(`id: ${eventId(this.name, this.#last)}\n`);
-    const lost = isAnswerLost ? answers.map(lostAnswer) : [];
+    const lost = isAnswerLost && answers ? answers.map(lostAnswer) : [];
     this.#given = this.#last;
     const text = [from, told, ...events, ...lost].join('');
     if (this.#isComplete) {
@@ -137,14 +152,19 @@ export class SessionStream implements LoggedStream {
     this.#connect(sink, text);
   }
 
-  /** Says something. @param text a message, with a line feed at its end */
-  send(text: string): void {
+  /**
+   * Says something.
+   * @param text a message, with a line feed at its end
+   * @param answers the request that this answers
+   */
+  send(text: string, answers?: ClientRequestId): void {
     if (this.#isComplete) return;
     const number = ++this.#last;
     const event = `id: ${eventId(this.name, number)}\ndata: ${text}\n`;
     this.#kept++;
     if (this.#state.name === 'connected') this.#given = number;
     this.#home.log.add(this, number, event);
+    this.#home.events?.append({ stream: this.name, number }, text, answers);
     if (this.#state.name === 'connected') this.#write(this.#state.sink, event);
   }
 
@@ -154,6 +174,7 @@ export class SessionStream implements LoggedStream {
     const before = this.#state;
     this.#state = { name: how };
     this.#since = this.#home.clock.now();
+    this.#home.events?.end({ stream: this.name, number: this.#last });
     if (before.name === 'connected') {
       before.sink.end();
       this.#home.disconnected(this);
@@ -170,6 +191,13 @@ export class SessionStream implements LoggedStream {
     const { sink } = this.#state;
     sink.write(`retry: ${retryMs}\n\n`);
     sink.end();
+    this.#disconnect();
+  }
+
+  /** Its client goes on with it at another node. */
+  letGo(): void {
+    if (this.#state.name !== 'connected') return;
+    this.#state.sink.end();
     this.#disconnect();
   }
 
@@ -255,7 +283,7 @@ export class SessionStream implements LoggedStream {
   /** A stream for what belongs to no request is as good as a new one if nothing of it is kept. */
   #overIfForgotten(): void {
     if (this.#kept > 0 || this.#state.name === 'connected') return;
-    if (this.#isComplete || !isAnswering(this.name)) this.#home.over(this);
+    if (this.#isComplete || !this.answers) this.#home.over(this);
   }
 }
 

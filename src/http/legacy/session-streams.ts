@@ -11,15 +11,20 @@ import type { ClientRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import type { EventSink, HttpExchange } from '../http-exchange.ts';
+import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
 import { EventLog } from './event-log.ts';
 import { PushStreams } from './push-streams.ts';
 import type { WaitingPush } from './push-streams.ts';
+import type { FollowedStream } from '../replicas/followed-stream.ts';
+import { nothingToResume, resumeElsewhere } from '../replicas/resumption.ts';
+import type { ResumingHome } from '../replicas/resumption.ts';
+import type { SharedEvents } from '../replicas/shared-events.ts';
+import type { SharedSession } from '../replicas/shared-session.ts';
 import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
-import { isAnswering, readEventId, streamName } from './stream-names.ts';
+import { readEventId, streamName } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
 import type { Upkeep } from './upkeep.ts';
 
@@ -29,6 +34,8 @@ export interface StreamingSession {
   readonly clock: Clock;
   readonly report: HttpReport;
   readonly upkeep: Upkeep;
+  /** The session as other nodes have it; undefined if there are none. */
+  readonly share: SharedSession | undefined;
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
   /** Its client has a stream for what belongs to no request, or has none any more. */
@@ -47,7 +54,7 @@ export function noStreams({ maxWaitingPushes, maxEvents, maxEventBytes }: HttpLi
   };
 }
 
-export class SessionStreams implements StreamHome {
+export class SessionStreams implements StreamHome, ResumingHome {
   readonly log: EventLog;
   readonly #session: StreamingSession;
   readonly #pushes: PushStreams;
@@ -91,15 +98,35 @@ export class SessionStreams implements StreamHome {
     };
   }
 
+  get events(): SharedEvents | undefined {
+    return this.#session.share?.events;
+  }
+
   /** Sends what belongs to no request. */
   push(message: WaitingPush): void {
-    this.#pushes.push(message);
+    const shared = this.#session.share?.pushes;
+    if (!shared || shared.isHere) this.#pushes.push(message);
+    else shared.push(message.text, () => message.dropped?.());
+  }
+
+  /** Sends what was pushed at another node. @returns false if no stream is open here */
+  writePush(text: string): boolean {
+    if (!this.#pushes.isOpen) return false;
+    this.#pushes.push({ text });
+    return true;
+  }
+
+  /** The client goes on with a stream at another node. */
+  letGo(stream: string): void {
+    this.#streams.get(stream)?.letGo();
   }
 
   /** Makes a stream. @param answers the requests that it answers */
   make(answers: readonly ClientRequestId[] | undefined): SessionStream {
-    const name = streamName(++this.#count, answers);
-    const stream = new SessionStream(name, this);
+    const { share } = this.#session;
+    this.#count = share ? share.home.nextSerial() : this.#count + 1;
+    const name = streamName(this.#count, answers, share?.home.stores.node);
+    const stream = new SessionStream(name, answers, this);
     this.#streams.set(name, stream);
     return stream;
   }
@@ -108,8 +135,10 @@ export class SessionStreams implements StreamHome {
   get(exchange: HttpExchange): void {
     const lastEventId = exchange.header('last-event-id');
     if (lastEventId === undefined || lastEventId === '') return this.#open(exchange);
-    const place = readEventId(lastEventId);
+    const { share } = this.#session;
+    const place = readEventId(lastEventId, share !== undefined);
     const stream = place && this.#streams.get(place.stream);
+    if (place && !stream && share) return resumeElsewhere(exchange, place, share, this);
     const isKnown = stream ? stream.has(place.number) : place && place.serial <= this.#count;
     if (!place || !isKnown) {
       const message = `No event of this session has the id ${describe(lastEventId)}`;
@@ -117,7 +146,7 @@ export class SessionStreams implements StreamHome {
     }
     if (stream) return this.#resume(exchange, stream, place);
     // All that was kept of it is dropped. One for what belongs to no request is as good as new.
-    if (isAnswering(place.stream)) this.#tellLost(exchange, place);
+    if (place.answers) this.#tellLost(exchange, place.answers);
     else this.#open(exchange);
   }
 
@@ -130,7 +159,7 @@ export class SessionStreams implements StreamHome {
   closeChannel(): void {
     this.#pushes.end();
     for (const stream of this.#streams.values()) {
-      if (!isAnswering(stream.name)) stream.end('silenced');
+      if (!stream.answers) stream.end('silenced');
     }
   }
 
@@ -149,8 +178,9 @@ export class SessionStreams implements StreamHome {
   connected(stream: SessionStream): void {
     this.#connected++;
     this.#session.upkeep.add(stream);
-    if (isAnswering(stream.name)) return;
+    if (stream.answers) return;
     this.#pushes.opened(stream);
+    this.#session.share?.pushes.opened(stream.name);
     this.#session.channel('opened');
   }
 
@@ -170,8 +200,9 @@ export class SessionStreams implements StreamHome {
   disconnected(stream: SessionStream): void {
     this.#connected--;
     this.#session.upkeep.delete(stream);
-    if (isAnswering(stream.name)) return;
+    if (stream.answers) return;
     this.#pushes.closed(stream);
+    this.#session.share?.pushes.closed(stream.name, this.#pushes.newest?.name);
     // What was asked on it may be lost: it is asked again on another one, if there is any.
     this.#session.channel('closed');
     if (this.#pushes.isOpen) this.#session.channel('opened');
@@ -181,17 +212,41 @@ export class SessionStreams implements StreamHome {
     this.#streams.delete(stream.name);
   }
 
-  #open(exchange: HttpExchange): void {
+  // What the stream of another node asks and tells.
+
+  readonly lostAnswer = lostAnswer;
+
+  followed(stream: FollowedStream): void {
+    this.#connected++;
+    this.#session.upkeep.add(stream);
+  }
+
+  unfollowed(stream: FollowedStream): void {
+    this.#connected--;
+    this.#session.upkeep.delete(stream);
+  }
+
+  goOn(exchange: HttpExchange, repeated: string): void {
+    this.#open(exchange, repeated);
+  }
+
+  #open(exchange: HttpExchange, repeated = ''): void {
     const stream = this.make(undefined);
-    stream.begin(sinkFor(exchange, stream));
+    const first = exchange.stream(streamHeaders);
+    if (repeated !== '') first.write(repeated);
+    const sink = stream.firstSink(first);
+    exchange.onGone(() => stream.left(sink));
+    stream.begin(sink);
   }
 
   #resume(exchange: HttpExchange, stream: SessionStream, place: EventPlace): void {
     if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
-    stream.resume(sinkFor(exchange, stream), place);
+    const sink = exchange.stream(streamHeaders);
+    exchange.onGone(() => stream.left(sink));
+    stream.resume(sink, place);
   }
 
-  #tellLost(exchange: HttpExchange, { answers }: EventPlace): void {
+  #tellLost(exchange: HttpExchange, answers: readonly ClientRequestId[]): void {
     const sink = exchange.stream(streamHeaders);
     sink.write(answers.map(lostAnswer).join(''));
     sink.end();
@@ -202,17 +257,3 @@ export class SessionStreams implements StreamHome {
     tell(this.report, 'warning', name, `Dropped ${what}: ${reason}`);
   }
 }
-
-function sinkFor(exchange: HttpExchange, stream: SessionStream): EventSink {
-  const sink = exchange.stream(streamHeaders);
-  exchange.onGone(() => stream.left(sink));
-  return sink;
-}
-
-/**
- * All is said on that stream, and the client has it all. A client that asks again would ask for ever
- * if it got an empty stream.
- */
-const nothingToResume = fault(405, 'This stream has ended: there is nothing more on it', {
-  allow: 'GET, POST, DELETE',
-});

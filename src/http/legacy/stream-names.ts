@@ -8,14 +8,15 @@
  */
 import { isRequestId } from '../../protocol/classify.ts';
 import type { ClientRequestId } from '../../protocol/frames.ts';
+import { streamName as sharedStreamName } from '../nodes/names.ts';
 
 /** A place on a stream. */
 export interface EventPlace {
   readonly stream: string;
-  /** Counts the streams of a session. */
+  /** Counts the streams of a session, or of a node if there are several. */
   readonly serial: number;
-  /** The requests that the stream answers. */
-  readonly answers: readonly ClientRequestId[];
+  /** The requests that the stream answers; undefined if it is for what belongs to none. */
+  readonly answers: readonly ClientRequestId[] | undefined;
   /** The events of a stream are 1, 2, 3 and so on; 0 is its beginning. */
   readonly number: number;
 }
@@ -23,14 +24,19 @@ export interface EventPlace {
 /** A longer name would be a burden on each event. */
 const maxIdsLength = 200;
 
-/** @param answers the requests that the stream answers; undefined if it is for what belongs to none */
+/**
+ * @param answers the requests that the stream answers; undefined if it is for what belongs to none
+ * @param node the node that writes it, if there are several
+ */
 export function streamName(
   serial: number,
   answers: readonly ClientRequestId[] | undefined,
+  node: string | undefined,
 ): string {
-  if (!answers) return `${serial}`;
+  const name = node === undefined ? `${serial}` : sharedStreamName(node, serial);
+  if (!answers) return name;
   const ids = encodeURIComponent(JSON.stringify(answers).slice(1, -1));
-  return `${serial}.${ids.length > maxIdsLength ? '' : ids}`;
+  return `${name}.${ids.length > maxIdsLength ? '' : ids}`;
 }
 
 /** What the `id` of an event is. */
@@ -38,13 +44,22 @@ export function eventId(stream: string, number: number): string {
   return `${stream}-${number}`;
 }
 
-/** Reads a `Last-Event-ID`. @returns undefined if none of our events has such an id */
-export function readEventId(text: string): EventPlace | undefined {
-  const match = /^(([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/.exec(text);
+const ownPattern = /^(([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
+const sharedPattern = /^([A-Za-z0-9]{1,64}\.([1-9]\d{0,14})(?:\.([\w%.!~*'()-]*))?)-(\d{1,15})$/;
+
+/**
+ * Reads a `Last-Event-ID`.
+ * @param isShared whether names have nodes in them
+ * @returns undefined if none of our events has such an id
+ */
+export function readEventId(text: string, isShared: boolean): EventPlace | undefined {
+  const match = (isShared ? sharedPattern : ownPattern).exec(text);
   if (!match) return undefined;
   const [, stream = '', serial, ids, number] = match;
-  const answers = readIds(ids ?? '');
-  return answers && { stream, serial: Number(serial), answers, number: Number(number) };
+  const place = { stream, serial: Number(serial), number: Number(number) };
+  if (ids === undefined) return { ...place, answers: undefined };
+  const answers = readIds(ids);
+  return answers && { ...place, answers };
 }
 
 function readIds(text: string): readonly ClientRequestId[] | undefined {
@@ -54,9 +69,4 @@ function readIds(text: string): readonly ClientRequestId[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Whether a stream answers requests, by its name. */
-export function isAnswering(stream: string): boolean {
-  return stream.includes('.');
 }

@@ -6,8 +6,14 @@ export type Letter =
   | { readonly kind: 'answer'; readonly session: string; readonly text: string }
   /** A notification of the client's that a call or a replica there may wait for, as JSON: `cancelled`, `progress`, `roots/list_changed`. */
   | { readonly kind: 'notification'; readonly session: string; readonly text: string }
-  /** The journal has this version now. */
-  | { readonly kind: 'updated'; readonly session: string; readonly version: number }
+  /** The journal has this version now, with this change: `text` is missing if the slot was emptied. */
+  | {
+      readonly kind: 'updated';
+      readonly session: string;
+      readonly version: number;
+      readonly slot: string;
+      readonly text?: string | undefined;
+    }
   | { readonly kind: 'removed'; readonly session: string; readonly reason: RemovalReason }
   /** The client has resumed a stream of that node's elsewhere: the node should let go of its connection. */
   | { readonly kind: 'resumed'; readonly session: string; readonly stream: string };

@@ -4,8 +4,10 @@
  */
 
 const node = '[A-Za-z0-9]{1,64}';
-const streamPattern = new RegExp(`^${node}\\.[1-9][0-9]{0,15}$`);
-const eventPattern = new RegExp(`^(${node}\\.[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,14})$`);
+/** What comes after the second dot is the endpoint's matter. */
+const stream = `${node}\\.[1-9][0-9]{0,15}(?:\\.[\\w%.!~*'()-]*)?`;
+const streamPattern = new RegExp(`^${stream}$`);
+const eventPattern = new RegExp(`^(${stream})-(0|[1-9][0-9]{0,14})$`);
 const askerPattern = new RegExp(`^s-[1-9][0-9]*-(${node})\\.`);
 
 /** A place in a stream. */

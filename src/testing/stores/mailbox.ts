@@ -50,7 +50,7 @@ const letterCases: readonly StoresCase[] = [
     await c.mailbox.leave('s1');
     const d = await startNode(world);
     await d.mailbox.join('s1');
-    const letter: Letter = { kind: 'updated', session: 's1', version: 2 };
+    const letter: Letter = { kind: 'updated', session: 's1', version: 2, slot: 'initialized' };
     await a.mailbox.broadcast(letter);
     const heard = [a, b, c, d].map(({ inbox }) => inbox.letters);
     same(heard, [[], [letter], [], [letter]], 'who heard it');
@@ -170,7 +170,7 @@ const pushCases: readonly StoresCase[] = [
     await b.mailbox.push('s1', '2');
     same(await a.mailbox.take('s1', stream), { kind: 'notHolder' }, 'what it takes');
     same(await a.mailbox.hold('s1', stream, 'newest'), { kind: 'gone' }, 'a hold');
-    await b.mailbox.broadcast({ kind: 'updated', session: 's1', version: 2 });
+    await b.mailbox.broadcast({ kind: 'updated', session: 's1', version: 2, slot: 'initialized' });
     same(a.inbox.letters, [], 'its letters');
   }),
 ];

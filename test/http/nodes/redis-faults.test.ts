@@ -149,7 +149,7 @@ describe('Redis', () => {
     if (record) await b.sessions.restore(record);
     expect(await a.sessions.load('s1')).toEqual(record);
     // Who has replicas is known again, and letters arrive.
-    const letter: Letter = { kind: 'updated', session: 's1', version: 2 };
+    const letter: Letter = { kind: 'updated', session: 's1', version: 2, slot: 'initialized' };
     await a.mailbox.broadcast(letter);
     expect(b.letters).toEqual([letter]);
     // What is gone now has been deleted.
@@ -261,7 +261,7 @@ describe('a node that shares a Redis', () => {
     await client.del([`${names.prefix}{node:${b.node}}:alive`, `${names.prefix}{s1}:nodes`]);
     client.destroy();
     await vi.waitFor(() => expect(b.notices).toContainEqual({ kind: 'node.lapsed' }));
-    await a.mailbox.broadcast({ kind: 'updated', session: 's1', version: 2 });
+    await a.mailbox.broadcast({ kind: 'updated', session: 's1', version: 2, slot: 'initialized' });
     expect(b.letters).toHaveLength(1);
   });
 

@@ -1,0 +1,90 @@
+/**
+ * A client comes back for a stream that this node does not have: what another node has said on it,
+ * or says yet.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
+ */
+import type { ClientRequestId } from '../../protocol/frames.ts';
+import { fault } from '../checks.ts';
+import type { HttpExchange } from '../http-exchange.ts';
+import type { Followed } from '../nodes/event-store.ts';
+import { eventId, ownerOf } from '../nodes/names.ts';
+import { streamHeaders } from '../request-answer.ts';
+import { FollowedStream, missedText, textOf } from './followed-stream.ts';
+import type { FollowingHome } from './followed-stream.ts';
+import type { SharedSession } from './shared-session.ts';
+import { unavailable } from './unavailable.ts';
+
+export interface SoughtPlace {
+  readonly stream: string;
+  readonly number: number;
+  /** The requests that the stream answers; undefined if it is for what belongs to none. */
+  readonly answers: readonly ClientRequestId[] | undefined;
+}
+
+/** The streams of the session at this node. */
+export interface ResumingHome extends FollowingHome {
+  firstEvent(lastId: string): string;
+  /** It has a connection from now on. */
+  followed(stream: FollowedStream): void;
+  /**
+   * Opens a stream of this node's for what belongs to no request.
+   * @param repeated what comes before its own events
+   */
+  goOn(exchange: HttpExchange, repeated: string): void;
+}
+
+/** Goes on with a stream of another node, or with one that this node has forgotten. */
+export function resumeElsewhere(
+  exchange: HttpExchange,
+  place: SoughtPlace,
+  session: SharedSession,
+  home: ResumingHome,
+): void {
+  seek(exchange, place, session, home).catch((error: unknown) => {
+    exchange.answer(unavailable(error, home.report));
+  });
+}
+
+async function seek(
+  exchange: HttpExchange,
+  { stream, number, answers }: SoughtPlace,
+  session: SharedSession,
+  home: ResumingHome,
+): Promise<void> {
+  const { node, events, mailbox } = session.home.stores;
+  const { id } = session;
+  const owner = ownerOf(stream);
+  // It writes to the connection that the client has left, as long as it does not know.
+  if (owner !== node) await mailbox.send(owner, { kind: 'resumed', session: id, stream });
+  const place = { stream, number };
+  const replay = await events.replay(id, place);
+  const { state, missed } = replay;
+  if (answers === undefined) {
+    const told = missed > 0 ? missedText(missed) : '';
+    return home.goOn(exchange, [told, ...replay.events.map(textOf)].join(''));
+  }
+  if (state.kind === 'ended' && missed === 0 && replay.events.length === 0) {
+    return exchange.answer(nothingToResume);
+  }
+  const following = new FollowedStream(exchange.stream(streamHeaders), home, answers);
+  exchange.onGone(() => following.leave());
+  home.followed(following);
+  const first = home.firstEvent(eventId(place));
+  const listener = (followed: Followed) => following.take(followed);
+  if (owner !== node || state.kind !== 'open') {
+    return following.begin(first, events.follow(id, place, listener));
+  }
+  // A stream of ours that we have forgotten: nobody writes it any more.
+  following.begin(first, () => {});
+  following.take({ kind: 'events', events: replay.events });
+  following.take({ kind: 'ownerGone', unanswered: state.unanswered });
+}
+
+/**
+ * All is said on that stream, and the client has it all. A client that asks again would ask for ever
+ * if it got an empty stream.
+ */
+export const nothingToResume = fault(405, 'This stream has ended: there is nothing more on it', {
+  allow: 'GET, POST, DELETE',
+});

@@ -1,0 +1,38 @@
+/** Several endpoints that share their sessions, in this process, and one client of them all. */
+import { createMcpServer } from '../../../src/index.ts';
+import type { McpServer, ServerDefinition } from '../../../src/index.ts';
+import type { HttpOptions } from '../../../src/http/index.ts';
+import { MemoryNodes } from '../../../src/http/nodes/memory-stores.ts';
+import type { MemoryStoresOptions } from '../../../src/http/nodes/memory-stores.ts';
+import { RawSession } from '../legacy/raw-session.ts';
+import { serveHttp } from '../serving.ts';
+
+export interface TestNode {
+  readonly url: URL;
+  readonly server: McpServer;
+  /** It is dead for the others. */
+  kill(): void;
+}
+
+/** Starts nodes, each with a server of its own, until the test is over. */
+export async function startNodes(
+  count: number,
+  definition: () => Partial<ServerDefinition>,
+  { limits, clock }: MemoryStoresOptions = {},
+  options: HttpOptions = {},
+): Promise<readonly TestNode[]> {
+  const nodes = new MemoryNodes({ ...(limits && { limits }), ...(clock && { clock }) });
+  const started: TestNode[] = [];
+  for (let n = 0; n < count; n++) {
+    const stores = nodes.start();
+    const server = createMcpServer({ name: `node ${n}`, version: '1', ...definition() });
+    const url = await serveHttp(server, { ...options, stores });
+    started.push({ url, server, kill: () => nodes.kill(stores.node) });
+  }
+  return started;
+}
+
+/** The same session at another node. */
+export function at(node: TestNode, session: RawSession): RawSession {
+  return new RawSession(node.url, session.headers);
+}

@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import { defineTool } from '../../../src/index.ts';
+import { gate } from '../../../src/testing/index.ts';
+import { EventReader, begin, jsonOf } from '../legacy/raw-session.ts';
+import type { Message, RawSession } from '../legacy/raw-session.ts';
+import { at, startNodes } from './nodes.ts';
+
+const roots = { roots: [{ uri: 'file:///here' }] };
+
+/** Says which node serves it. */
+const where = () => {
+  const name = crypto.randomUUID();
+  const tool = defineTool({ name: 'where', description: 'Says where', handler: () => name });
+  return { tools: [tool] };
+};
+
+const asking = defineTool({
+  name: 'ask',
+  description: 'Asks the client for its roots',
+  handler: async (_, { request }) =>
+    JSON.stringify(await request('roots/list', undefined, { probe: true })),
+});
+
+const listing = defineTool({
+  name: 'list',
+  description: 'Lists the roots',
+  handler: async (_, { roots: known }) => (await known()).roots.map(({ uri }) => uri).join(),
+});
+
+const text = (message: Message): unknown => {
+  const [content] = (message.result?.['content'] ?? []) as readonly { readonly text: string }[];
+  return content?.text;
+};
+
+async function asked(response: Response) {
+  const events = new EventReader(response);
+  const { data } = await events.message();
+  return { events, id: data.id, method: data.method };
+}
+
+const answerTo = (id: unknown, result: object = roots) => ({ jsonrpc: '2.0', id, result });
+
+describe('a session of several nodes', () => {
+  test('is served where a request arrives, without another initialize', async () => {
+    const [a, b] = await startNodes(2, where);
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    const names = [await here.call('where'), await there.call('where'), await here.call('where')];
+    const [first, second, third] = await Promise.all(names.map(async (r) => text(await jsonOf(r))));
+    expect(first).toBe(third);
+    expect(second).toEqual(expect.any(String));
+    expect(second).not.toBe(first);
+  });
+
+  test('gives the answer of its client to the node that has asked, wherever it arrives', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { events, id } = await asked(await here.call('ask'));
+    const answered = await at(b!, here).post(answerTo(id));
+    expect(answered.status).toBe(202);
+    expect(text((await events.message()).data)).toBe(JSON.stringify(roots));
+  });
+
+  test('says so if the node that has asked is no more', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { id } = await asked(await here.call('ask'));
+    a!.kill();
+    const answered = await at(b!, here).post(answerTo(id));
+    expect(answered.status).toBe(400);
+    expect((await jsonOf(answered)).error?.message).toContain('has ended');
+  });
+
+  test('has a call cancelled that runs at another node', async () => {
+    const held = gate();
+    const [a, b] = await startNodes(2, () => ({
+      tools: [
+        defineTool({
+          name: 'wait',
+          description: 'Waits until it is cancelled',
+          handler: (_, { signal }) =>
+            new Promise<string>((resolve) => {
+              signal.addEventListener('abort', () => {
+                held.release();
+                resolve('');
+              });
+            }),
+        }),
+      ],
+    }));
+    const here = await begin(a!.url);
+    const call = here.call('wait', {}, 'c1');
+    const cancelled = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 'c1' },
+    };
+    // The other node knows the session once it has served something of it.
+    const there = at(b!, here);
+    await there.request('ping');
+    expect((await there.post(cancelled)).status).toBe(202);
+    await held.pass();
+    await expect((await call).text()).resolves.toBe('');
+  });
+
+  test.each([[0], [1]])('ends at all nodes if it is deleted at node %i', async (n) => {
+    const nodes = await startNodes(2, where);
+    const here = await begin(nodes[0]!.url);
+    await at(nodes[1]!, here).call('where');
+    expect((await at(nodes[n]!, here).delete()).status).toBe(204);
+    for (const node of nodes) expect((await at(node, here).request('ping')).status).toBe(404);
+  });
+
+  test('asks its client for its roots at one node alone, until they change', async () => {
+    const [a, b] = await startNodes(2, () => ({ tools: [listing] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: { listChanged: true } });
+    const there = at(b!, here);
+    const first = await asked(await here.call('list'));
+    expect(first.method).toBe('roots/list');
+    await there.post(answerTo(first.id));
+    expect(text((await first.events.message()).data)).toBe('file:///here');
+    expect(text(await jsonOf(await there.call('list')))).toBe('file:///here');
+    await here.post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
+    const second = await asked(await there.call('list'));
+    expect(second.method).toBe('roots/list');
+    await here.post(answerTo(second.id, { roots: [{ uri: 'file:///new' }] }));
+    expect(text((await second.events.message()).data)).toBe('file:///new');
+    expect(text(await jsonOf(await here.call('list')))).toBe('file:///new');
+  });
+
+  test('has its log level and its subscriptions everywhere, also at nodes that come later', async () => {
+    const log = defineTool({
+      name: 'log',
+      description: 'Logs',
+      handler: (_, context) => {
+        context.log.info('said');
+        return 'done';
+      },
+    });
+    const [a, b, c] = await startNodes(3, () => ({ tools: [log], logging: {} }));
+    const here = await begin(a!.url, '2025-06-18');
+    const there = at(b!, here);
+    await there.call('log').then((response) => response.text());
+    const kindOf = async (session: RawSession) => {
+      const response = await session.call('log');
+      await response.text();
+      return response.headers.get('content-type');
+    };
+    await here.request('logging/setLevel', { level: 'error' });
+    await expect(kindOf(there)).resolves.toBe('application/json');
+    await expect(kindOf(at(c!, here))).resolves.toBe('application/json');
+    await there.request('logging/setLevel', { level: 'debug' });
+    await expect(kindOf(here)).resolves.toBe('text/event-stream');
+  });
+
+  test('is not there under any other id', async () => {
+    const [, b] = await startNodes(2, where);
+    const there = at(b!, await begin(b!.url));
+    const unknown = { ...there.headers, 'mcp-session-id': crypto.randomUUID() };
+    const response = await there.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, unknown);
+    expect(response.status).toBe(404);
+  });
+});
+
+describe('a stream', () => {
+  const steps = (...gates: readonly ReturnType<typeof gate>[]) =>
+    defineTool({
+      name: 'steps',
+      description: 'Says what it does',
+      handler: async (_, context) => {
+        for (const [n, each] of gates.entries()) {
+          context.notify('test/step', { n });
+          await each.pass();
+        }
+        return 'done';
+      },
+    });
+
+  test('is resumed at another node while its call goes on', async () => {
+    const [first, second] = [gate(), gate()];
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(first, second)] }));
+    const here = await begin(a!.url);
+    const before = new EventReader(await here.call('steps', {}, 's1'));
+    const { id, data } = await before.message();
+    expect(data).toMatchObject({ params: { n: 0 } });
+    await before.leave();
+    const after = await at(b!, here).get(id);
+    first.release();
+    const next = await after.message();
+    expect(next.data).toMatchObject({ params: { n: 1 } });
+    second.release();
+    expect((await after.message()).data).toMatchObject({ id: 's1', result: {} });
+    await expect(after.rest()).resolves.toEqual([]);
+    // It can be repeated from any of its events, at any node.
+    const again = await here.get(next.id);
+    expect((await again.rest()).at(-1)?.data).toMatchObject({ id: 's1' });
+  });
+
+  test('ends with an error for its request if the node that served it has died', async () => {
+    const never = gate();
+    const [a, b] = await startNodes(2, () => ({ tools: [steps(never)] }));
+    const here = await begin(a!.url);
+    const before = new EventReader(await here.call('steps', {}, 's1'));
+    const { id } = await before.message();
+    await before.leave();
+    const after = await at(b!, here).get(id);
+    a!.kill();
+    const { data } = await after.message();
+    expect(data).toMatchObject({ id: 's1', error: { data: { reason: 'process-ended' } } });
+    await expect(after.rest()).resolves.toEqual([]);
+    expect((await at(b!, here).request('ping')).status).toBe(200);
+    never.release();
+  });
+
+  test('that is the newest gets what belongs to no request, whichever node says it', async () => {
+    const [a, b] = await startNodes(2, () => ({
+      tools: [
+        defineTool({
+          name: 'tell',
+          description: 'Tells something',
+          handler: (_, { session }) => {
+            session.notify('test/told', { by: 'tell' });
+            return 'done';
+          },
+        }),
+      ],
+    }));
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    await there.call('tell');
+    const older = await here.get();
+    expect((await older.message()).data).toMatchObject({ method: 'test/told' });
+    await there.call('tell');
+    expect((await older.message()).data).toMatchObject({ method: 'test/told' });
+    const newer = await there.get();
+    await here.call('tell');
+    const told = await newer.message();
+    expect(told.data).toMatchObject({ method: 'test/told' });
+    await newer.leave();
+    // Who comes back for it gets what it has said since, and is told more on a stream of that node.
+    const resumed = await here.get(told.id);
+    await there.call('tell');
+    expect((await resumed.message()).data).toMatchObject({ method: 'test/told' });
+  });
+});
