@@ -1,0 +1,120 @@
+/** What becomes of requests while the nodes cannot reach each other. */
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
+import { memoryStores } from '../../../src/http/nodes/memory-stores.ts';
+import { redisStores } from '../../../src/redis/index.ts';
+import { RedisServer, hasRedis, needsRedis } from '../nodes/redis-server.ts';
+import {
+  EventReader,
+  RawSession,
+  begin,
+  initializeOf,
+  jsonOf,
+  reported,
+} from '../legacy/raw-session.ts';
+import { post, serveHttp } from '../serving.ts';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(async () => {
+  if (hasRedis()) await redis.stop();
+});
+
+const asking = defineTool({
+  name: 'ask',
+  description: 'Asks the client for its roots',
+  handler: async (_, { request }) =>
+    JSON.stringify(await request('roots/list', undefined, { probe: true })),
+});
+
+const echo = defineTool({ name: 'echo', description: 'Says hello', handler: () => 'hello' });
+
+/** A node that shares that Redis, until the test is over. */
+async function startNode(report = reported()) {
+  const stores = await redisStores({ url: redis.url, commandTimeoutMs: 300 });
+  const server = createMcpServer({
+    name: 'away',
+    version: '1',
+    tools: [asking, echo],
+    logging: {},
+  });
+  const url = await serveHttp(server, { stores, report: report.report, session: report });
+  return { url, ...report };
+}
+
+function frozen(): void {
+  redis.freeze();
+  onTestFinished(() => redis.thaw());
+}
+
+describe('while Redis does not answer', () => {
+  beforeEach((context) => needsRedis(context));
+
+  test('a node serves the sessions that it knows, and refuses what needs others with 503 and a time', async () => {
+    const [a, b] = [await startNode(), await startNode()];
+    const here = await begin(a.url, '2025-06-18', { roots: {} });
+    const call = await here.call('ask');
+    const events = new EventReader(call);
+    const { data: question } = await events.message();
+    const there = new RawSession(b.url, here.headers);
+    await there.request('ping');
+    const unknownThere = await begin(a.url);
+    frozen();
+    expect((await jsonOf(await there.call('echo'))).result).toMatchObject({
+      content: [{ text: 'hello' }],
+    });
+    const refused = [
+      there.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } }),
+      new RawSession(b.url, unknownThere.headers).request('ping'),
+      post(a.url, initializeOf()),
+      here.request('logging/setLevel', { level: 'error' }),
+      here.delete(),
+    ];
+    for (const response of await Promise.all(refused)) {
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await jsonOf(response)).error?.message).toContain('other nodes');
+    }
+    // A stream for what belongs to no request opens nevertheless.
+    expect((await here.get()).response.status).toBe(200);
+    // The answer that the node itself gets needs nobody else.
+    const answered = await here.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } });
+    expect(answered.status).toBe(202);
+    expect((await events.message()).data.result).toBeDefined();
+    await expect(a.told('nodes.unavailable')).resolves.toMatchObject({ level: 'warning' });
+  });
+
+  test('nothing is lost that was there before: all goes on when it answers again', async () => {
+    const [a, b] = [await startNode(), await startNode()];
+    const here = await begin(a.url);
+    redis.freeze();
+    const refused = await new RawSession(b.url, here.headers).request('ping');
+    expect(refused.status).toBe(503);
+    redis.thaw();
+    await expect
+      .poll(async () => (await new RawSession(b.url, here.headers).request('ping')).status)
+      .toBe(200);
+  });
+});
+
+test('a store that fails in another way is reported, and says nothing to the client', async () => {
+  const stores = memoryStores();
+  const facts = reported();
+  const failing = {
+    ...stores,
+    sessions: {
+      ...stores.sessions,
+      load: () => Promise.reject(new Error('a bug')),
+    } as typeof stores.sessions,
+  };
+  const server = createMcpServer({ name: 'failing', version: '1', tools: [echo] });
+  const url = await serveHttp(server, { stores: failing, report: facts.report });
+  const session = new RawSession(url, { 'mcp-session-id': 'unknown' });
+  const response = await session.request('ping');
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('a bug');
+  await expect(facts.told('nodes.failed')).resolves.toMatchObject({ level: 'error' });
+});
