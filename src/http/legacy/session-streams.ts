@@ -11,7 +11,7 @@ import type { ClientRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import type { HttpExchange } from '../http-exchange.ts';
+import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
 import { EventLog } from './event-log.ts';
