@@ -21,7 +21,7 @@ import { dumpSession } from '../diagnosis/session-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 import { SessionScope } from '../session/session-scope.ts';
 import type { ScopeOptions, SessionHost } from '../session/session-scope.ts';
-import type { SessionActorRef } from '../machines/session-state.ts';
+import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
 import type { SessionStreams } from '../session/session-streams.observable.ts';
 import type { Transitions } from '../session/transitions.ts';
@@ -227,6 +227,12 @@ export class ServedSession extends SessionScope implements McpSession {
     this.lastEmitted = event;
   }
 
+  /** The actor has taken an event. */
+  moved({ output, context }: SessionSnapshot): void {
+    if (output) this.#close(output.cause);
+    else if (context.cause) this.#drainingSince ??= this.hostClock.now();
+  }
+
   /** Called instead of being connected: the session fails when it begins. */
   refuse(error: unknown): void {
     this.#refusal = { error };
@@ -265,16 +271,7 @@ export class ServedSession extends SessionScope implements McpSession {
   #listen(): void {
     const { actor } = this;
     const facts = new SessionFacts(this.report);
-    const isTraced = this.report.threshold === 'debug';
-    actor.subscribe({
-      next: (snapshot) => {
-        if (isTraced) facts.moved(snapshot);
-        if (snapshot.output) this.#close(snapshot.output.cause);
-        else if (snapshot.context.cause) this.#drainingSince ??= this.hostClock.now();
-      },
-      error: (error) => this.#finish({ kind: 'failure', error }),
-      complete: () => this.#finish({ kind: 'shutdown', reason: 'The actor was stopped' }),
-    });
+    actor.subscribe(new SessionObserver(this, facts));
     // Always, because the last emitted event is known only if somebody listens.
     actor.on('*', (event) => {
       this.emitting(event);
@@ -331,9 +328,36 @@ export class ServedSession extends SessionScope implements McpSession {
     return Math.max(0, drainTimeoutMs - (now - (this.#drainingSince ?? now)));
   }
 
-  #finish(cause: CloseCause): void {
+  /** The actor has ended. */
+  finish(cause: CloseCause): void {
     this.#close(cause);
     this.#core.sessions.delete(this);
     this.end();
+  }
+}
+
+/** Tells a session of its actor. Each session has one, and no functions of its own for it. */
+class SessionObserver {
+  readonly #session: ServedSession;
+  readonly #facts: SessionFacts;
+  readonly #isTraced: boolean;
+
+  constructor(session: ServedSession, facts: SessionFacts) {
+    this.#session = session;
+    this.#facts = facts;
+    this.#isTraced = session.report.threshold === 'debug';
+  }
+
+  next(snapshot: SessionSnapshot): void {
+    if (this.#isTraced) this.#facts.moved(snapshot);
+    this.#session.moved(snapshot);
+  }
+
+  error(error: unknown): void {
+    this.#session.finish({ kind: 'failure', error });
+  }
+
+  complete(): void {
+    this.#session.finish({ kind: 'shutdown', reason: 'The actor was stopped' });
   }
 }

@@ -9,8 +9,10 @@ import { callListener } from '../actors/listeners.ts';
 /** Calls a listener and reports what it throws. */
 export type Guard = (listener: () => void) => void;
 
+const hostsListener = "A listener of the host's";
+
 export function guardOf(report: Report<ActorFactName>): Guard {
-  return (listener) => callListener("A listener of the host's", report, listener);
+  return (listener) => callListener(hostsListener, report, listener);
 }
 
 const safeReports = new WeakMap<Report, Report>();
@@ -85,15 +87,37 @@ const guardedSubscribe: ListenableActor['subscribe'] = function guardedSubscribe
   error,
   complete,
 ) {
-  const guard = guardOf(owners.get(this)?.report ?? (() => {}));
   const given: Partial<Observer<unknown>> =
     typeof observer === 'function' ? { next: observer, error, complete } : observer;
-  return unguardedOf(this).subscribe.call(this, {
-    next: (snapshot) => guard(() => given.next?.(snapshot)),
-    error: (failure) => guard(() => given.error?.(failure)),
-    complete: () => guard(() => given.complete?.()),
-  });
+  const guarded = new GuardedObserver(given, owners.get(this)?.report ?? (() => {}));
+  return unguardedOf(this).subscribe.call(this, guarded);
 };
+
+class GuardedObserver implements Observer<unknown> {
+  readonly #given: Partial<Observer<unknown>>;
+  readonly #report: Report<ActorFactName>;
+
+  constructor(given: Partial<Observer<unknown>>, report: Report<ActorFactName>) {
+    this.#given = given;
+    this.#report = report;
+  }
+
+  next(snapshot: unknown): void {
+    if (this.#given.next) this.#call(() => this.#given.next?.(snapshot));
+  }
+
+  error(failure: unknown): void {
+    this.#call(() => this.#given.error?.(failure));
+  }
+
+  complete(): void {
+    this.#call(() => this.#given.complete?.());
+  }
+
+  #call(listener: () => void): void {
+    callListener(hostsListener, this.#report, listener);
+  }
+}
 
 /** The methods of all actors, which the guarded ones hide. */
 function unguardedOf(actor: ListenableActor): ListenableActor {
