@@ -28,6 +28,7 @@ import type { HttpLimits, HttpOptions, ServerOf } from './options.ts';
 
 /** What a client has to take in an answer to a POST. */
 const postTypes = ['application/json', 'text/event-stream'] as const;
+const jsonTypes = postTypes.slice(0, 1);
 
 const allowed = { allow: 'GET, POST, DELETE' };
 
@@ -139,7 +140,7 @@ export class Endpoint implements EndpointControl {
   }
 
   #post(exchange: HttpExchange): void {
-    const types = this.#options.jsonResponses ? postTypes.slice(0, 1) : postTypes;
+    const types = this.#options.jsonResponses ? jsonTypes : postTypes;
     const refusal = unfit(exchange, types);
     if (refusal) return exchange.answer(refusal);
     exchange.readBody(this.#limits.maxBodyBytes, (body) => {

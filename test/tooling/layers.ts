@@ -173,7 +173,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'http/node': {
     holds: "an HTTP endpoint on node's own server; an entry of its own",
-    imports: ['protocol', 'http'],
+    imports: ['protocol', 'actors', 'http'],
     node: true,
   },
   serve: {

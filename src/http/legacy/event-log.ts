@@ -58,9 +58,17 @@ export class EventLog {
       if (stream.forgot(number)) this.#lost(1, `it is longer than ${maxEventBytes} bytes`);
       return;
     }
-    this.#events.push({ stream, number, text, loggedAt: this.#clock.now() });
+    const loggedAt = this.#clock.now();
+    this.#events.push({ stream, number, text, loggedAt });
     this.#bytes += text.length;
-    this.trim();
+    const oldest = this.#events[this.#first];
+    const isOld = oldest !== undefined && oldest.loggedAt <= loggedAt - this.#limits.eventTtlMs;
+    if (isOld || this.#isTooMuch) this.trim();
+  }
+
+  get #isTooMuch(): boolean {
+    const { maxEvents, maxEventBytes } = this.#limits;
+    return this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes;
   }
 
   /** The events of a stream after one of them, in order. */
@@ -75,9 +83,7 @@ export class EventLog {
   trim(): void {
     const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
     const tooOld = this.#clock.now() - eventTtlMs;
-    const isTooMuch = () =>
-      this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes;
-    const excess = this.#dropWhile(isTooMuch);
+    const excess = this.#dropWhile(() => this.#isTooMuch);
     const aged = this.#dropWhile(({ loggedAt }) => loggedAt <= tooOld);
     if (excess > 0) {
       this.#lost(excess, `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes`);
