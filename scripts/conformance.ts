@@ -17,10 +17,7 @@ const node = 'node@24';
 
 /** The revisions, and what fails of that which they do not require. */
 const revisions: { readonly [revision: string]: KnownReasons } = {
-  '2025-11-25': {
-    'server-sse-polling':
-      'it wants a tool that closes the stream of its own call; no handler can do that here',
-  },
+  '2025-11-25': {},
   '2026-07-28': {
     'tasks-status-notifications': 'the suite skips it: it checks nothing',
     'tasks-mrtr-composition':

@@ -42,7 +42,17 @@ const logging = defineTool({
   },
 });
 
-export const reportingTools: readonly Tool[] = [withLogging, withProgress, logging];
+const reconnection = defineTool({
+  name: 'test_reconnection',
+  description: 'Closes the stream of its call, and goes on: the client comes back for the result',
+  handler: async (_args, { http, signal }) => {
+    http?.closeConnection();
+    await delay(stepMs, undefined, { signal });
+    return 'The client has come back';
+  },
+});
+
+export const reportingTools: readonly Tool[] = [withLogging, withProgress, logging, reconnection];
 
 /** Tools that announce changes of that server: the clients that listen hear of them. */
 export function triggersOf(server: McpServer): readonly Tool[] {
