@@ -13,7 +13,7 @@ import { streamHeaders } from '../request-answer.ts';
 import { FollowedStream, missedText, textOf } from './followed-stream.ts';
 import type { FollowingHome } from './followed-stream.ts';
 import type { SharedSession } from './shared-session.ts';
-import { unavailable } from './unavailable.ts';
+import { reportUnavailable, unavailable } from './unavailable.ts';
 
 export interface SoughtPlace {
   readonly stream: string;
@@ -55,8 +55,15 @@ async function seek(
   const { node, events, mailbox } = session.home.stores;
   const { id } = session;
   const owner = ownerOf(stream);
-  // It writes to the connection that the client has left, as long as it does not know.
-  if (owner !== node) await mailbox.send(owner, { kind: 'resumed', session: id, stream });
+  if (owner !== node) {
+    // It writes to the connection that the client has left, as long as it does not know. It may
+    // have died, without anybody knowing yet.
+    const told = mailbox
+      .send(owner, { kind: 'resumed', session: id, stream })
+      .catch(reportUnavailable(home.report, 'A node was not told that its stream goes on here'));
+    // What it writes to its log from now on goes on the stream that is opened here.
+    if (answers === undefined) await told;
+  }
   const place = { stream, number };
   const replay = await events.replay(id, place);
   const { state, missed } = replay;

@@ -1,0 +1,180 @@
+/** Three processes that share their sessions in a real Redis, behind a load balancer without affinity. */
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EventReader, RawSession, begin, jsonOf } from '../http/legacy/raw-session.ts';
+import type { Message } from '../http/legacy/raw-session.ts';
+import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
+import { connectTo } from '../http/serving.ts';
+import { textOf } from './both-eras-client.ts';
+import { launchLab } from './http-process.ts';
+import type { HttpProcess } from './http-process.ts';
+import { RoundRobin } from './round-robin.ts';
+import { reapServers } from './server-process.ts';
+
+let redis: RedisServer;
+
+beforeAll(async () => {
+  if (hasRedis()) redis = await RedisServer.start();
+});
+afterAll(async () => {
+  if (hasRedis()) await redis.stop();
+});
+beforeEach((context) => needsRedis(context));
+afterEach(reapServers);
+
+const launchNode = (): Promise<HttpProcess> => launchLab('--redis', redis.url);
+
+async function launchNodes(): Promise<readonly [HttpProcess, HttpProcess, HttpProcess]> {
+  return Promise.all([launchNode(), launchNode(), launchNode()]);
+}
+
+async function balanced() {
+  const nodes = await launchNodes();
+  return { nodes, balancer: await RoundRobin.start(nodes.map(({ url }) => url)) };
+}
+
+const at = ({ url }: HttpProcess, { headers }: RawSession) => new RawSession(url, headers);
+
+async function kill({ server }: HttpProcess): Promise<void> {
+  server.child.kill('SIGKILL');
+  await server.exit;
+}
+
+const echo = async (client: Client, message: string): Promise<string> =>
+  textOf((await client.callTool({ name: 'echo', arguments: { message } })) as CallToolResult);
+
+const answerTo = (id: unknown, result: object) => ({ jsonrpc: '2.0', id, result });
+
+async function echoed(session: RawSession, message: string): Promise<unknown> {
+  const { result } = await jsonOf(await session.call('echo', { message }));
+  const [content] = (result?.['content'] ?? []) as readonly { readonly text: string }[];
+  return content?.text;
+}
+
+describe('three processes', () => {
+  test('serve the official client by turns, with its answers to what they ask', async () => {
+    const { balancer } = await balanced();
+    const client = await connectTo(balancer.url, 'legacy', { roots: { listChanged: true } });
+    let asked = 0;
+    client.setRequestHandler('roots/list', () => {
+      asked++;
+      return { roots: [{ uri: 'file:///here' }] };
+    });
+    for (let n = 0; n < 9; n++) expect(await echo(client, `${n}`)).toBe(`${n}`);
+    const ask = { name: 'ask', arguments: { kind: 'roots', count: 6, concurrent: true } };
+    expect(textOf((await client.callTool(ask)) as CallToolResult)).toContain('"succeeded":6');
+    expect(asked).toBeGreaterThanOrEqual(6);
+  });
+
+  test('serve 500 sessions at once, each at all of them', async () => {
+    const { balancer } = await balanced();
+    const sessions = await Promise.all(
+      Array.from({ length: 500 }, () => begin(balancer.url, '2025-06-18')),
+    );
+    expect(new Set(sessions.map(({ id }) => id)).size).toBe(500);
+    for (const round of ['first', 'second', 'third']) {
+      const answers = await Promise.all(
+        sessions.map((session) => echoed(session, `${round} ${session.id}`)),
+      );
+      expect(answers).toEqual(sessions.map(({ id }) => `${round} ${id}`));
+    }
+    await Promise.all(sessions.map((session) => session.delete()));
+    const after = await Promise.all(sessions.map((session) => session.request('ping')));
+    expect(new Set(after.map(({ status }) => status))).toEqual(new Set([404]));
+  }, 60_000);
+});
+
+describe('after a process was killed', () => {
+  test('a session that it has begun is served by the others', async () => {
+    const [a, b, c] = await launchNodes();
+    const here = await begin(a.url);
+    await kill(a);
+    expect(await echoed(at(b, here), 'b')).toBe('b');
+    expect(await echoed(at(c, here), 'c')).toBe('c');
+  });
+
+  test('a call that it ran ends with an error on the stream that is resumed elsewhere', async () => {
+    const [a, b] = await launchNodes();
+    const here = await begin(a.url);
+    const args = { name: 'slow', arguments: { ms: 600_000 }, _meta: { progressToken: 1 } };
+    const stream = new EventReader(await here.request('tools/call', args, 'slow'));
+    const { id } = await stream.message();
+    await kill(a);
+    const resumed = await at(b, here).get(id);
+    let message: Message;
+    do ({ data: message } = await resumed.message());
+    while (message.method !== undefined);
+    expect(message).toMatchObject({ id: 'slow', error: { data: { reason: 'process-ended' } } });
+    await expect(resumed.rest()).resolves.toEqual([]);
+  }, 60_000);
+
+  test('the answer to what it has asked is refused, and its call can be made again', async () => {
+    const [a, b] = await launchNodes();
+    const here = await begin(a.url, '2025-11-25', { roots: {} });
+    const ask = { kind: 'roots', count: 1, concurrent: false };
+    const { data } = await new EventReader(await here.call('ask', ask)).message();
+    await kill(a);
+    const there = at(b, here);
+    const roots = { roots: [] };
+    // Until its lease has ended, it is not known to be dead.
+    await expect
+      .poll(async () => (await there.post(answerTo(data.id, roots))).status, { timeout: 30_000 })
+      .toBe(400);
+    const again = new EventReader(await there.call('ask', ask));
+    const { data: question } = await again.message();
+    expect((await there.post(answerTo(question.id, roots))).status).toBe(202);
+    expect((await again.message()).data.result).toBeDefined();
+  }, 60_000);
+
+  test('pushes go on the stream that is opened elsewhere', async () => {
+    const [a, b, c] = await launchNodes();
+    const here = await begin(a.url);
+    await here.get();
+    await kill(a);
+    const stream = await at(b, here).get();
+    await (await at(c, here).call('change', { what: 'tools' })).text();
+    const { data } = await stream.message();
+    expect(data.method).toBe('notifications/tools/list_changed');
+  });
+});
+
+test('a rolling restart of three processes loses no answer of clients that keep calling', async () => {
+  const { nodes, balancer } = await balanced();
+  const clients = await Promise.all(
+    Array.from({ length: 4 }, () => connectTo(balancer.url, 'legacy')),
+  );
+  let phase: 'restarting' | 'restarted' = 'restarting';
+  const calling = clients.map(async (client, number) => {
+    let answers = 0;
+    for (; phase === 'restarting' || answers === 0; answers++) {
+      const message = `${number}: ${answers}`;
+      // What was refused, or cut before it was answered, was not acknowledged: it is tried again.
+      const text = await echo(client, message).catch(() => undefined);
+      if (text !== undefined) expect(text).toBe(message);
+    }
+    return echo(client, `${number}: last`);
+  });
+  for (const node of nodes) {
+    node.server.child.kill('SIGTERM');
+    expect(await node.server.exit).toEqual({ code: 0, signal: null });
+    const next = await launchNode();
+    balancer.replace(node.url, next.url);
+  }
+  phase = 'restarted';
+  await expect(Promise.all(calling)).resolves.toEqual(clients.map((_, n) => `${n}: last`));
+}, 60_000);
+
+test('an empty Redis is given back the sessions that processes know', async () => {
+  const [a, b] = await launchNodes();
+  const here = await begin(a.url);
+  await at(b, here).request('ping');
+  await redis.kill();
+  const refused = await at(a, here).delete();
+  expect(refused.status).toBe(503);
+  expect(await echoed(at(b, here), 'meanwhile')).toBe('meanwhile');
+  await redis.start();
+  const [, , c] = await launchNodes();
+  await expect
+    .poll(async () => (await at(c, here).request('ping')).status, { timeout: 30_000 })
+    .toBe(200);
+}, 60_000);
