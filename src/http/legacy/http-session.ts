@@ -47,7 +47,7 @@ import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
-import type { Tended, Upkeep } from './upkeep.ts';
+import type { Tended, Upkeep } from '../upkeep.ts';
 
 /** What all sessions of an endpoint have in common. */
 export interface SessionHome {

@@ -29,7 +29,7 @@ import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import { HttpSession } from './http-session.ts';
 import type { SessionHome } from './http-session.ts';
-import { Upkeep, upkeepMs } from './upkeep.ts';
+import { Upkeep, upkeepMs } from '../upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
 

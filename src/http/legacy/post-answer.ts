@@ -16,7 +16,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import { RequestAnswer } from '../request-answer.ts';
 import type { SessionStream } from './session-stream.ts';
-import type { Tended } from './upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 
 const noHeaders = {};
 

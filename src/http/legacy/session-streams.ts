@@ -26,7 +26,7 @@ import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
 import { readEventId, streamName } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
-import type { Upkeep } from './upkeep.ts';
+import type { Upkeep } from '../upkeep.ts';
 
 /** What streams ask and tell their session. */
 export interface StreamingSession {

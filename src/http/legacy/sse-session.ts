@@ -30,7 +30,7 @@ import { servedRequest } from '../http-exchange.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
-import type { Tended } from './upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 
 export interface SseSessionOptions {
   readonly listening: ListenOptions;

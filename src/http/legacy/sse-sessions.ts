@@ -22,7 +22,7 @@ import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
 import { SseSession } from './sse-session.ts';
-import { Upkeep, upkeepMs } from './upkeep.ts';
+import { Upkeep, upkeepMs } from '../upkeep.ts';
 
 /** The last segments of its two paths. */
 const streamPath = /\/sse$/;

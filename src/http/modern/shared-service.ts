@@ -3,7 +3,9 @@
  * of them, whose transport is the endpoint. No request has an actor system of its own, and nothing
  * of one is seen by another.
  */
+import type { Report } from '../../actors/facts.ts';
 import type { HttpRequestsView } from '../../actors/writer/http-view.ts';
+import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Port, Ref } from '../../machines/port.ts';
 import type {
@@ -18,6 +20,7 @@ import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
+import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
 import type { HttpLimits } from '../options.ts';
 import { StatelessAnswer } from './stateless-answer.ts';
@@ -42,13 +45,14 @@ export class SharedService implements AnswerKeeper {
   readonly #due = new Set<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;
+  #report: Report = defaultReport;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
 
   constructor(server: McpServer, listening: ListenOptions, options: SharedServiceOptions) {
     this.server = server;
     this.limits = options.limits;
     this.streams = options.streams;
-    this.session = server.listen(() => this.#actors(), {
+    this.session = server.listen(({ report }) => this.#actors(report), {
       ...listening,
       onEmitted: (event) => {
         listening.onEmitted?.(event);
@@ -111,7 +115,8 @@ export class SharedService implements AnswerKeeper {
 
   // The two actors of its transport.
 
-  #actors(): TransportActors {
+  #actors(report: Report): TransportActors {
+    this.#report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
       return { receive: () => {} };
@@ -146,9 +151,9 @@ export class SharedService implements AnswerKeeper {
   #send({ frames, relatedTo, rejected }: FramesToSend): void {
     const answer = answerOf(relatedTo);
     for (const frame of frames) {
-      answer?.send(frame, (message, error) => {
-        if ('method' in message) rejected?.(error, message);
-      });
+      answer?.send(frame, (message, error) =>
+        tellUnserializable(this.#report, { message, error, rejected }),
+      );
     }
   }
 

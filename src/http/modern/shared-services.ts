@@ -11,6 +11,8 @@ import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served, ServerOf } from '../options.ts';
+import { Upkeep, upkeepMs } from '../upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 import { SharedService } from './shared-service.ts';
 
 /** How many are kept that nobody waits for; the one that is idle for longest goes first. */
@@ -19,10 +21,7 @@ const maxIdle = 64;
 /** Of those how many may have something that a client may come back to. */
 const maxKeeping = 1024;
 
-/** How often they are looked after, milliseconds; more often if a limit is shorter. */
-const lookMs = 1000;
-
-export class SharedServices {
+export class SharedServices implements Tended {
   readonly #server: ServerOf;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #limits: HttpLimits;
@@ -30,7 +29,9 @@ export class SharedServices {
   readonly #clock: Clock;
   /** The one that was used last comes last. */
   readonly #services = new Map<McpServer, SharedService>();
-  #look: unknown = undefined;
+  readonly #upkeep: Upkeep;
+  /** When they were looked after last, the clock's milliseconds. */
+  #tendedAt = 0;
 
   /** @param servedTo what is served to a request */
   constructor(
@@ -43,6 +44,7 @@ export class SharedServices {
     this.#limits = limits;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#upkeep = new Upkeep(this.#clock, upkeepMs(limits));
   }
 
   /** The sessions that are open, one per server. */
@@ -69,8 +71,18 @@ export class SharedServices {
     const services = [...this.#services.values()];
     const reason = 'The server is closing';
     await Promise.all(services.map((service) => service.close(reason, drainTimeoutMs)));
-    this.#clock.clearTimeout(this.#look);
-    this.#look = undefined;
+    this.#upkeep.stop();
+  }
+
+  tend(now: number): void {
+    const elapsedMs = now - this.#tendedAt;
+    this.#tendedAt = now;
+    for (const service of this.#services.values()) {
+      service.passed(elapsedMs);
+      const isIdle = service.idleMs >= this.#limits.sessionIdleTimeoutMs;
+      if (isIdle && !service.isKeeping) this.#let(service, 'Nobody asks for it');
+    }
+    if (this.#services.size === 0) this.#upkeep.delete(this);
   }
 
   #begin(served: Served): SharedService {
@@ -83,9 +95,10 @@ export class SharedServices {
         if (this.#services.get(server) === service) this.#services.delete(server);
       },
     });
+    if (this.#services.size === 0) this.#tendedAt = this.#clock.now();
     this.#services.set(server, service);
     this.#makeRoom();
-    this.#look ??= this.#startLook();
+    this.#upkeep.add(this);
     return service;
   }
 
@@ -101,19 +114,5 @@ export class SharedServices {
   #let(service: SharedService, reason: string): void {
     this.#services.delete(service.server);
     void service.close(reason);
-  }
-
-  #startLook(): unknown {
-    const { streamAfterMs, keepaliveIntervalMs, sessionIdleTimeoutMs } = this.#limits;
-    const waits = [lookMs, streamAfterMs, keepaliveIntervalMs || lookMs, sessionIdleTimeoutMs];
-    const everyMs = Math.max(1, Math.min(...waits));
-    return this.#clock.setTimeout(() => {
-      for (const service of this.#services.values()) {
-        service.passed(everyMs);
-        if (service.idleMs < sessionIdleTimeoutMs || service.isKeeping) continue;
-        this.#let(service, 'Nobody asks for it');
-      }
-      this.#look = this.#services.size > 0 ? this.#startLook() : undefined;
-    }, everyMs);
   }
 }

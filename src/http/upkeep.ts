@@ -3,8 +3,8 @@
  * silent or not read, sessions that are quiet, events that are too old. One timer for all, while
  * there is anything to look after: a request costs no timer of its own.
  */
-import type { Clock } from '../../actors/clock.ts';
-import type { HttpLimits } from '../options.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { HttpLimits } from './options.ts';
 
 /** Something that is looked after. */
 export interface Tended {
