@@ -19,7 +19,8 @@ export function fault(
   message: string,
   headers?: HttpAnswer['headers'],
 ): HttpAnswer {
-  const code = status >= 500 ? ErrorCode.serverUnavailable : ErrorCode.invalidRequest;
+  const isOurs = status >= 500 && status !== 501;
+  const code = isOurs ? ErrorCode.serverUnavailable : ErrorCode.invalidRequest;
   return {
     status,
     headers: { ...headers, 'content-type': 'application/json' },
@@ -36,6 +37,9 @@ export function foreign(
   { allowedHosts = loopbackNames, allowedOrigins = [] }: HttpOptions,
 ): HttpAnswer | undefined {
   const host = exchange.header('host');
+  if (exchange.headerCount('host') > 1) {
+    return fault(400, 'The header Host was sent more than once');
+  }
   if (allowedHosts !== 'any' && !allowsHost(allowedHosts, host)) {
     return fault(403, `The host ${describe(host)} is not one of this server's`);
   }

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterThis } from '../../actors/microtask.ts';
+import { describe } from '../../protocol/classify.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { Body, EventSink, HttpAnswer, HttpExchange } from '../http-exchange.ts';
 
@@ -14,6 +15,16 @@ interface Prepared {
   /** The body, if a body parser has read it. */
   readonly body?: unknown;
 }
+
+/**
+ * A target as proxies send it. The host in it counts, not the one of the header.
+ *
+ * @see RFC 9112, 3.2.2
+ */
+const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/i;
+
+/** Of these headers node keeps the first one alone, whatever the others say. */
+const firstKept = new Set(['host', 'content-type', 'authorization']);
 
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
@@ -31,8 +42,10 @@ export class NodeExchange implements HttpExchange {
   }
 
   get target(): string {
-    const { originalUrl, url = '/' } = this.#request;
-    return typeof originalUrl === 'string' ? originalUrl : url;
+    const sent = this.#sentTarget;
+    const [, , path] = sent.startsWith('/') ? [] : (absoluteForm.exec(sent) ?? []);
+    if (path === undefined) return sent;
+    return path.startsWith('/') ? path : `/${path}`;
   }
 
   get remoteAddress(): string | undefined {
@@ -40,7 +53,10 @@ export class NodeExchange implements HttpExchange {
   }
 
   header(name: string): string | undefined {
-    const { headers } = this.#request;
+    const { headers, headersDistinct } = this.#request;
+    const [, host] = name === 'host' ? (absoluteForm.exec(this.#sentTarget) ?? []) : [];
+    if (host !== undefined) return host;
+    if (firstKept.has(name) && this.headerCount(name) > 1) return headersDistinct[name]?.join(', ');
     // A client's name may be one that every object has.
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     return typeof value === 'object' ? value.join(', ') : value;
@@ -51,8 +67,13 @@ export class NodeExchange implements HttpExchange {
   }
 
   headerCount(name: string): number {
-    const { headersDistinct } = this.#request;
-    return Object.hasOwn(headersDistinct, name) ? (headersDistinct[name]?.length ?? 0) : 0;
+    const { rawHeaders } = this.#request;
+    let count = 0;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const raw = rawHeaders[at];
+      if (raw?.length === name.length && raw.toLowerCase() === name) count++;
+    }
+    return count;
   }
 
   readBody(maxBytes: number, done: (body: Body) => void): void {
@@ -70,8 +91,11 @@ export class NodeExchange implements HttpExchange {
       chunks.length = 0;
       done(tooLarge(maxBytes));
     };
-    const end = () =>
+    const end = () => {
+      const coding = request.headers['transfer-encoding'] ?? 'chunked';
+      if (coding.toLowerCase() !== 'chunked') return done(unknownCoding(coding));
       done(textOf(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    };
     request.on('data', take);
     request.on('end', end);
   }
@@ -109,6 +133,11 @@ export class NodeExchange implements HttpExchange {
     response.on('close', () => {
       if (!response.writableFinished) callback();
     });
+  }
+
+  get #sentTarget(): string {
+    const { originalUrl, url = '/' } = this.#request;
+    return typeof originalUrl === 'string' ? originalUrl : url;
   }
 
   /** Whether more of the body is on its way than node should read only to keep the connection. */
@@ -208,6 +237,12 @@ function jsonOf(body: unknown): string {
 
 function tooLarge(maxBytes: number): Body {
   return { ok: false, status: 413, message: `The body is longer than ${maxBytes} bytes` };
+}
+
+/** Node takes off the last coding alone. @see RFC 9112, 6.1 */
+function unknownCoding(coding: string): Body {
+  const message = `The Transfer-Encoding ${describe(coding)} is not supported`;
+  return { ok: false, status: 501, message };
 }
 
 function textOf(bytes: Uint8Array): Body {
