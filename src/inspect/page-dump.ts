@@ -7,7 +7,7 @@ import { redactText } from '../diagnosis/redaction.ts';
 const maxEntries = 100;
 
 export function boundedDump(dump: SessionDump): PageDump {
-  const { calls, pending, tasks, roots, actors, client } = dump;
+  const { calls, pending, tasks, roots, actors, client, http } = dump;
   const omitted: { [list: string]: number } = {};
   const bounded = <T>(name: string, list: readonly T[]): readonly T[] => {
     if (list.length > maxEntries) omitted[name] = list.length - maxEntries;
@@ -20,6 +20,7 @@ export function boundedDump(dump: SessionDump): PageDump {
           client: { ...client, name: redactText(client.name), version: redactText(client.version) },
         }
       : {}),
+    ...(http ? { http: { ...http, streams: bounded('streams', http.streams) } } : {}),
     actors: bounded('actors', actors),
     calls: bounded('calls', calls).map((call) => ({
       ...call,

@@ -6,6 +6,8 @@ import type { SessionDump } from '../diagnosis/session-dump.ts';
 /** What happened in every session since the last update. */
 export interface PageUpdate {
   readonly sessions: readonly SessionUpdate[];
+  /** How many open sessions are not among them. */
+  readonly omitted: number;
   /** How many updates were left out because the page did not read. */
   readonly missed: number;
 }

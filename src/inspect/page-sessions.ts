@@ -12,6 +12,7 @@ import { boundedDump } from './page-dump.ts';
 import { machineDefinition } from './charts/machine-definition.ts';
 import type { MachineDefinition } from './charts/machine-definition.ts';
 import { SessionSampler } from './session-sampler.ts';
+import { ShownSessions, maxShown } from './shown-sessions.ts';
 import type { Sample } from './session-sampler.ts';
 
 /** A browser that has the page open. */
@@ -42,6 +43,8 @@ const maxEnded = 8;
 
 export class PageSessions {
   readonly #kept = new Map<string, Kept>();
+  /** Those that the viewers see. */
+  readonly #shown = new ShownSessions<Kept>();
   /** The viewers, each with how many updates in a row it has missed. */
   readonly #viewers = new Map<Viewer, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -52,11 +55,12 @@ export class PageSessions {
   readonly watch = (session: WatchedSession): void => {
     const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
     this.#kept.set(session.id, kept);
-    if (this.#viewers.size > 0) kept.sampler.start();
+    if (this.#viewers.size > 0) this.#shown.admit(kept);
     void session.closed.then((cause) => {
       kept.closed = textOfCause(cause);
       // A viewer is told of each end first.
       if (this.#viewers.size === 0) this.#forgetOldest();
+      else if (!this.#shown.has(kept)) this.#kept.delete(session.id);
     });
   };
 
@@ -82,7 +86,10 @@ export class PageSessions {
   }
 
   #start(): void {
-    for (const { sampler } of this.#kept.values()) sampler.start();
+    for (const kept of [...this.#kept.values()].reverse()) {
+      if (this.#shown.size >= maxShown) break;
+      this.#shown.admit(kept);
+    }
     this.#quiet = 0;
     this.#timer = setInterval(() => this.#update(), intervalMs);
     this.#timer.unref();
@@ -91,19 +98,18 @@ export class PageSessions {
   #stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    for (const { sampler } of this.#kept.values()) sampler.stop();
+    this.#shown.clear();
   }
 
   #present(): PageUpdate {
-    const sessions = [...this.#kept.values()].map((kept) =>
-      updateOf(kept, { events: [], skipped: [] }),
-    );
-    return { sessions, missed: 0 };
+    const sessions = this.#seen.map((kept) => updateOf(kept, { events: [], skipped: [] }));
+    return { sessions, omitted: this.#omitted, missed: 0 };
   }
 
   #update(): void {
     if (this.#viewers.size === 0) return;
-    const hasMoved = [...this.#kept.values()].some(({ sampler }) => sampler.hasMoved);
+    this.#shown.look([...this.#kept.values()]);
+    const hasMoved = this.#seen.some(({ sampler }) => sampler.hasMoved);
     if (this.#rest > 0 && !hasMoved) {
       this.#rest -= 1;
       return;
@@ -119,20 +125,35 @@ export class PageSessions {
   }
 
   #sample(): readonly (readonly [Kept, Sample])[] {
-    return [...this.#kept.values()].map((kept) => [kept, kept.sampler.take()] as const);
+    return this.#seen.map((kept) => [kept, kept.sampler.take()] as const);
   }
 
   #send(samples: readonly (readonly [Kept, Sample])[]): void {
     const sessions = samples.map(([kept, sample]) => updateOf(kept, sample));
     for (const [viewer, missed] of this.#viewers) {
-      this.#viewers.set(viewer, viewer.send({ sessions, missed }) ? 0 : missed + 1);
+      this.#viewers.set(
+        viewer,
+        viewer.send({ sessions, omitted: this.#omitted, missed }) ? 0 : missed + 1,
+      );
     }
     this.#forgetOldest();
   }
 
   #forgetOldest(): void {
     const ended = [...this.#kept.values()].filter(({ closed }) => closed !== undefined);
-    for (const { session } of ended.slice(0, -maxEnded)) this.#kept.delete(session.id);
+    for (const kept of ended.slice(0, -maxEnded)) {
+      this.#kept.delete(kept.session.id);
+      this.#shown.remove(kept);
+    }
+  }
+
+  get #seen(): readonly Kept[] {
+    return [...this.#kept.values()].filter((kept) => this.#shown.has(kept));
+  }
+
+  /** How many sessions the viewers do not see. */
+  get #omitted(): number {
+    return this.#kept.size - this.#shown.size;
   }
 }
 

@@ -7,7 +7,7 @@ import type { PageEvent, PageUpdate, TransitionEvent } from '../../src/inspect/p
 
 type Snapshot = SnapshotFrom<typeof pageMachine>;
 
-const update = (missed: number): PageUpdate => ({ sessions: [], missed });
+const update = (missed: number): PageUpdate => ({ sessions: [], omitted: 0, missed });
 const received = (missed: number): PageMachineEvent => ({
   type: 'update.received',
   update: update(missed),

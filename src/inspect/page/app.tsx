@@ -92,10 +92,29 @@ function Sessions(view: View) {
     list.current?.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
   }, [shown]);
   if (model.sessions.size < 2) return null;
+  const { search } = view.page.context;
+  const found = inOrder(model).filter((session) => session === shown || isFound(session, search));
   return (
     <nav aria-label="Sessions">
+      {model.sessions.size > maxWithoutSearch && (
+        <p class="note">
+          <input
+            id="search"
+            type="search"
+            aria-label="Search for sessions"
+            placeholder="client, id, waiting, idle"
+            value={search}
+            onInput={({ currentTarget }) =>
+              send({ type: 'sessions.search', text: currentTarget.value })
+            }
+          />{' '}
+          <span id="found">
+            {`${found.length} of ${model.sessions.size + model.omitted} sessions`}
+          </span>
+        </p>
+      )}
       <ul id="sessions" ref={list}>
-        {inOrder(model).map((session) => {
+        {found.map((session) => {
           const { mood, ageMs = 0 } = headlineOf(session.dump);
           const isOver = session.closed !== undefined;
           const age = duration(ageMs + elapsedOf(session, now));
@@ -123,6 +142,19 @@ function Sessions(view: View) {
       </ul>
     </nav>
   );
+}
+
+/** More sessions than this are searched. */
+const maxWithoutSearch = 12;
+
+/** Whether each word is in the client's name, the id, the state over HTTP or what the session does. */
+function isFound({ id, number, dump, closed }: ShownSession, search: string): boolean {
+  const { http } = dump;
+  const over = http?.kind === 'session' ? [http.id, http.state] : [];
+  const mood = closed === undefined ? headlineOf(dump).mood : 'closed';
+  const text = [number, clientOf(dump), id, mood, ...over].join(' ').toLowerCase();
+  const words = search.toLowerCase().split(/\s+/);
+  return words.every((word) => text.includes(word));
 }
 
 function clientOf({ client }: PageDump): string {

@@ -57,11 +57,14 @@ export class Model {
   readonly sessions = new Map<string, ShownSession>();
   /** Updates that the page was too slow for. */
   missed = 0;
+  /** Open sessions that the server does not show. */
+  omitted = 0;
   #skips = 0;
   #arrived = 0;
 
-  apply({ sessions, missed }: PageUpdate): void {
+  apply({ sessions, omitted, missed }: PageUpdate): void {
     this.missed += missed;
+    this.omitted = omitted;
     const present = new Set(sessions.map(({ id }) => id));
     for (const { id, closed } of this.sessions.values()) {
       if (closed === undefined && !present.has(id)) this.sessions.delete(id);

@@ -30,6 +30,7 @@ export type PageMachineEvent =
       readonly open: readonly string[];
     }
   | { readonly type: 'session.choose'; readonly id: string }
+  | { readonly type: 'sessions.search'; readonly text: string }
   | { readonly type: 'task.choose'; readonly id: string }
   /** A call whose tool is a machine, by the id of that. */
   | { readonly type: 'call.choose'; readonly machine: string }
@@ -53,6 +54,8 @@ export interface PageContext {
   /** What waits while nothing moves, oldest first. */
   readonly held: readonly PageUpdate[];
   readonly session: string | undefined;
+  /** What the sessions in the list are searched for. */
+  readonly search: string;
   readonly task: string | undefined;
   /** The id of the machine of the call that was chosen last. */
   readonly machine: string | undefined;
@@ -104,6 +107,7 @@ export const pageMachine = setup({
   context: {
     held: [],
     session: undefined,
+    search: '',
     task: undefined,
     machine: undefined,
     event: undefined,
@@ -113,6 +117,7 @@ export const pageMachine = setup({
   },
   on: {
     'event.choose': { actions: 'chooseEvent' },
+    'sessions.search': { actions: assign({ search: ({ event }) => event.text }) },
     'filter.change': { actions: assign({ filter: ({ event }) => event.text }) },
     'kind.toggle': {
       actions: assign({

@@ -1,0 +1,55 @@
+/** Many sessions over HTTP on the page. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { inspectPage } from 'mcp-actors/inspect';
+import { serveHttp } from 'mcp-actors/serve';
+import { gate } from 'mcp-actors/testing';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { begin } from '../http/legacy/raw-session.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { open } from './inspected.ts';
+
+describe('the page', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+
+  async function served() {
+    const held = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Says something and waits.',
+      handler: async (_, { log, signal }) => {
+        log.error('begun');
+        await held.pass(signal);
+        return 'done';
+      },
+    });
+    const server = createMcpServer({ name: 'watched', version: '1', tools: [wait], logging: {} });
+    const inspected = await inspectPage();
+    onTestFinished(() => inspected.close());
+    const session = { watchers: [inspected.watcher] };
+    const serving = await serveHttp(server, { port: 0, session });
+    onTestFinished(() => serving.close(0));
+    return { page: inspected.url, url: serving.url, held };
+  }
+
+  test('shows the newest of many sessions and those that wait, and finds them', async (context) => {
+    needsChromium(context);
+    const { page: address, url, held } = await served();
+    const oldest = await begin(url);
+    for (let at = 0; at < 119; at++) await begin(url);
+    const { page } = await open(browser as Browser, address);
+    await page.locator('#found', { hasText: '100 of 120 sessions' }).waitFor();
+    const answer = await oldest.call('wait');
+    await held.arrived();
+    await page.locator('#sessions button[data-mood=working]').waitFor();
+    await page.locator('#search').fill(`RAW ${oldest.id.slice(0, 8)}`);
+    await expect.poll(() => page.locator('#sessions button').count()).toBeLessThanOrEqual(2);
+    expect(await page.locator('#sessions button[data-mood=working]').count()).toBe(1);
+    held.release();
+    await answer.text();
+  });
+});
