@@ -1,4 +1,4 @@
-/** Many sessions over HTTP on the page. */
+/** Sessions over HTTP on the page: their state, their streams, and many of them. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 import { serveHttp } from 'mcp-actors/serve';
@@ -35,6 +35,30 @@ describe('the page', () => {
     onTestFinished(() => serving.close(0));
     return { page: inspected.url, url: serving.url, held };
   }
+
+  test('shows how a session over HTTP stands, and its streams', async (context) => {
+    needsChromium(context);
+    const { page: address, url, held } = await served();
+    const session = await begin(url);
+    const answer = await session.call('wait', {}, 7);
+    await held.arrived();
+    await session.get();
+    const { page, faults } = await open(browser as Browser, address);
+    await page.locator('#streams li', { hasText: 'POST 7' }).waitFor();
+    await page.locator('#streams li', { hasText: 'GET' }).waitFor();
+    console.error('STEP');
+    const text = await page.locator('section', { has: page.locator('#streams') }).textContent();
+    expect(text).toContain(`Session ${session.id.slice(0, 8)}…: active, 2 streams open`);
+    expect(await page.content()).not.toContain(session.id);
+    await page.locator('[role=tab]', { hasText: 'http' }).filter({ hasText: 'active' }).waitFor({ timeout: 3000 });
+    await answer.body?.cancel();
+    await page.locator('#streams li', { hasText: 'POST 7' }).filter({ hasText: 'cut' }).waitFor({ timeout: 3000 });
+    await expect
+      .poll(() => page.locator('#why').textContent())
+      .toBe('Waiting for raw to come back to a stream that was cut.');
+    held.release();
+    expect(faults).toEqual([]);
+  });
 
   test('shows the newest of many sessions and those that wait, and finds them', async (context) => {
     needsChromium(context);

@@ -202,6 +202,7 @@ export function taskOf(
 function stateOf(dump: PageDump, name: string, task: Task | undefined): string | undefined {
   if (name === 'session') return dump.state;
   if (name === 'roots') return dump.roots.state;
+  if (name === 'http') return dump.http?.kind === 'session' ? dump.http.state : undefined;
   // A task's status is the innermost state of its machine.
   if (name === 'task') return task?.status;
   return dump.actors.find(({ id }) => id === name)?.state;

@@ -3,6 +3,7 @@
  * room.
  */
 import type { ComponentChildren } from 'preact';
+import { httpStateInWords } from '../../diagnosis/http-text.ts';
 import { sizeInWords } from '../../diagnosis/in-words.ts';
 import type { PageDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
@@ -22,6 +23,7 @@ export function Panels(view: SessionView) {
       {session.closed !== undefined && <p class="note">As it was before it ended:</p>}
       <Pending {...parts} />
       <Calls {...parts} view={view} />
+      <Http {...parts} />
       <Tasks view={view} />
       <Queues dump={dump} />
       <Roots dump={dump} />
@@ -117,6 +119,28 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: SessionView }
           </li>
         );
       })}
+    </Panel>
+  );
+}
+
+function Http({ dump, elapsedMs }: Timed) {
+  const { http, omitted } = dump;
+  if (!http) return null;
+  const who = http.kind === 'session' ? `Session ${http.id}: ` : '';
+  const waiting = http.kind === 'session' ? http.waitingPushes.count : 0;
+  const pushes = waiting === 0 ? '' : ` ${waiting} messages wait for a GET stream.`;
+  const note = `${who}${httpStateInWords(http)}.${pushes}`;
+  return (
+    <Panel id="streams" title="HTTP" omitted={omitted['streams']} note={note}>
+      {http.streams.map(({ kind, name, answers, state, ageMs, unreadBytes, keptEvents }) => (
+        <li key={`${name} ${answers.join()}`}>
+          <span class="name">{[kind.toUpperCase(), ...answers.map(shortId)].join(' ')}</span>
+          <code>{state}</code>
+          <span class="ages">{`for ${duration(ageMs + elapsedMs)}`}</span>
+          {keptEvents > 0 && <span>{`${keptEvents} events kept`}</span>}
+          {unreadBytes > 0 && <span class="why">{`${sizeInWords(unreadBytes)} not read`}</span>}
+        </li>
+      ))}
     </Panel>
   );
 }
