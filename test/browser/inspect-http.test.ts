@@ -44,15 +44,14 @@ describe('the page', () => {
     await held.arrived();
     await session.get();
     const { page, faults } = await open(browser as Browser, address);
-    await page.locator('#streams li', { hasText: 'POST 7' }).waitFor();
+    await page.locator('#streams li', { hasText: 'POST #7' }).waitFor();
     await page.locator('#streams li', { hasText: 'GET' }).waitFor();
-    console.error('STEP');
     const text = await page.locator('section', { has: page.locator('#streams') }).textContent();
     expect(text).toContain(`Session ${session.id.slice(0, 8)}…: active, 2 streams open`);
     expect(await page.content()).not.toContain(session.id);
-    await page.locator('[role=tab]', { hasText: 'http' }).filter({ hasText: 'active' }).waitFor({ timeout: 3000 });
+    await page.locator('[role=tab]', { hasText: 'http' }).filter({ hasText: 'active' }).waitFor();
     await answer.body?.cancel();
-    await page.locator('#streams li', { hasText: 'POST 7' }).filter({ hasText: 'cut' }).waitFor({ timeout: 3000 });
+    await page.locator('#streams li', { hasText: 'POST #7' }).filter({ hasText: 'cut' }).waitFor();
     await expect
       .poll(() => page.locator('#why').textContent())
       .toBe('Waiting for raw to come back to a stream that was cut.');
