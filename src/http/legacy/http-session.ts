@@ -11,15 +11,15 @@ import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { plainActor } from '../../machines/port.ts';
 import { stateName } from '../../machines/state-name.ts';
-import type { Port, Ref } from '../../machines/port.ts';
+import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { activeHttpSession, nextHttpSession } from '../../machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import type {
-  ChannelFact,
   FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
+  SessionFact,
   WriterEvent,
   WriterInput,
 } from '../../machines/session-ports.ts';
@@ -28,7 +28,7 @@ import { encodeFrame } from '../../protocol/codec.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { AnsweredInput, ClientRequestId, InboundFrame } from '../../protocol/frames.ts';
+import type { ClientRequestId, InboundFrame } from '../../protocol/frames.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
@@ -42,6 +42,8 @@ import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Replica, SharedSession } from '../replicas/shared-session.ts';
 import { answerPassed, sendOnceNoted } from './shared-answers.ts';
+import { HttpWriter, answerOf } from './http-writer.ts';
+import type { WrittenSession } from './http-writer.ts';
 import { PostAnswer, jsonOnly } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { SessionStream } from './session-stream.ts';
@@ -60,7 +62,9 @@ export interface SessionHome {
   ended(session: HttpSession, by: HttpSessionEvent['type']): void;
 }
 
-export class HttpSession implements AnsweringSession, StreamingSession, Replica, Tended {
+export class HttpSession
+  implements AnsweringSession, StreamingSession, WrittenSession, Replica, Tended
+{
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
@@ -74,7 +78,8 @@ export class HttpSession implements AnsweringSession, StreamingSession, Replica,
   /** How long it is kept. */
   #life = activeHttpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
-  #tell: (fact: ChannelFact) => void = () => {};
+  /** The actor of the session that is served, while its writer runs. */
+  #actor: Ref<SessionFact> | undefined = undefined;
   #dialect: Dialect | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
@@ -259,7 +264,7 @@ export class HttpSession implements AnsweringSession, StreamingSession, Replica,
 
   channel(is: 'opened' | 'closed'): void {
     this.#use();
-    this.#tell({ type: `channel.${is}` });
+    this.#actor?.send({ type: `channel.${is}` });
   }
 
   // Its life.
@@ -310,7 +315,7 @@ export class HttpSession implements AnsweringSession, StreamingSession, Replica,
   }
 
   /** As a dump shows it. */
-  get #view(): HttpSessionView {
+  get view(): HttpSessionView {
     const { principal, limits } = this;
     return {
       kind: 'session',
@@ -336,34 +341,22 @@ export class HttpSession implements AnsweringSession, StreamingSession, Replica,
     this.report = report;
     const reader: Port<ReaderEvent, ReaderInput> = plainActor(({ input }) => {
       this.#router = input.router;
-      return { receive: () => {} };
+      return deaf;
     });
-    const view = () => this.#view;
     const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => {
-      this.#tell = (fact) => session.send(fact);
+      this.#actor = session;
       // The client opens its first stream later, if ever.
-      this.#tell({ type: 'channel.closed' });
-      return {
-        receive: (event) => {
-          if (event.type === 'frames.send') this.#send(event);
-          else if (event.type === 'output.flush') session.send({ type: 'output.flushed' });
-          else if (event.request.id === undefined) answerOf(event.request)?.accept();
-          else answerOf(event.request)?.drop();
-        },
-        stop: () => {
-          this.#tell = () => {};
-        },
-        view: {
-          get http() {
-            return view();
-          },
-        },
-      };
+      session.send({ type: 'channel.closed' });
+      return new HttpWriter(this, session);
     });
     return { reader, writer };
   }
 
-  #send({ frames, relatedTo, rejected }: FramesToSend): void {
+  unwritable(): void {
+    this.#actor = undefined;
+  }
+
+  send({ frames, relatedTo, rejected }: FramesToSend): void {
     const answer = answerOf(relatedTo);
     const unserializable: Unserializable = (message, error) =>
       tellUnserializable(this.report, { message, error, rejected });
@@ -392,9 +385,8 @@ export class HttpSession implements AnsweringSession, StreamingSession, Replica,
   }
 }
 
+/** What its reader does: nothing, because what comes in comes by requests. */
+const deaf: Behaviour<ReaderEvent> = { receive: () => {} };
+
 /** How long a session is without a request until it counts as quiet, milliseconds. */
 const quietMs = 1000;
-
-function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
-  return request?.origin instanceof PostAnswer ? request.origin : undefined;
-}
