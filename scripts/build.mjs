@@ -184,8 +184,8 @@ const builds = [
     outdir: 'dist/bin',
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
-    // The inspector's package is there only where somebody wants it.
-    external: ['@vscode/ripgrep', '@statelyai/inspect'],
+    // The inspector's package and that of Redis are there only where somebody wants them.
+    external: ['@vscode/ripgrep', '@statelyai/inspect', 'redis'],
     plugins: [inspectPage, lazyGrammar, afterMain('src/cli/main.ts', ['dynamic-import'])],
     legalComments: 'none',
     sourcesContent: false,

@@ -1,7 +1,10 @@
 /** `mcp-actors serve --http`: workspaces over HTTP. */
 import type { Limits } from '../actors/limits.ts';
 import type { Report } from '../actors/facts.ts';
+import { defaultHttpLimits } from '../http/index.ts';
+import type { Stores } from '../http/nodes/stores.ts';
 import type { CommandFact } from '../log/log.ts';
+import { textOfError } from '../protocol/errors.ts';
 import { endingOf, serveHttp } from '../serve/serve.ts';
 import type { HttpServing } from '../serve/http-serving.ts';
 import type { Ending } from '../serve/process-end.ts';
@@ -52,24 +55,41 @@ export async function startHttp(
 }
 
 async function listen(
-  { host, authorization, allowedHosts, allowedOrigins, ...wish }: HttpWish,
+  { host, authorization, allowedHosts, allowedOrigins, redis, ...wish }: HttpWish,
   workspace: WorkspaceOptions,
   session: CommonOptions,
 ): Promise<HttpServing> {
+  const stores = redis === undefined ? undefined : await storesAt(redis, wish.limits);
   try {
     return await serveHttp(workspacesOf(workspace), {
       ...wish,
       session,
       report: session.report,
+      ...(stores ? { stores } : {}),
       ...(host === undefined ? {} : { host }),
       ...(authorization ? { authorization } : {}),
       ...(allowedHosts.length > 0 ? { allowedHosts } : {}),
       ...(allowedOrigins.length > 0 ? { allowedOrigins } : {}),
     });
   } catch (error) {
+    await stores?.close();
     const message = faultOf(error, wish.port);
     if (message === undefined) throw error;
     throw new UsageError(`--http: ${message}`, { cause: error });
+  }
+}
+
+/** What is shared with the other processes. The limits of sessions are those of the endpoint. */
+async function storesAt(url: string, limits: HttpWish['limits']): Promise<Stores> {
+  const { sessionIdleTimeoutMs: idleMs, maxSessions } = { ...defaultHttpLimits, ...limits };
+  try {
+    // Its package is there only if somebody has installed it.
+    const { redisStores } = await import('../redis/index.ts');
+    return await redisStores({ url, limits: { idleMs, maxSessions } });
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
+    const why = isMissing ? 'the package "redis" is not installed' : textOfError(error);
+    throw new UsageError(`--redis: ${why}`, { cause: error });
   }
 }
 

@@ -20,6 +20,8 @@ export type HttpFactName =
   | 'pushes.lost'
   /** A session was ended for another one, at all nodes. */
   | 'session.evicted'
+  /** Nodes share sessions, and have no keys in common for the states of 2026-07-28. */
+  | 'stateKeys.missing'
   /** Something could not be told to other nodes, or asked of them. */
   | 'nodes.unavailable'
   /** A bug of ours or of a store's, where nodes share their sessions. */

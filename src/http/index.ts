@@ -14,3 +14,38 @@ export type { HttpHandler } from './http-handler.ts';
 export { defaultHttpLimits } from './options.ts';
 export type { HttpLimits, HttpOptions, Served, ServedFor, ServerOf } from './options.ts';
 export type { RequestInfo } from './web-exchange.ts';
+export type {
+  EventLimits,
+  EventStore,
+  Followed,
+  Replay,
+  StreamEvent,
+  StreamState,
+} from './nodes/event-store.ts';
+export { newNodeName } from './nodes/names.ts';
+export type { EventPlace } from './nodes/names.ts';
+export type {
+  Delivery,
+  Hold,
+  Letter,
+  Mailbox,
+  MailboxListener,
+  Notice,
+  PushLimits,
+  RemovalReason,
+  Taken,
+} from './nodes/mailbox.ts';
+export type {
+  Creation,
+  HeldSession,
+  JournalEntry,
+  NewSession,
+  SessionLimits,
+  SessionRecord,
+  SessionStore,
+  TouchReport,
+  Update,
+} from './nodes/session-store.ts';
+export { StoreUnavailable } from './nodes/store-unavailable.ts';
+export type { StoreFault } from './nodes/store-unavailable.ts';
+export type { StoreLimits, Stores } from './nodes/stores.ts';

@@ -284,7 +284,7 @@ function describeServer(
 }
 
 /** The keys in `MCP_STATE_KEYS`, where there is an environment. */
-function environmentKeys(): readonly string[] | undefined {
+export function environmentKeys(): readonly string[] | undefined {
   const { process } = globalThis as { readonly process?: { readonly env?: NodeJS.ProcessEnv } };
   return process?.env?.['MCP_STATE_KEYS']?.split(',').map((key) => key.trim());
 }

@@ -5,11 +5,12 @@ import { EventReader, RawSession, begin, jsonOf } from '../http/legacy/raw-sessi
 import type { Message } from '../http/legacy/raw-session.ts';
 import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
 import { connectTo } from '../http/serving.ts';
+import { program } from '../tooling/programs.ts';
 import { textOf } from './both-eras-client.ts';
-import { launchLab } from './http-process.ts';
+import { launchHttp, launchLab } from './http-process.ts';
 import type { HttpProcess } from './http-process.ts';
 import { RoundRobin } from './round-robin.ts';
-import { reapServers } from './server-process.ts';
+import { command, launch, reapServers } from './server-process.ts';
 
 let redis: RedisServer;
 
@@ -178,3 +179,27 @@ test('an empty Redis is given back the sessions that processes know', async () =
     .poll(async () => (await at(c, here).request('ping')).status, { timeout: 30_000 })
     .toBe(200);
 }, 60_000);
+
+test('the example shares its sessions', async () => {
+  const env = { PORT: '0', REDIS_URL: redis.url };
+  const started = () => launchHttp(program('examples/http/nodes.ts'), { env });
+  const [a, b] = [await started(), await started()];
+  const here = await begin(a.url);
+  expect((await at(b, here).request('ping')).status).toBe(200);
+});
+
+describe('the command', () => {
+  test('shares its sessions with --redis', async () => {
+    const args = [...command, 'serve', '--http', '0', '--log-level', 'info', '--redis', redis.url];
+    const [a, b] = [await launchHttp(args), await launchHttp(args)];
+    const here = await begin(a.url);
+    const { result } = await jsonOf(await at(b, here).request('tools/list'));
+    expect(result).toHaveProperty('tools');
+  });
+
+  test('says so if no Redis is there', async () => {
+    const server = launch([...command, 'serve', '--http', '0', '--redis', 'redis://127.0.0.1:1']);
+    expect((await server.exit).code).toBe(2);
+    expect(server.stderr).toContain('--redis: ');
+  });
+});

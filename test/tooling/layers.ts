@@ -193,6 +193,8 @@ export const layers: { readonly [path: string]: Layer } = {
       'diagnosis',
       'log',
       'http',
+      'http/nodes',
+      'redis',
       'serve',
       'recording',
       'inspect',

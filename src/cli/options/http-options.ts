@@ -39,6 +39,11 @@ export const httpOptions = {
     placeholder: 'SCOPE',
     help: 'A scope that every request needs; may be repeated.',
   },
+  redis: {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Share sessions with the other processes at this Redis, so that each serves the clients of all.',
+  },
   health: {
     kind: 'switch',
     help: 'Answer /healthz while the process works, and /readyz until it is told to end.',

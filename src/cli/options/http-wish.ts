@@ -14,6 +14,8 @@ export interface HttpWish {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly authorization: AuthorizationOptions | undefined;
+  /** Where sessions are shared; undefined if they are this process's alone. */
+  readonly redis: string | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<HttpLimits>;
 }
@@ -44,6 +46,7 @@ export function httpWish(values: Given): HttpWish | undefined {
     ...addressOf(values.http),
     insecure: values.insecure,
     health: values.health,
+    redis: values.redis,
     allowedHosts: values['allow-host'],
     allowedOrigins: values['allow-origin'].map(originOf),
     authorization: authorizationOf(values),

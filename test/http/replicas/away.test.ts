@@ -100,6 +100,19 @@ describe('while Redis does not answer', () => {
   });
 });
 
+test('nodes without a key in common for the states of calls are warned of', async () => {
+  const facts = reported();
+  const definition = { name: 'keyless', version: '1', tools: [echo] };
+  const stores = { stores: memoryStores(), report: facts.report };
+  await begin(await serveHttp(createMcpServer(definition), stores));
+  await expect(facts.told('stateKeys.missing')).resolves.toMatchObject({ level: 'warning' });
+  const keyed = reported();
+  const stateKeys = [Buffer.alloc(32, 1).toString('base64')];
+  const withKeys = createMcpServer({ ...definition, stateKeys });
+  await begin(await serveHttp(withKeys, { stores: memoryStores(), report: keyed.report }));
+  expect(keyed.facts).toEqual([]);
+});
+
 test('a store that fails in another way is reported, and says nothing to the client', async () => {
   const stores = memoryStores();
   const facts = reported();
