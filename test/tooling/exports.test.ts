@@ -229,21 +229,51 @@ describe('the public names', () => {
         type StatelyInspection
         type TranscriptConnection
       mcp-actors/http
+        StoreUnavailable
         defaultHttpLimits
         defaultTokenLimits
         httpHandler
+        newNodeName
         type AuthorizationOptions
+        type Creation
+        type Delivery
         type EndpointControl
+        type EventLimits
+        type EventPlace
+        type EventStore
+        type Followed
+        type HeldSession
+        type Hold
         type HttpHandler
         type HttpLimits
         type HttpOptions
         type IntrospectionOptions
+        type JournalEntry
         type JwtOptions
+        type Letter
+        type Mailbox
+        type MailboxListener
+        type NewSession
+        type Notice
+        type PushLimits
+        type RemovalReason
+        type Replay
         type RequestInfo
         type Served
         type ServedFor
         type ServerOf
+        type SessionLimits
+        type SessionRecord
+        type SessionStore
+        type StoreFault
+        type StoreLimits
+        type Stores
+        type StreamEvent
+        type StreamState
+        type Taken
         type TokenLimits
+        type TouchReport
+        type Update
         type VerifiedToken
         type VerifierOptions
       mcp-actors/http/node
