@@ -14,6 +14,9 @@ export interface TestNode {
   kill(): void;
 }
 
+/** All nodes have it. */
+const key = Buffer.alloc(32, 1).toString('base64');
+
 /** Starts nodes, each with a server of its own, until the test is over. */
 export async function startNodes(
   count: number,
@@ -25,7 +28,12 @@ export async function startNodes(
   const started: TestNode[] = [];
   for (let n = 0; n < count; n++) {
     const stores = nodes.start();
-    const server = createMcpServer({ name: `node ${n}`, version: '1', ...definition() });
+    const server = createMcpServer({
+      name: `node ${n}`,
+      version: '1',
+      stateKeys: [key],
+      ...definition(),
+    });
     const url = await serveHttp(server, { ...options, stores });
     started.push({ url, server, kill: () => nodes.kill(stores.node) });
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineTool } from '../../../src/index.ts';
+import { defineResource, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { EventReader, begin, jsonOf } from '../legacy/raw-session.ts';
 import type { Message, RawSession } from '../legacy/raw-session.ts';
@@ -151,6 +151,31 @@ describe('a session of several nodes', () => {
     await expect(kindOf(at(c!, here))).resolves.toBe('application/json');
     await there.request('logging/setLevel', { level: 'debug' });
     await expect(kindOf(here)).resolves.toBe('text/event-stream');
+  });
+
+  test('has its client told of a resource by any node, until it unsubscribes at any', async () => {
+    const uri = 'test://watched';
+    const watched = defineResource({ uri, name: 'watched', read: () => 'text' });
+    const [a, b, c] = await startNodes(3, () => ({ resources: [watched] }));
+    const here = await begin(a!.url);
+    const there = at(b!, here);
+    await there.request('ping');
+    expect((await here.request('resources/subscribe', { uri })).status).toBe(200);
+    const stream = await here.get();
+    b!.server.resourceUpdated(uri);
+    const updated = { method: 'notifications/resources/updated', params: { uri } };
+    expect((await stream.message()).data).toMatchObject(updated);
+    // A node that comes later knows it, too.
+    await at(c!, here).request('ping');
+    c!.server.resourceUpdated(uri);
+    expect((await stream.message()).data).toMatchObject(updated);
+    await at(c!, here).request('resources/unsubscribe', { uri });
+    for (const { server } of [a!, b!, c!]) server.resourceUpdated(uri);
+    await there.request('resources/subscribe', { uri });
+    b!.server.resourceUpdated(uri);
+    expect((await stream.message()).data).toMatchObject(updated);
+    await here.delete();
+    await expect(stream.rest()).resolves.toEqual([]);
   });
 
   test('is not there under any other id', async () => {
