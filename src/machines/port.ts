@@ -38,8 +38,8 @@ export type Port<TEvent extends EventObject, TInput> = ActorLogic<
 
 /**
  * Gives the options of an actor that is being made a hidden class that others have too. XState makes
- * them with two spreads. Node 20's V8 gives each result of that a hidden class of its own, four times
- * as large as the options (docs/performance.md).
+ * them with two spreads. Node 20's V8 gives each result of that a hidden class of its own, with
+ * descriptors, larger than the options themselves (docs/performance.md).
  */
 export function shareShape(actor: object): void {
   const made = actor as { options?: object };
