@@ -14,7 +14,7 @@ interface CommandEntry {
 export const commands: { readonly [name in CommandName]: CommandEntry } = {
   check: {
     usage: '[options] -- COMMAND',
-    summary: 'Check any MCP server over stdio against the specification.',
+    summary: 'Check any MCP server against the specification.',
     load: () => import('./check.ts'),
   },
   config: {

@@ -51,7 +51,7 @@ describe('mcp-actors diagram', () => {
   test('has a help text with names and formats', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
-    expect(stdout).toContain('drawn from its code: session, roots, keepalive, task, subscription.');
+    expect(stdout).toContain('drawn from its code: session, roots, keepalive, task, subscription, http.');
     expect(stdout).toContain('--format mermaid|svg|json');
   });
 
@@ -60,7 +60,7 @@ describe('mcp-actors diagram', () => {
       status: 2,
       stdout: '',
       stderr:
-        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription\n',
+        'mcp-actors: There is no machine "rooots"; there are session, roots, keepalive, task, subscription, http\n',
     });
   });
 
