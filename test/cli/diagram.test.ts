@@ -51,7 +51,9 @@ describe('mcp-actors diagram', () => {
   test('has a help text with names and formats', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
-    expect(stdout).toContain('drawn from its code: session, roots, keepalive, task, subscription, http.');
+    expect(stdout).toContain(
+      'drawn from its code: session, roots, keepalive, task, subscription, http.',
+    );
     expect(stdout).toContain('--format mermaid|svg|json');
   });
 
