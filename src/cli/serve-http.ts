@@ -1,8 +1,10 @@
 /** `mcp-actors serve --http`: workspaces over HTTP. */
 import type { Limits } from '../actors/limits.ts';
 import type { Report } from '../actors/facts.ts';
+import type { ServedEndpoint } from '../diagnosis/sessions-text.ts';
 import { defaultHttpLimits } from '../http/index.ts';
 import type { Stores } from '../http/nodes/stores.ts';
+import type { HttpOptions } from '../http/options.ts';
 import type { CommandFact } from '../log/log.ts';
 import { textOfError } from '../protocol/errors.ts';
 import { endingOf, serveHttp } from '../serve/serve.ts';
@@ -19,6 +21,8 @@ export interface Serving {
   readonly ending: Ending;
   /** Those that are open. */
   sessions(): readonly McpSession[];
+  /** Where it serves, if that is over HTTP. */
+  readonly endpoint?: ServedEndpoint;
   /** How long calls may take to finish after a signal, milliseconds. */
   readonly drainTimeoutMs: number;
 }
@@ -26,6 +30,13 @@ export interface Serving {
 interface CommonOptions extends SessionOptions {
   readonly limits: Limits;
   readonly report: Report;
+}
+
+/** What each session gets. */
+export interface EachSession {
+  readonly session: CommonOptions;
+  /** Gives what a session gets from outside, such as its recorder. */
+  readonly environment: HttpOptions['environment'] | undefined;
 }
 
 /**
@@ -36,9 +47,10 @@ interface CommonOptions extends SessionOptions {
 export async function startHttp(
   wish: HttpWish,
   workspace: WorkspaceOptions,
-  session: CommonOptions,
+  each: EachSession,
 ): Promise<Serving> {
-  const serving = await listen(wish, workspace, session);
+  const { session } = each;
+  const serving = await listen(wish, workspace, each);
   const { href } = serving.url;
   process.stderr.write(`mcp-actors: serving over HTTP at ${href}\n`);
   session.report({
@@ -50,6 +62,10 @@ export async function startHttp(
   return {
     ending: endingOf(serving),
     sessions: () => serving.sessions,
+    endpoint: {
+      url: href,
+      maxSessions: wish.limits.maxSessions ?? defaultHttpLimits.maxSessions,
+    },
     drainTimeoutMs: session.limits.drainTimeoutMs,
   };
 }
@@ -57,7 +73,7 @@ export async function startHttp(
 async function listen(
   { host, authorization, allowedHosts, allowedOrigins, redis, ...wish }: HttpWish,
   workspace: WorkspaceOptions,
-  session: CommonOptions,
+  { session, environment }: EachSession,
 ): Promise<HttpServing> {
   const stores = redis === undefined ? undefined : await storesAt(redis, wish.limits);
   try {
@@ -66,6 +82,7 @@ async function listen(
       session,
       report: session.report,
       ...(stores ? { stores } : {}),
+      ...(environment ? { environment } : {}),
       ...(host === undefined ? {} : { host }),
       ...(authorization ? { authorization } : {}),
       ...(allowedHosts.length > 0 ? { allowedHosts } : {}),

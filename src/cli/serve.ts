@@ -1,8 +1,6 @@
 /** `mcp-actors serve`: the workspace server in a process of its own, over stdin and stdout or HTTP. */
 import { homedir } from 'node:os';
-import type { JsonObject } from '../protocol/frames.ts';
 import { quoted } from '../protocol/printable.ts';
-import type { Recorder } from '../recording/recorder.ts';
 import { createMcpServer } from '../server/create-server.ts';
 import type { ListenOptions } from '../server/create-server.ts';
 import type { McpSession } from '../server/session.ts';
@@ -11,7 +9,7 @@ import { stateName } from '../machines/state-name.ts';
 import { stdio } from '../transports/stdio.ts';
 import { workspaceRootsUri, workspaceServer } from '../workspace/workspace-server.ts';
 import type { ChosenProject, WorkspaceOptions } from '../workspace/workspace-server.ts';
-import type { RecordWish, ServeInvocation } from './options/arguments.ts';
+import type { ServeInvocation } from './options/arguments.ts';
 import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
 import { options } from './options/serve-options.ts';
 import { openInspector } from './inspector.ts';
@@ -23,7 +21,7 @@ import { humanForm, jsonForm } from '../log/log-line.ts';
 import { fileSink } from './log-file.ts';
 import { served, signalDrainTimeoutMs } from '../serve/process-end.ts';
 import { streamSink } from '../serve/stream-sink.ts';
-import { UsageError, commandNames, packageVersion } from './command.ts';
+import { commandNames, packageVersion } from './command.ts';
 
 /** `inspect` and `record` are options here. */
 const commandsAndOptions = {
@@ -67,21 +65,19 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
     version: packageVersion(),
     onProject: (project) => log.report(projectFact(project)),
   };
-  const recorder =
-    invocation.record &&
-    (await startRecording(invocation.record, {
-      directories,
-      followRoots: invocation.followRoots,
-      cwd,
-    }));
+  const { http, record } = invocation;
+  const launch = { directories, followRoots: invocation.followRoots, cwd };
   const inspector = invocation.inspect && (await openInspector(invocation.inspect));
   const common = { ...inspector?.options, limits, report: log.report };
   let serving: Serving;
-  if (invocation.http) {
+  if (http) {
     const { startHttp } = await import('./serve-http.ts');
-    serving = await startHttp(invocation.http, workspace, common);
+    const environment =
+      record && (await import('./recording.ts')).recordEach(record, launch, log.report);
+    serving = await startHttp(http, workspace, { session: common, environment });
   } else {
-    session = startStdio(workspace, { ...common, ...(recorder ? { environment: recorder } : {}) });
+    const environment = record && (await import('./recording.ts')).recordOne(record, launch);
+    session = startStdio(workspace, { ...common, ...(environment ? { environment } : {}) });
     serving = servingOf(session, invocation.limits.drainTimeoutMs);
   }
   for (const message of given.faults) {
@@ -91,10 +87,10 @@ export async function serve(invocation: ServeInvocation): Promise<number> {
       message,
     } satisfies CommandFact);
   }
-  const { ending, sessions, drainTimeoutMs } = serving;
+  const { ending, sessions, endpoint, drainTimeoutMs } = serving;
   const ended = served(ending, log, drainTimeoutMs, inspector && (() => inspector.close()));
-  dumpOnSignal({ dumps: () => sessions().map((each) => each.dump()), stderr, log });
-  if (!invocation.http && process.stdin.isTTY) await greet(given.usable);
+  dumpOnSignal({ dumps: () => sessions().map((each) => each.dump()), endpoint, stderr, log });
+  if (!http && process.stdin.isTTY) await greet(given.usable);
 
   return ended;
 }
@@ -131,24 +127,6 @@ function openLog(
   }
   const form = process.stderr.isTTY ? humanForm : jsonForm;
   return createLog({ level: logLevel, form, sink: stderr, state });
-}
-
-/** @throws {UsageError} the file exists already or cannot be created */
-async function startRecording(
-  { path, maxBytes, redact }: RecordWish,
-  launch: JsonObject,
-): Promise<Recorder> {
-  const { RecordingFileError, recordToFile } = await import('../recording/recording-file.ts');
-  try {
-    return recordToFile(path, {
-      ...(maxBytes === undefined ? {} : { maxBytes }),
-      redact,
-      header: { package: packageVersion(), launch },
-    });
-  } catch (error) {
-    if (!(error instanceof RecordingFileError)) throw error;
-    throw new UsageError(`--record: ${error.message}`, { cause: error });
-  }
 }
 
 async function greet(directories: readonly string[]): Promise<void> {

@@ -75,6 +75,11 @@ export interface Suspension {
   readonly leftMs: number;
 }
 
+/** True for the service that all clients without a session share: it waits for none of them. */
+export function isShared({ http }: Pick<SessionDump, 'http'>): boolean {
+  return http?.kind === 'requests';
+}
+
 /** True for a call that lives until somebody ends it, and holds nothing up. */
 export function isSubscription({ method }: CallDump): boolean {
   return method === 'subscriptions/listen';
@@ -99,11 +104,13 @@ export function causesOf(dump: SessionDump): readonly Cause[] {
   ];
 }
 
-function lifecycle({ tags, ageMs, quietMs, calls: { length } }: SessionDump): Cause[] {
+function lifecycle(dump: SessionDump): Cause[] {
+  const { tags, ageMs, quietMs, calls } = dump;
+  const { length } = calls;
   return tags.flatMap((tag): Cause[] => {
     switch (tag) {
       case 'awaitsInitialize':
-        return [{ kind: 'initialize-missing', ageMs }];
+        return isShared(dump) ? [] : [{ kind: 'initialize-missing', ageMs }];
       case 'awaitsInitialized':
         return [{ kind: 'initialized-missing', ageMs: quietMs }];
       case 'settling':

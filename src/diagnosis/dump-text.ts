@@ -4,7 +4,7 @@ import { printableName } from '../protocol/printable.ts';
 import { countInWords, deferredRoots, sizeInWords, timeInWords } from './in-words.ts';
 import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
 import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
-import { causesOf, isSubscription } from './causes.ts';
+import { causesOf, isShared, isSubscription } from './causes.ts';
 import type { Cause, Question } from './causes.ts';
 
 /** Many causes of one kind are all alike: a client that answers nothing, for example. */
@@ -24,6 +24,7 @@ export function explainDump(dump: SessionDump): readonly string[] {
     else ofKind.set(cause.kind, [cause]);
   }
   if (ofKind.size === 0) {
+    if (isShared(dump)) return ['Nothing is pending: any client may ask'];
     return [
       `Nothing is pending: the session waits for the client, last heard ${timeInWords(dump.quietMs)} ago`,
     ];
@@ -161,8 +162,9 @@ export function describeDump(dump: SessionDump): string {
   ].join('\n');
 }
 
-function clientInWords({ client, tags }: SessionDump): string {
-  if (tags.includes('stateless')) return 'each request says who its client is';
+function clientInWords({ client, tags, http }: SessionDump): string {
+  if (tags.includes('stateless') || isShared({ http }))
+    return 'each request says who its client is';
   if (!client) return 'not introduced yet';
   const { name, version, revision, capabilities } = client;
   const able =
@@ -172,8 +174,9 @@ function clientInWords({ client, tags }: SessionDump): string {
   return `${printableName(name)} ${printableName(version)}, revision ${revision}, declares ${able}`;
 }
 
-function rootsInWords({ roots, tags }: SessionDump): string {
-  if (tags.includes('stateless')) return 'asked for by each call that needs them';
+function rootsInWords({ roots, tags, http }: SessionDump): string {
+  if (tags.includes('stateless') || isShared({ http }))
+    return 'asked for by each call that needs them';
   const { state, tags: rootsTags, status, settled, list } = roots;
   const when = rootsTags.includes('deferred') ? `; ${deferredRoots}` : '';
   if (status === undefined) return when === '' ? state : `not known${when}`;

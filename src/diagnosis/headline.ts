@@ -1,7 +1,7 @@
 /** A session's state in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
 import type { CallDump, SessionDump } from './session-dump.ts';
-import { causesOf, isSubscription } from './causes.ts';
+import { causesOf, isShared, isSubscription } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
 export interface Headline {
@@ -156,7 +156,8 @@ function nameOf({ method, subject }: CallDump): string {
 }
 
 function idle(dump: SessionDump): Headline {
-  return { mood: 'idle', sentence: `Nothing is pending. ${capitalizedWho(dump)} may ask.` };
+  const asker = isShared(dump) ? 'Any client' : capitalizedWho(dump);
+  return { mood: 'idle', sentence: `Nothing is pending. ${asker} may ask.` };
 }
 
 function who({ client }: SessionDump): string {

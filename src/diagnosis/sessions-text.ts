@@ -1,6 +1,6 @@
 /** Many sessions at once, as text for people: those that something holds up, and how many rest. */
 import { printableName } from '../protocol/printable.ts';
-import { causesOf } from './causes.ts';
+import { causesOf, isShared } from './causes.ts';
 import { explainDump } from './dump-text.ts';
 import { httpStateInWords } from './http-text.ts';
 import { countInWords, timeInWords } from './in-words.ts';
@@ -64,7 +64,8 @@ export function mostUrgentFirst(dumps: readonly SessionDump[]): readonly Session
 }
 
 /**
- * A line for each session that something holds up; the others are counted.
+ * A line for each session that something holds up; the others are counted. What clients without a
+ * session share is told only if something holds it up.
  * @param dumps the most urgent first
  */
 export function describeSessions(dumps: readonly SessionDump[]): string {
@@ -72,19 +73,19 @@ export function describeSessions(dumps: readonly SessionDump[]): string {
   const lines = held.slice(0, maxLines).map((dump) => `  ${sessionLine(dump)}\n`);
   const more = held.length - lines.length;
   if (more > 0) lines.push(`  … and ${countInWords(more, 'session')} more like these\n`);
-  const resting = dumps.filter((dump) => longestOf(dump) < 0);
+  const resting = dumps.filter((dump) => longestOf(dump) < 0 && !isShared(dump));
   if (resting.length > 0) lines.push(`  ${restInWords(resting)}\n`);
   return lines.join('');
 }
 
 function sessionLine(dump: SessionDump): string {
   const { client, http, id, state } = dump;
-  const who = client ? `${printableName(client.name)} ${printableName(client.version)}` : 'unknown';
+  const who = client ? ` ${printableName(client.name)} ${printableName(client.version)}` : '';
   const name = http?.kind === 'session' ? http.id : id.slice(0, 8);
   const how = http ? httpStateInWords(http) : state;
   const [first = '', ...others] = explainDump(dump);
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  return `${name} ${who}, ${how}: ${first}${more}`;
+  return `${name}${who}, ${how}: ${first}${more}`;
 }
 
 function restInWords(resting: readonly SessionDump[]): string {

@@ -43,7 +43,6 @@ describe('what is refused', () => {
     [['--max-body', '1'], '--max-body is about HTTP'],
     [['--allow-origin', 'https://a.example'], '--allow-origin is about HTTP'],
     [['--http', '1', '--chdir'], '--chdir is about one session'],
-    [['--http', '1', '--record', 'a'], '--record is about one session'],
     [['--http', '1', '--allow-origin', 'a.example'], '"a.example" is not an origin'],
     [['--http', '1', '--allow-origin', 'https://a.example/x'], 'is not an origin'],
     [['--http', '1', '--auth-issuer', 'https://a.example'], '--auth-issuer needs --auth-audience'],

@@ -156,6 +156,13 @@ test('a dump of requests without a session counts them and tells their streams',
   held.release();
   await answer.text();
   expect(dump().http).toMatchObject({ due: 0, streams: [] });
+  // It waits for none of its clients, nor has it before the first of them came.
+  for (const tags of [dump().tags, ['awaitsInitialize'] as const]) {
+    const resting = { ...dump(), tags };
+    expect(explainDump(resting)).toEqual(['Nothing is pending: any client may ask']);
+    expect(headlineOf(resting)).toMatchObject({ mood: 'idle' });
+    expect(describeSessions([resting])).toBe('');
+  }
 });
 
 test('many sessions are told in lines: those that something holds up, then how many rest', async () => {

@@ -68,9 +68,7 @@ function answerOf({ dumps: all, endpoint: at }: ServingState): DoctorAnswer {
 }
 
 function listOf(dumps: readonly SessionDump[]): string {
-  return dumps.length === 0
-    ? 'No session is open\n'
-    : redactText(describeSessions(dumps), Infinity);
+  return redactText(describeSessions(dumps) || 'No session is open\n', Infinity);
 }
 
 /** Strings may come from the client, and may end up in a host's log. */

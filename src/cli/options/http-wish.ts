@@ -20,10 +20,7 @@ export interface HttpWish {
   readonly limits: Partial<HttpLimits>;
 }
 
-type Given = Values<typeof httpOptions> & {
-  readonly chdir: boolean;
-  readonly record: string | undefined;
-};
+type Given = Values<typeof httpOptions> & { readonly chdir: boolean };
 
 /**
  * Reads the options about HTTP; undefined without `--http`.
@@ -36,11 +33,8 @@ export function httpWish(values: Given): HttpWish | undefined {
     refuseWithoutHttp(values);
     return undefined;
   }
-  for (const name of ['chdir', 'record'] as const) {
-    if (!values[name]) continue;
-    throw new UsageError(
-      `--${name} is about one session, and --http serves many: give one of them`,
-    );
+  if (values.chdir) {
+    throw new UsageError('--chdir is about one session, and --http serves many: give one of them');
   }
   return {
     ...addressOf(values.http),

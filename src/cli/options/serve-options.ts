@@ -213,12 +213,12 @@ export const options = {
     kind: 'text',
     placeholder: 'PORT|stately[:PORT]',
     optional: true,
-    help: 'Show the session live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+    help: 'Show the session, over HTTP all of them, live on a local page, whose address is written to stderr; or in the official inspector of XState.',
   },
   record: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Secrets are replaced, as far as they can be told by their form.',
+    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Over HTTP each session has its file: mine.jsonl becomes mine-1.jsonl, mine-2.jsonl and so on. Secrets are replaced, as far as they can be told by their form.',
   },
   'record-limit': {
     ...from(size, 4096),

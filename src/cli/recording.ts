@@ -1,0 +1,43 @@
+/** `--record`: what a served session does, in files. Its modules are loaded on demand. */
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Report } from '../actors/facts.ts';
+import type { RecordOptions, Recorder } from '../recording/recorder.ts';
+import { RecordingFileError, recordToFile } from '../recording/recording-file.ts';
+import { recordSessions } from '../recording/recorded-sessions.ts';
+import { UsageError, packageVersion } from './command.ts';
+import type { RecordWish } from './options/arguments.ts';
+
+/** @throws {UsageError} the file exists already or cannot be created */
+export function recordOne(wish: RecordWish, launch: JsonObject): Recorder {
+  return refusing(() => recordToFile(wish.path, optionsOf(wish, launch)));
+}
+
+/**
+ * Gives each session that begins a recorder with a file of its own.
+ *
+ * @throws {UsageError} no file can be made there
+ */
+export function recordEach(
+  wish: RecordWish,
+  launch: JsonObject,
+  report: Report<'recording.failed'>,
+): () => Recorder | undefined {
+  return refusing(() => recordSessions(wish.path, { ...optionsOf(wish, launch), report }));
+}
+
+function optionsOf({ maxBytes, redact }: RecordWish, launch: JsonObject): RecordOptions {
+  return {
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+    redact,
+    header: { package: packageVersion(), launch },
+  };
+}
+
+function refusing<T>(begin: () => T): T {
+  try {
+    return begin();
+  } catch (error) {
+    if (!(error instanceof RecordingFileError)) throw error;
+    throw new UsageError(`--record: ${error.message}`, { cause: error });
+  }
+}
