@@ -24,6 +24,7 @@ import type {
 } from '@opentelemetry/api';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import type { ServedHttpRequest } from '../protocol/request-origin.ts';
 import type { IncomingCall, Middleware } from '../features/middleware.ts';
 import { durationHistogram, scope } from './durations.ts';
 import { outcomeOfAbort, outcomeOfError, outcomeOfResult } from './outcome.ts';
@@ -36,12 +37,13 @@ export interface OpenTelemetryOptions {
   /** By default the globally registered one. */
   readonly meterProvider?: MeterProvider;
   /**
-   * Reads the client's trace context from `params._meta`. By default the globally registered one.
+   * Reads the client's trace context from `params._meta`, and over HTTP from the headers. By default
+   * the globally registered one.
    */
   readonly propagator?: Pick<TextMapPropagator, 'extract'>;
   /**
    * On every span and every duration, such as `{ 'network.transport': 'pipe' }` for a server over
-   * stdio.
+   * stdio. Over HTTP it is said by itself that it is, unless they say something else.
    */
   readonly attributes?: Attributes;
   /**
@@ -72,7 +74,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Middleware {
   return (call, next) => {
     const subject = subjectOf(call, options.attributes);
     const sessionId = sessionIdOf(call);
-    const ambient = contexts.active();
+    const ambient = surroundingsOf(call, propagator);
     const parent = propagator.extract(ambient, carrierOf(call.params), metaGetter);
     const span = tracer.startSpan(
       subject.spanName,
@@ -149,6 +151,19 @@ function attributesOf({ errorType, statusCode }: CallOutcome): Attributes {
 }
 
 /**
+ * The span that the transport runs in. Over HTTP, if nothing traces the server's own HTTP requests,
+ * it is the one that the headers name.
+ */
+function surroundingsOf(
+  { context: { http } }: IncomingCall,
+  propagator: Pick<TextMapPropagator, 'extract'>,
+): Context {
+  const active = contexts.active();
+  if (!http || trace.getSpanContext(active)) return active;
+  return propagator.extract(active, http, headerGetter);
+}
+
+/**
  * Links to the span that the transport runs in, such as an HTTP request's, if it is not the parent.
  */
 function ambientLinks(ambient: Context, parent: Context): Link[] {
@@ -167,6 +182,11 @@ function carrierOf(params: JsonObject | undefined): JsonObject {
   const meta = params?.['_meta'];
   return isJsonObject(meta) ? meta : {};
 }
+
+const headerGetter: TextMapGetter<ServedHttpRequest> = {
+  keys: (http) => [...http.headerNames()],
+  get: (http, name) => http.header(name),
+};
 
 /** Reads strings only: a client may write anything into `_meta`. */
 const metaGetter: TextMapGetter<JsonObject> = {

@@ -12,11 +12,18 @@ export interface Subject {
   metricAttributes(statusCode: string | undefined): Attributes;
 }
 
+/** What the conventions say of HTTP; QUIC would be the author's to say. */
+export const overHttp: Attributes = {
+  'network.transport': 'tcp',
+  'network.protocol.name': 'http',
+};
+
 /** @param added attributes for the span and the metric */
 export function subjectOf(call: IncomingCall, added: Attributes = {}): Subject {
   const { method, params, context } = call;
   const target = targetOf(method, params);
   const common: Attributes = {
+    ...(context.http ? overHttp : {}),
     ...added,
     'mcp.method.name': method,
     'mcp.protocol.version': context.client.dialect.version,

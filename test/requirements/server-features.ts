@@ -54,7 +54,7 @@ export const serverFeatures: Demands = {
   },
   'OpenTelemetry semantic conventions for MCP, "Context propagation"': {
     'OTEL-02': {
-      text: 'The trace context in params._meta is the parent; the context around it is linked then; the span is active while the handler runs.',
+      text: 'The trace context in params._meta is the parent; the context around it, over HTTP that of the headers, is linked then and otherwise the parent; the span is active while the handler runs.',
       apart:
         'The module sees a request after the session has read it; its tests run in each revision.',
     },
