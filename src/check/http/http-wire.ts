@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RequestId } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
+import { hasVersionHeader } from '../invariants/http.ts';
 import { isStateless } from '../outgoing.ts';
 import type { Launch, OddHeaders, ServerListener, ServerWire } from '../server-process.ts';
 import { idKey, messagesIn, parsed } from '../message.ts';
@@ -171,8 +172,7 @@ class HttpWire implements ServerWire {
     return {
       ...common,
       ...('id' in session ? { 'mcp-session-id': session.id } : {}),
-      // The first revision over HTTP has no such header, and nothing against it.
-      'mcp-protocol-version': session.revision,
+      ...(hasVersionHeader(session.revision) ? { 'mcp-protocol-version': session.revision } : {}),
     };
   }
 

@@ -25,8 +25,8 @@ export function answered(trace: Trace, asked: TracedRequest): Judgement {
   if (cancelledAt !== undefined) return untried;
   const what = `${asked.method} with the id ${idKey(asked.id)}`;
   const refusal = trace.refusalOf(asked.id);
-  // What is odd about its request of HTTP is judged by itself.
-  if (refusal && asked.move?.startsWith('http-')) return untried;
+  // What is odd about its request of HTTP is judged by itself, and a body may be too long for HTTP.
+  if (refusal && (asked.move?.startsWith('http-') || refusal.status === 413)) return untried;
   if (refusal) return broken(`${what} had no message as its answer, but ${answerText(refusal)}`);
   const { earlyEnd, settled } = trace;
   if (earlyEnd) {

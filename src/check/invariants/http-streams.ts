@@ -234,11 +234,13 @@ export const sessionStreamInvariants: readonly Invariant[] = [
             },
             undefined,
           )(revision),
-    needs: 'an answer on a stream',
+    needs: 'a server that gives its events ids',
     judge: ({ whole }) =>
       firstBroken(
-        whole.exchanges.filter(isAnswerStream).map(({ events: [first] }) => {
-          if (!first) return untried;
+        whole.exchanges.filter(isAnswerStream).map(({ events }) => {
+          const [first] = events;
+          // Without ids nothing can be taken up again, and there is nothing to prime for.
+          if (!first || events.every(({ id }) => id === undefined)) return untried;
           return first.id !== undefined && first.data === ''
             ? held
             : broken(`The first event is ${shown(first)}`);

@@ -14,6 +14,11 @@ export function hasStreamableHttp(revision: string): boolean {
   return revision !== '2024-11-05';
 }
 
+/** Whether clients of a revision say it in a header. */
+export function hasVersionHeader(revision: string): boolean {
+  return revision >= '2025-06-18';
+}
+
 /** The page of a revision on its transports over HTTP. */
 function page(revision: string): string {
   return isStateless(revision) ? 'basic/transports/streamable-http' : 'basic/transports';
@@ -196,9 +201,8 @@ export const httpSessionInvariants: readonly Invariant[] = [
   {
     id: 'http-version',
     title: 'An MCP-Protocol-Version that does not exist is refused with 400.',
-    // The first revision over HTTP had no such header.
     demanded: (revision) =>
-      revision < '2025-06-18'
+      !hasVersionHeader(revision)
         ? undefined
         : {
             demand: 'MUST',
