@@ -32,6 +32,7 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
 
   --json                     Every POST is answered with application/json.
   --stateless                No session ids: every request stands alone.
+  --sse                      Also GET /sse, the deprecated HTTP+SSE of 2024-11-05.
   --allow-origin ORIGIN      A web page of this origin may use it; may be repeated.
   --auth-issuer URL          Requests need a token of this issuer, whose keys are in its JWKS.
   --auth-audience X          Whom tokens are for, and the resource of the metadata: a URL.
@@ -42,9 +43,6 @@ Serves the laboratory on http://127.0.0.1:PORT/mcp, in both eras. SIGTERM ends i
   --session-idle-timeout MS  How long a session may be quiet. Default: ${defaultHttpLimits.sessionIdleTimeoutMs}.
   --help                     Print this text.
 `;
-
-/** Modes that this build does not have. */
-const notOffered = ['sse'] as const;
 
 type Values = ReturnType<typeof parseArgs<{ readonly options: typeof options }>>['values'];
 
@@ -66,8 +64,6 @@ export function readFlags(
   try {
     const { values } = parseArgs({ args: [...args], options });
     if (values.help) return { kind: 'help', text: help };
-    const missing = notOffered.find((flag) => values[flag] !== undefined);
-    if (missing !== undefined) throw new Error(`--${missing} is not offered`);
     const limits = Object.entries(bounds).flatMap(([flag, limit]) => {
       const text = values[flag as keyof typeof bounds];
       return text === undefined ? [] : [[limit, numberOf(`--${flag}`, text)]];
@@ -81,6 +77,7 @@ export function readFlags(
         limits: Object.fromEntries(limits) as Partial<HttpLimits>,
         ...(values.json ? { jsonResponses: true } : {}),
         ...(values.stateless ? { stateless: true } : {}),
+        ...(values.sse ? { sse: true } : {}),
         ...authorizationOf(values),
         ...(values['allow-origin'] ? { allowedOrigins: values['allow-origin'] } : {}),
       },

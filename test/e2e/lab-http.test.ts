@@ -1,5 +1,7 @@
 /** The laboratory over HTTP: a process of its own, and the official client of both eras. */
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { Client as SseClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connectTo, post } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
@@ -92,6 +94,16 @@ test('every POST is answered with JSON where told so', async () => {
   expect(answer.headers.get('content-type')).toBe('application/json');
 });
 
+test('clients of the deprecated HTTP+SSE are served where told so', async () => {
+  const { url } = await launchLab('--sse');
+  const client = new SseClient({ name: 'sse', version: '1' });
+  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  await client.connect(new SSEClientTransport(new URL('/sse', url)));
+  const result = await client.callTool({ name: 'echo', arguments: { message: 'hi' } });
+  expect(result.content).toEqual([{ type: 'text', text: 'hi' }]);
+  await client.close();
+});
+
 test('its bounds are flags', async () => {
   const { url } = await launchLab('--max-body', '1000', '--max-sessions', '1');
   const long = { ...initialize, params: { ...initialize.params, _meta: { a: 'a'.repeat(1000) } } };
@@ -119,7 +131,15 @@ test('--help ends it with 0, and names every flag', async () => {
   expect((await server.exit).code).toBe(0);
   // No line of it is a message.
   const help = server.violations.splice(0).join('\n');
-  for (const flag of ['json', 'max-body', 'max-sessions', 'session-idle-timeout', 'allow-origin']) {
+  for (const flag of [
+    'json',
+    'sse',
+    'redis',
+    'max-body',
+    'max-sessions',
+    'session-idle-timeout',
+    'allow-origin',
+  ]) {
     expect(help).toContain(`--${flag} `);
   }
 });

@@ -86,7 +86,7 @@ function* annotated(schema: unknown, path: readonly string[]): Generator<Mirrore
 }
 
 /** A value as a header may carry it. */
-export function encoded(value: string): string {
+function encoded(value: string): string {
   const isPlain = /^(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?$/.test(value);
   const looksEncoded = value.startsWith('=?base64?') && value.endsWith('?=');
   return isPlain && !looksEncoded

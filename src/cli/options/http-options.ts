@@ -44,6 +44,10 @@ export const httpOptions = {
     placeholder: 'URL',
     help: 'Share sessions with the other processes at this Redis, so that each serves the clients of all.',
   },
+  sse: {
+    kind: 'switch',
+    help: 'Serve the deprecated HTTP+SSE of 2024-11-05 as well, at /sse.',
+  },
   health: {
     kind: 'switch',
     help: 'Answer /healthz while the process works, and /readyz until it is told to end.',

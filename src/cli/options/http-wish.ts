@@ -11,6 +11,8 @@ export interface HttpWish {
   readonly host: string | undefined;
   readonly insecure: boolean;
   readonly health: boolean;
+  /** Whether the deprecated HTTP+SSE is served as well. */
+  readonly sse: boolean;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly authorization: AuthorizationOptions | undefined;
@@ -40,6 +42,7 @@ export function httpWish(values: Given): HttpWish | undefined {
     ...addressOf(values.http),
     insecure: values.insecure,
     health: values.health,
+    sse: values.sse,
     redis: values.redis,
     allowedHosts: values['allow-host'],
     allowedOrigins: values['allow-origin'].map(originOf),

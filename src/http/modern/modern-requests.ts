@@ -54,6 +54,7 @@ export class ModernRequests {
     const envelope = readEnvelope(params);
     if (!envelope.ok) return refuse(exchange, id, envelope.error);
     const service = this.#services.for(exchange);
+    if (!service) return;
     const fault = headerMismatch(exchange, request, service.server);
     if (fault !== undefined) return refuse(exchange, id, mismatched(fault));
     const overreach = this.#door.overreach(exchange, request, service.server.tools);

@@ -69,6 +69,7 @@ export class SessionlessRequests {
     const served = frame.kind === 'batch' ? answered(frame) : frame;
     if (!served) return exchange.answer({ status: 202 });
     const service = this.#services.for(exchange);
+    if (!service) return;
     const overreach = this.#door.overreach(exchange, frame, service.server.tools);
     if (overreach) return exchange.answer(overreach);
     const options = { idScope: 'request', revision, unaskable, id } as const;

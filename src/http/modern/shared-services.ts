@@ -4,9 +4,13 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import { systemClock } from '../../actors/clock.ts';
+import { textOfError } from '../../protocol/errors.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
+import { defaultReport } from '../../session/default-report.ts';
+import { safeReport } from '../../session/guarded-listeners.ts';
+import { fault } from '../checks.ts';
 import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
@@ -52,12 +56,26 @@ export class SharedServices implements Tended {
     return [...this.#services.values()].map(({ session }) => session);
   }
 
-  /** The service of the server that a request is for. */
-  for(exchange: HttpExchange): SharedService {
+  /**
+   * The service of the server that a request is for; undefined if the host's code fails to make one,
+   * and the request is answered.
+   */
+  for(exchange: HttpExchange): SharedService | undefined {
     // The only one is found without asking what is served to whom.
     const only = typeof this.#server === 'function' ? undefined : this.#services.get(this.#server);
     if (only) return only;
-    const served = this.#servedTo(servedRequest(exchange));
+    try {
+      return this.#serviceOf(this.#servedTo(servedRequest(exchange)));
+    } catch (error) {
+      const { report = defaultReport } = this.#options;
+      const message = `No server was made for a request: ${textOfError(error)}`;
+      safeReport(report)({ level: 'error', name: 'server.failed', message, details: { error } });
+      exchange.answer(fault(500, 'The server could not serve the request'));
+      return undefined;
+    }
+  }
+
+  #serviceOf(served: Served): SharedService {
     const { server } = served;
     const known = this.#services.get(server);
     if (!known) return this.#begin(served);

@@ -1,0 +1,32 @@
+import { initialize, request as requestOf } from 'mcp-actors/testing';
+import { expect, test } from 'vitest';
+import type { Fact } from 'mcp-actors';
+import { post, serveHttp } from '../serving.ts';
+import { request } from './asking.ts';
+
+const fails = () => {
+  throw new Error('no server today');
+};
+
+test.each([
+  ['of 2026-07-28', {}, (url: URL) => request(url, 'tools/list')],
+  ['without a session', { stateless: true }, (url: URL) => post(url, initialize(1))],
+  [
+    'without a session, after',
+    { stateless: true },
+    (url: URL) => post(url, requestOf(2, 'tools/list')),
+  ],
+] as const)(
+  'what makes the server of a request %s may fail: it is answered with 500, and a fact says why',
+  async (_, options, send) => {
+    const facts: Fact[] = [];
+    const url = await serveHttp(fails, { ...options, report: (fact) => void facts.push(fact) });
+    const response = await send(url);
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      expect.not.stringContaining('today'),
+    ]);
+    expect(facts).toMatchObject([{ name: 'server.failed', level: 'error' }]);
+    expect(facts[0]?.message).toContain('no server today');
+  },
+);
