@@ -114,7 +114,6 @@ const refused: readonly (readonly [what: string, shape: Shape, status: number])[
   ['a header that is too long', { more: [`X-A: ${'a'.repeat(20_000)}`] }, 431],
   ['too many headers', { more: Array.from({ length: 3000 }, (_, n) => `X-${n}: 1`) }, 431],
   ['a target that is too long', { line: `POST /mcp?${'a'.repeat(20_000)} HTTP/1.1` }, 431],
-  ['no host', { host: [] }, 400],
   ['a method in lower case', { line: 'post /mcp HTTP/1.1' }, 400],
   ['a method that HTTP does not have', { line: 'FROB /mcp HTTP/1.1' }, 400],
 ];
@@ -130,6 +129,13 @@ describe('a shape that is refused: its connection is closed, and nothing of it i
     expect([statusesOf(answers), notes]).toEqual([[status], []]);
     expect(answers.toLowerCase()).toContain('connection: close');
   });
+});
+
+test('a request without a host is refused by node itself, and its connection is closed [HTTP-18]', async () => {
+  const { notes, ...place } = await serveNotes();
+  const answers = await sendBytes(place.url, bytesOf({ host: [] }, place));
+  expect([statusesOf(answers), notes]).toEqual([[400], []]);
+  expect(answers.toLowerCase()).toContain('connection: close');
 });
 
 const understood: readonly (readonly [what: string, shape: Shape, status: number])[] = [
