@@ -9,16 +9,23 @@ import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { scopesNeeded } from './auth/tool-scopes.ts';
 import type { ScopedTools } from './auth/tool-scopes.ts';
+import { textOfError } from '../protocol/errors.ts';
+import { defaultReport } from '../session/default-report.ts';
+import { safeReport } from '../session/guarded-listeners.ts';
 import { fault } from './checks.ts';
+import { tell } from './facts.ts';
+import type { HttpReport } from './facts.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
 export class Doorkeeper {
   readonly #authorizer: Authorizer | undefined;
+  readonly #report: HttpReport;
 
   /** @throws {TypeError} or {RangeError} an option of the authorization is wrong */
-  constructor({ authorization: options }: HttpOptions) {
+  constructor({ authorization: options, report = defaultReport }: HttpOptions) {
     this.#authorizer = options && authorization(options);
+    this.#report = safeReport(report);
   }
 
   /** The document for clients, if the path is one of its own. */
@@ -35,11 +42,28 @@ export class Doorkeeper {
   /** Lets a request in, with who makes it, or refuses it. */
   admit(exchange: HttpExchange, admitted: () => void): void {
     if (!this.#authorizer) return admitted();
-    void this.#authorizer.authenticate(exchange).then((known) => {
-      if (!known.ok) return exchange.answer(refusalAnswer(known));
-      exchange.principal = known.principal;
-      admitted();
-    });
+    this.#authorizer
+      .authenticate(exchange)
+      .then((known) => {
+        if (!known.ok) return this.#refuse(exchange, known);
+        exchange.principal = known.principal;
+        admitted();
+      })
+      .catch((error: unknown) => {
+        const message = `A request could not be served: ${textOfError(error)}`;
+        this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
+        exchange.answer(fault(500, 'The server failed'));
+      });
+  }
+
+  #refuse(exchange: HttpExchange, refusal: AuthorizationRefusal): void {
+    const { detail } = refusal;
+    // The client is not told what the authorization server said, or that it said nothing.
+    if (detail !== undefined) {
+      const message = `A token could not be checked: ${detail}`;
+      tell(this.#report, 'warning', 'authorization.unavailable', message);
+    }
+    exchange.answer(refusalAnswer(refusal));
   }
 
   /**

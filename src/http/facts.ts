@@ -6,8 +6,10 @@ export type HttpFactName =
   | 'http.refused'
   /** As many sessions are open as may be, and none of them is idle: one more was refused. */
   | 'session.refused'
-  /** The host's code that makes the server of a session threw: a bug of the host's. */
+  /** The host's code that makes the server of a request threw, or serving it did: a bug. */
   | 'server.failed'
+  /** Whether a token is valid could not be found out; the request was refused with 503. */
+  | 'authorization.unavailable'
   /** The connection of a stream has ended before the stream. */
   | 'stream.left'
   /** A client came back to a stream of its own. */

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
+import type { Fact } from 'mcp-actors';
 import type { AuthorizationOptions } from '../../src/http/index.ts';
 import { post, serveHttp } from './serving.ts';
 
@@ -146,4 +147,19 @@ test('a request without a session knows who calls, and what is allowed', async (
   expect(await who.text()).toContain('bob use');
   expect((await post(url, modern('write'), headers('bob', 'write'))).status).toBe(403);
   expect((await post(url, modern('write'), headers('ada2', 'write'))).status).toBe(200);
+});
+
+test('a token that nobody can check now is 503, and a fact says why without the token', async () => {
+  const facts: Fact[] = [];
+  const verifyToken = () =>
+    Promise.reject(new Error('the directory did not answer about secret-1'));
+  const url = await serveHttp(server, {
+    authorization: { ...authorization, verifyToken },
+    report: (fact) => void facts.push(fact),
+  });
+  const refused = await post(url, call('who'), as('secret-1'));
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.text()).not.toContain('directory');
+  expect(facts).toMatchObject([{ level: 'warning', name: 'authorization.unavailable' }]);
+  expect(facts[0]?.message).toContain('the directory did not answer about [token]');
 });
