@@ -1,0 +1,68 @@
+/**
+ * What a host's connection and its channel say to each other. A channel is one attempt's way to the
+ * server: a process that was launched, an HTTP endpoint, another transport. A connection lives over
+ * any number of them.
+ */
+import type { Port, Ref } from './port.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  SessionInputScope,
+  WriterEvent,
+  WriterInput,
+} from './session-ports.ts';
+
+/** The two actors that carry a channel's messages. The connection starts them. */
+export interface ChannelEnds {
+  readonly reader: Port<ReaderEvent, ReaderInput>;
+  readonly writer: Port<WriterEvent, WriterInput>;
+}
+
+/** Why there is no connection any more, or none came about. */
+export type Loss =
+  /** The process has ended: by itself, or killed by somebody. `stderr`: the last lines of it. */
+  | {
+      readonly kind: 'exited';
+      readonly code: number | null;
+      readonly signal: string | null;
+      readonly stderr: string;
+    }
+  /** The command could not be started. */
+  | { readonly kind: 'spawn-failed'; readonly error: unknown }
+  /** The server has closed its output, and may still run. */
+  | { readonly kind: 'input-ended'; readonly stderr?: string }
+  /** The server takes no input any more. */
+  | { readonly kind: 'output-broken'; readonly error: unknown; readonly stderr?: string }
+  /** It was not ready within the time it had. */
+  | { readonly kind: 'timeout'; readonly timeoutMs: number; readonly stderr?: string }
+  /** It has refused the handshake, or answered it with what the protocol does not allow. */
+  | { readonly kind: 'refused'; readonly error: Error }
+  /** An HTTP status that means neither an era nor a session. */
+  | { readonly kind: 'http'; readonly status: number; readonly message: string }
+  /** The endpoint cannot be reached. */
+  | { readonly kind: 'unreachable'; readonly error: unknown }
+  /** It wants a login that was not given, or was refused. */
+  | { readonly kind: 'unauthorized'; readonly error: Error };
+
+/** What a channel takes. */
+export type ChannelEvent =
+  /** End everything that belongs to it, then tell `channel.stopped`. */
+  | { readonly type: 'channel.close' }
+  /** The handshake is done, in this revision. */
+  | { readonly type: 'channel.negotiated'; readonly revision: string };
+
+/** What a channel tells its connection. */
+export type ChannelReport =
+  /** Messages may be sent. */
+  | { readonly type: 'channel.opened'; readonly ends: ChannelEnds }
+  | { readonly type: 'channel.lost'; readonly loss: Loss }
+  /** Nothing of it is left. */
+  | { readonly type: 'channel.stopped' }
+  /** It wants a login first; what it says of it is for the authorization. */
+  | { readonly type: 'channel.challenged'; readonly challenge: unknown }
+  /** The server does not know our session any more. */
+  | { readonly type: 'session.expired' };
+
+export interface ChannelInput extends SessionInputScope {
+  readonly connection: Ref<ChannelReport>;
+}
