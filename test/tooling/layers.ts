@@ -176,6 +176,10 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: ['protocol', 'actors', 'http'],
     node: true,
   },
+  'client/http': {
+    holds: "a connection's way to a server over HTTP, in both eras",
+    imports: [],
+  },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',
     imports: [...runtime, 'log', 'http', 'http/node'],
