@@ -178,7 +178,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/http': {
     holds: "a connection's way to a server over HTTP, in both eras",
-    imports: [],
+    imports: ['protocol', 'schema'],
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',

@@ -6,6 +6,7 @@
  */
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import type { InboundRequest, JsonObject } from '../../protocol/frames.ts';
+import { decodeHeaderValue, namedBy } from '../../protocol/header-values.ts';
 import { MetaKey } from '../../protocol/meta.ts';
 import { jsonSchemaOf } from '../../schema/schema.ts';
 import { mirroredParameters } from '../../schema/mirrored-parameters.ts';
@@ -18,16 +19,6 @@ type Request = Pick<InboundRequest, 'method' | 'params'>;
 type Tool = NonNullable<ReturnType<McpServer['tools']['get']>>;
 
 export const versionHeader = 'mcp-protocol-version';
-
-/** The member of a method's params that `Mcp-Name` repeats. */
-const namedBy = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId'],
-]);
 
 /** What is wrong with the header that names the revision; undefined if the body names none. */
 export function versionMismatch(headers: Headers, { params }: Request): string | undefined {
@@ -110,8 +101,7 @@ function decodedUnlike(header: string, text: string | undefined, said: Said): st
   if (!/^[\t\x20-\x7e]*$/.test(text)) {
     return `The header ${header} has a character that no header may have; such values are sent in base64`;
   }
-  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(text) ?? [];
-  const decoded = encoded === undefined ? text : fromBase64(encoded);
+  const decoded = decodeHeaderValue(text);
   if (decoded !== undefined) return unlike(header, decoded, said);
   return `The header ${header} is not the base64 of a text: ${describe(text)}`;
 }
@@ -140,18 +130,5 @@ function isText(value: unknown, text: string): boolean {
       return Number.isSafeInteger(value) && /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
     default:
       return false;
-  }
-}
-
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** @returns undefined if it is not the base64 of UTF-8 */
-function fromBase64(text: string): string | undefined {
-  if (!base64.test(text)) return undefined;
-  try {
-    return utf8.decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
-  } catch {
-    return undefined;
   }
 }

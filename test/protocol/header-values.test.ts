@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeHeaderValue, encodeHeaderValue } from '../../src/protocol/header-values.ts';
+
+describe('the value of a header', () => {
+  test.each([
+    ['us-west1', 'us-west1'],
+    ['file:///a b.txt', 'file:///a b.txt'],
+    ['', ''],
+    ['Hello, 世界', '=?base64?SGVsbG8sIOS4lueVjA==?='],
+    [' padded ', '=?base64?IHBhZGRlZCA=?='],
+    ['line1\nline2', '=?base64?bGluZTEKbGluZTI=?='],
+    ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='],
+    ['\ttab', '=?base64?CXRhYg==?='],
+  ])('of %j is %j', (text, value) => {
+    expect(encodeHeaderValue(text)).toBe(value);
+  });
+
+  test('gives back any text, and is always one that a header can hold', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
+        const value = encodeHeaderValue(text);
+        expect(new Headers({ value }).get('value')).toBe(value);
+        expect(value).toMatch(/^[\t\x20-\x7e]*$/);
+        expect(decodeHeaderValue(value)).toBe(text);
+      }),
+    );
+  });
+
+  test.each(['=?base64?ZWNobw?=', '=?base64?/w==?=', '=?base64?a b=?='])(
+    'that says base64 and is none is no text: %j',
+    (value) => {
+      expect(decodeHeaderValue(value)).toBeUndefined();
+    },
+  );
+});
