@@ -17,9 +17,18 @@
  * @see MCP 2025-11-25, client/roots
  */
 import { and, assign, enqueueActions, fromPromise, setup, stateIn } from 'xstate';
-import type { DoneActorEvent, ErrorActorEvent, PromiseActorLogic } from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
 import { RuntimeError, textOfError } from '../protocol/errors.ts';
 import type { RelatedRequest } from '../protocol/frames.ts';
+import {
+  afterDiscard,
+  afterPublication,
+  findingsOf,
+  mayDiscard,
+  neverAsked,
+  retryDelayOf,
+} from './overtaken-answers.ts';
+import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
 import { rootsFailureOf } from './roots-report.ts';
 import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
@@ -46,18 +55,11 @@ export interface AskInput extends SessionInputScope {
   readonly relatedTo?: RelatedRequest | undefined;
 }
 
-export interface RootsInput extends Omit<AskInput, 'relatedTo'> {
+export interface RootsInput extends Omit<AskInput, 'relatedTo'>, AskingLimits {
   /** Whether the client can be asked by itself; `open` by default. */
   readonly channel?: Channel;
   /** Gets `roots.updated`. */
   readonly session: Ref<RootsUpdated>;
-  /**
-   * Delay before asking again after a failure, milliseconds; doubled with each failure, up to ten
-   * times.
-   */
-  readonly retryMs: number;
-  /** How many overtaken answers are discarded before one is published as not settled. */
-  readonly maxOvertaken: number;
 }
 
 /** What the machine takes. */
@@ -92,15 +94,9 @@ export const rootsTags = [
 
 export type RootsTag = (typeof rootsTags)[number];
 
-export interface RootsContext extends AskInput, RootsInput {
+export interface RootsContext extends AskInput, RootsInput, Asked<readonly Root[]> {
   readonly channel: Channel;
   readonly report: RootsReport | undefined;
-  /** Answers discarded since the last publication. */
-  readonly overtaken: number;
-  /** The last of them: newer than what was published, should no better one come. */
-  readonly discarded: readonly Root[] | undefined;
-  /** Failures since the last answer. */
-  readonly failures: number;
 }
 
 const unprovided: PromiseActorLogic<AskOutcome, AskInput> = fromPromise(() =>
@@ -118,14 +114,14 @@ export const undeclaredRoots: RootsReport = {
 };
 
 /** What is published: an outcome, or why there is none. */
-export interface Finding {
-  readonly outcome:
-    | AskOutcome
-    | { readonly kind: 'failed'; readonly problem: string; readonly failure: RootsFailure };
-  readonly settled: boolean;
-}
+type Published =
+  | AskOutcome
+  | { readonly kind: 'failed'; readonly problem: string; readonly failure: RootsFailure };
 
-function nextReport({ report: previous, discarded }: RootsContext, finding: Finding): RootsReport {
+function nextReport(
+  { report: previous, discarded }: RootsContext,
+  finding: Finding<Published>,
+): RootsReport {
   const { outcome, settled } = finding;
   const generation = (previous?.generation ?? 0) + 1;
   switch (outcome.kind) {
@@ -143,31 +139,10 @@ function nextReport({ report: previous, discarded }: RootsContext, finding: Find
   }
 }
 
-const outcomeOf = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
-  outcome: event.output,
-});
-const settledOutcome = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
-  outcome: event.output,
-  settled: true,
-});
-
-const overtakenOutcome = ({ event }: { event: DoneActorEvent<AskOutcome> }) => ({
-  outcome: event.output,
-  settled: false,
-});
-const settledFailure = ({ event }: { event: ErrorActorEvent }) => ({
-  outcome: failureOf(event.error),
-  settled: true,
-});
-const overtakenFailure = ({ event }: { event: ErrorActorEvent }) => ({
-  outcome: failureOf(event.error),
-  settled: false,
-});
-
-function failureOf(error: unknown): Finding['outcome'] {
+const found = findingsOf<AskOutcome, Published>((error) => {
   const problem = textOfError(error instanceof Error ? error.message : error);
   return { kind: 'failed', problem, failure: rootsFailureOf(error) };
-}
+});
 
 /** There is something to ask: now, or on behalf of the next call that needs it. */
 const nextQuery = [{ guard: 'hasChannel', target: 'querying' }, { target: 'deferred' }] as const;
@@ -187,16 +162,17 @@ export const rootsMachine = setup({
     isAsker: ({ context, event }) =>
       event.type === 'roots.abandoned' && event.relatedTo === context.relatedTo,
     isStale: stateIn({ querying: 'stale' }),
-    mayDiscard: ({ context }) => context.overtaken < context.maxOvertaken,
+    mayDiscard: ({ context }) => mayDiscard(context),
     isFirst: stateIn({ querying: 'fresh' }),
     isGarbled: ({ event }) => {
       const { error } = event as { readonly error?: unknown };
       return error instanceof RuntimeError && error.code === 'INVALID_RESPONSE';
     },
-    isUnsupported: (_, { outcome }: Pick<Finding, 'outcome'>) => outcome.kind === 'unsupported',
+    isUnsupported: (_, { outcome }: Pick<Finding<AskOutcome>, 'outcome'>) =>
+      outcome.kind === 'unsupported',
   },
   delays: {
-    retryTimeout: ({ context }) => context.retryMs * Math.min(2 ** (context.failures - 1), 10),
+    retryTimeout: ({ context }) => retryDelayOf(context),
   },
   actions: {
     openChannel: assign({ channel: 'open' }),
@@ -204,22 +180,14 @@ export const rootsMachine = setup({
     askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedRequest | undefined }) => ({
       relatedTo,
     })),
-    discard: assign({
+    discard: assign(({ context }, { outcome }: Pick<Finding<AskOutcome>, 'outcome'>) => ({
+      ...afterDiscard(context, outcome.kind === 'answered' ? outcome.roots : undefined),
       relatedTo: undefined,
-      overtaken: ({ context }) => context.overtaken + 1,
-      discarded: (_, { outcome }: Pick<Finding, 'outcome'>) =>
-        outcome.kind === 'answered' ? outcome.roots : undefined,
-    }),
-    publish: enqueueActions(({ context, enqueue }, finding: Finding) => {
+    })),
+    publish: enqueueActions(({ context, enqueue }, finding: Finding<Published>) => {
       const report = nextReport(context, finding);
-      const failures = report.status === 'failed' ? context.failures + 1 : 0;
-      enqueue.assign({
-        report,
-        overtaken: 0,
-        discarded: undefined,
-        failures,
-        relatedTo: undefined,
-      });
+      const end = report.status === 'failed' ? 'failed' : 'answered';
+      enqueue.assign({ report, ...afterPublication(context, end), relatedTo: undefined });
       enqueue.sendTo(context.session, { type: 'roots.updated', report } satisfies RootsUpdated);
     }),
   },
@@ -229,9 +197,7 @@ export const rootsMachine = setup({
     channel,
     relatedTo: undefined,
     report: undefined,
-    overtaken: 0,
-    discarded: undefined,
-    failures: 0,
+    ...neverAsked,
     ...input,
   }),
   initial: 'unasked',
@@ -266,52 +232,52 @@ export const rootsMachine = setup({
         input: ({ context }) => context,
         onDone: [
           {
-            guard: { type: 'isUnsupported', params: outcomeOf },
+            guard: { type: 'isUnsupported', params: found.outcome },
             target: 'unsupported',
-            actions: { type: 'publish', params: settledOutcome },
+            actions: { type: 'publish', params: found.settledOutcome },
           },
           {
             guard: and(['isStale', 'mayDiscard', 'hasChannel']),
             target: 'querying',
             reenter: true,
-            actions: { type: 'discard', params: outcomeOf },
+            actions: { type: 'discard', params: found.outcome },
           },
           {
             guard: and(['isStale', 'mayDiscard']),
             target: 'deferred',
-            actions: { type: 'discard', params: outcomeOf },
+            actions: { type: 'discard', params: found.outcome },
           },
           {
             guard: and(['isStale', 'hasChannel']),
             target: 'querying',
             reenter: true,
-            actions: { type: 'publish', params: overtakenOutcome },
+            actions: { type: 'publish', params: found.overtakenOutcome },
           },
           {
             guard: 'isStale',
             target: 'deferred',
-            actions: { type: 'publish', params: overtakenOutcome },
+            actions: { type: 'publish', params: found.overtakenOutcome },
           },
-          { target: 'known', actions: { type: 'publish', params: settledOutcome } },
+          { target: 'known', actions: { type: 'publish', params: found.settledOutcome } },
         ],
         onError: [
           {
             guard: and(['isStale', 'hasChannel']),
             target: 'querying',
             reenter: true,
-            actions: { type: 'publish', params: overtakenFailure },
+            actions: { type: 'publish', params: found.overtakenFailure },
           },
           {
             guard: 'isStale',
             target: 'deferred',
-            actions: { type: 'publish', params: overtakenFailure },
+            actions: { type: 'publish', params: found.overtakenFailure },
           },
           {
             guard: and(['isFirst', 'isGarbled']),
             target: '#roots.querying.repeated',
             reenter: true,
           },
-          { target: 'retrying', actions: { type: 'publish', params: settledFailure } },
+          { target: 'retrying', actions: { type: 'publish', params: found.settledFailure } },
         ],
       },
       on: {

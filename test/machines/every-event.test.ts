@@ -1,6 +1,8 @@
 /** Every event that a machine may be sent is handled in one of its states at least: an event that nobody handles is lost without a word. */
 import { expect, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
+import type { CatalogEvent } from '../../src/machines/catalog.machine.ts';
+import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
@@ -68,9 +70,17 @@ const httpSession: Table<HttpSessionEvent> = {
   'session.ended': true,
 };
 
+const catalog: Table<CatalogEvent> = {
+  'channel.opened': true,
+  'channel.closed': true,
+  'list.wanted': true,
+  'list.invalidate': true,
+};
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
+  [catalogMachine, catalog],
   [taskMachine, task],
   [subscriptionMachine, subscription],
   [keepaliveMachine, {}],

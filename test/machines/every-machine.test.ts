@@ -16,6 +16,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   ],
   taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
+  catalogMachine: [0, 1, 5, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
   httpSessionMachine: [{}],
@@ -45,6 +46,7 @@ const inputs: { readonly [machine: string]: object } = {
     retryMs: 1,
     maxOvertaken: 1,
   },
+  catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {
     id: 1,

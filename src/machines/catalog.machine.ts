@@ -1,0 +1,232 @@
+/**
+ * What is known of one list of a server's: its tools, prompts, resources or templates.
+ *
+ * Nothing is asked until somebody wants the list; from then on it is kept as new as the server says.
+ * One query is in flight, all pages of it. Any number of changes meanwhile cost one more query, and
+ * the last answer wins ({@link Asked}). What is known outlives the channel: it is old from then on,
+ * and asked for again once there is another channel.
+ *
+ * The machine does not know how a list is asked for: `ask` is provided.
+ *
+ * @see MCP 2025-11-25, server/tools, "List Changed Notification"
+ */
+import { and, assign, fromPromise, setup, stateIn } from 'xstate';
+import type { PromiseActorLogic } from 'xstate';
+import type { JsonObject } from '../protocol/frames.ts';
+import {
+  afterDiscard,
+  afterPublication,
+  findingsOf,
+  mayDiscard,
+  neverAsked,
+  retryDelayOf,
+} from './overtaken-answers.ts';
+import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
+import type { Channel, ChannelFact, SessionInputScope } from './session-ports.ts';
+
+/** The lists of a server. */
+export type CatalogName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+
+/** What `ask` resolves with. It rejects if the server did not answer, or not with a list. */
+export type CatalogOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly items: readonly JsonObject[];
+      /** Until when the server calls it fresh, the clock's milliseconds; Infinity if it says nothing. */
+      readonly freshUntil: number;
+    }
+  /** The server has no such list. */
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+export interface CatalogInput extends SessionInputScope, AskingLimits {
+  readonly name: CatalogName;
+  /** Whether the server can be asked; `open` by default. */
+  readonly channel?: Channel;
+}
+
+/** What the machine takes. */
+export type CatalogEvent =
+  | ChannelFact
+  /** Somebody wants the list: if it is not known, and not being asked for, it is now. */
+  | { readonly type: 'list.wanted' }
+  /** The list has changed, as the server says, or because its time is over. */
+  | { readonly type: 'list.invalidate' };
+
+/** What a state means to those outside of the machine. */
+export const catalogTags = [
+  /** The server has been asked and has not answered. */
+  'asking',
+  /** What is known is the latest, as far as the server has told; or why there is nothing. */
+  'settled',
+] as const;
+
+export type CatalogTag = (typeof catalogTags)[number];
+
+/** What was published last. */
+export interface Catalog {
+  readonly status: 'known' | 'failed' | 'unavailable';
+  /** Counts the publications. */
+  readonly generation: number;
+  /** False if the list was known to have changed when this was published. */
+  readonly settled: boolean;
+  /** In the server's order. After a failure, those that were known before. */
+  readonly items: readonly JsonObject[];
+  /** See {@link CatalogOutcome}. */
+  readonly freshUntil: number;
+  /** Why the last query failed. */
+  readonly error?: unknown;
+  /** Why the server has no such list. */
+  readonly reason?: string;
+}
+
+export interface CatalogContext extends CatalogInput, Asked<readonly JsonObject[]> {
+  readonly channel: Channel;
+  readonly catalog: Catalog | undefined;
+}
+
+const unprovided: PromiseActorLogic<CatalogOutcome, CatalogInput> = fromPromise(() =>
+  Promise.reject(
+    new Error('catalogMachine needs an "ask" actor: catalogMachine.provide({ actors: { ask } })'),
+  ),
+);
+
+type Published = CatalogOutcome | { readonly kind: 'failed'; readonly error: unknown };
+
+const found = findingsOf<CatalogOutcome, Published>((error) => ({ kind: 'failed', error }));
+
+function nextCatalog(
+  { catalog: previous, discarded }: CatalogContext,
+  { outcome, settled }: Finding<Published>,
+): Catalog {
+  const generation = (previous?.generation ?? 0) + 1;
+  switch (outcome.kind) {
+    case 'answered': {
+      const { items, freshUntil } = outcome;
+      return { status: 'known', generation, settled, items, freshUntil };
+    }
+    case 'failed': {
+      const { error } = outcome;
+      const items = discarded ?? previous?.items ?? [];
+      return { status: 'failed', generation, settled, items, freshUntil: -Infinity, error };
+    }
+    case 'unavailable': {
+      const { reason } = outcome;
+      const items: readonly JsonObject[] = [];
+      return { status: 'unavailable', generation, settled, items, freshUntil: Infinity, reason };
+    }
+  }
+}
+
+/** One list of one connection. */
+export const catalogMachine = setup({
+  types: {
+    input: {} as CatalogInput,
+    context: {} as CatalogContext,
+    events: {} as CatalogEvent,
+    tags: {} as CatalogTag,
+  },
+  actors: { ask: unprovided },
+  guards: {
+    hasChannel: ({ context }) => context.channel === 'open',
+    isStale: stateIn({ asking: 'stale' }),
+    mayDiscard: ({ context }) => mayDiscard(context),
+    isUnavailable: (_, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
+      outcome.kind === 'unavailable',
+  },
+  delays: { retryTimeout: ({ context }) => retryDelayOf(context) },
+  actions: {
+    openChannel: assign({ channel: 'open', failures: 0 }),
+    closeChannel: assign({ channel: 'none' }),
+    discard: assign(({ context }, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
+      afterDiscard(context, outcome.kind === 'answered' ? outcome.items : undefined),
+    ),
+    publish: assign(({ context }, finding: Finding<Published>) => ({
+      ...afterPublication(context, finding.outcome.kind === 'failed' ? 'failed' : 'answered'),
+      catalog: nextCatalog(context, finding),
+    })),
+  },
+}).createMachine({
+  id: 'catalog',
+  context: ({ input: { channel = 'open', ...input } }) => ({
+    channel,
+    catalog: undefined,
+    ...neverAsked,
+    ...input,
+  }),
+  initial: 'unknown',
+  on: {
+    'channel.opened': { actions: 'openChannel' },
+    'channel.closed': { target: '.waiting', actions: 'closeChannel' },
+  },
+  states: {
+    unknown: {
+      description: 'Nobody wants it: a change asks nothing, the first query covers it.',
+      on: {
+        'list.wanted': [{ guard: 'hasChannel', target: 'asking' }, { target: 'waiting' }],
+        'channel.closed': { actions: 'closeChannel' },
+      },
+    },
+    waiting: {
+      description: 'The server is not there. What is known may be old: asked for once it is.',
+      on: { 'channel.opened': { target: 'asking', actions: 'openChannel' } },
+    },
+    asking: {
+      description: 'One query in flight, page by page.',
+      tags: 'asking',
+      invoke: {
+        id: 'ask',
+        src: 'ask',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isUnavailable', params: found.outcome },
+            target: 'unavailable',
+            actions: { type: 'publish', params: found.settledOutcome },
+          },
+          {
+            guard: and(['isStale', 'mayDiscard']),
+            target: 'asking',
+            reenter: true,
+            actions: { type: 'discard', params: found.outcome },
+          },
+          {
+            guard: 'isStale',
+            target: 'asking',
+            reenter: true,
+            actions: { type: 'publish', params: found.overtakenOutcome },
+          },
+          { target: 'known', actions: { type: 'publish', params: found.settledOutcome } },
+        ],
+        onError: [
+          {
+            guard: 'isStale',
+            target: 'asking',
+            reenter: true,
+            actions: { type: 'publish', params: found.overtakenFailure },
+          },
+          { target: 'retrying', actions: { type: 'publish', params: found.settledFailure } },
+        ],
+      },
+      initial: 'fresh',
+      states: {
+        fresh: { on: { 'list.invalidate': 'stale' } },
+        stale: {
+          description:
+            'The list changed after the query went out: its answer is old. Ask once more.',
+        },
+      },
+    },
+    known: { tags: 'settled', on: { 'list.invalidate': 'asking' } },
+    unavailable: {
+      description: 'The server does not offer it, or has answered -32601.',
+      tags: 'settled',
+      on: { 'list.invalidate': 'asking' },
+    },
+    retrying: {
+      description: 'The query failed: asked again when it is wanted, changes, or after a while.',
+      tags: 'settled',
+      on: { 'list.wanted': 'asking', 'list.invalidate': 'asking' },
+      after: { retryTimeout: 'asking' },
+    },
+  },
+});

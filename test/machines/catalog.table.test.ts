@@ -1,0 +1,202 @@
+import { initialTransition, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import { catalogMachine } from '../../src/machines/catalog.machine.ts';
+import type { Channel } from '../../src/machines/session-ports.ts';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import { inWords } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof catalogMachine>;
+
+const items = [{ name: 'echo' }];
+const error = new RuntimeError('REQUEST_TIMEOUT', 'timed out');
+const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
+const events = {
+  wanted: { type: 'list.wanted' },
+  invalidate: { type: 'list.invalidate' },
+  'channel opened': { type: 'channel.opened' },
+  'channel closed': { type: 'channel.closed' },
+  answered: outcome({ kind: 'answered', items, freshUntil: 5 }),
+  unavailable: outcome({ kind: 'unavailable', reason: 'no tools' }),
+  failed: { type: 'xstate.error.actor.ask', error },
+  'retry timeout': { type: 'xstate.after.retryTimeout.catalog.retrying' },
+} as const;
+type EventName = keyof typeof events;
+
+const start = (maxOvertaken = 2, channel: Channel = 'open'): Snapshot =>
+  initialTransition(catalogMachine, {
+    name: 'tools',
+    retryMs: 1000,
+    maxOvertaken,
+    channel,
+  })[0];
+const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
+  names.reduce((state, name) => transition(catalogMachine, state, events[name] as never)[0], from);
+
+const asks = 'xstate.spawnChild';
+/** By state: the way to it, and what each event does there. What is not named changes nothing. */
+const table: {
+  readonly [state: string]: {
+    readonly path: readonly EventName[];
+    readonly channel?: Channel;
+    readonly on: {
+      readonly [event in EventName]?: readonly [next: string, ...done: readonly string[]];
+    };
+  };
+} = {
+  unknown: {
+    path: [],
+    on: { wanted: ['asking.fresh', asks], 'channel closed': ['unknown'] },
+  },
+  'unknown without a channel': {
+    path: [],
+    channel: 'none',
+    on: { wanted: ['waiting'], 'channel opened': ['unknown'] },
+  },
+  waiting: {
+    path: ['wanted', 'answered', 'channel closed'],
+    on: { 'channel opened': ['asking.fresh', asks] },
+  },
+  'asking.fresh': {
+    path: ['wanted'],
+    on: {
+      invalidate: ['asking.stale'],
+      answered: ['known', 'publish'],
+      unavailable: ['unavailable', 'publish'],
+      failed: ['retrying', 'publish', 'after 1000'],
+      'channel closed': ['waiting'],
+    },
+  },
+  'asking.stale': {
+    path: ['wanted', 'invalidate'],
+    on: {
+      answered: ['asking.fresh', asks],
+      unavailable: ['unavailable', 'publish'],
+      failed: ['asking.fresh', 'publish', asks],
+      'channel closed': ['waiting'],
+    },
+  },
+  known: {
+    path: ['wanted', 'answered'],
+    on: { invalidate: ['asking.fresh', asks], 'channel closed': ['waiting'] },
+  },
+  unavailable: {
+    path: ['wanted', 'unavailable'],
+    on: { invalidate: ['asking.fresh', asks], 'channel closed': ['waiting'] },
+  },
+  retrying: {
+    path: ['wanted', 'failed'],
+    on: {
+      wanted: ['asking.fresh', asks],
+      invalidate: ['asking.fresh', asks],
+      'retry timeout': ['asking.fresh', asks],
+      'channel closed': ['waiting'],
+    },
+  },
+};
+
+const nameOf = ({ value }: Snapshot): string =>
+  typeof value === 'string' ? value : Object.entries(value).flat().join('.');
+
+/** A publication is a new catalog in the context; it is no action of its own in a pure transition. */
+function did(before: Snapshot, event: EventName): readonly string[] {
+  const [next, actions] = transition(catalogMachine, before, events[event] as never);
+  const isPublished = next.context.catalog !== before.context.catalog;
+  return [nameOf(next), ...(isPublished ? ['publish'] : []), ...inWords(actions)];
+}
+
+const cells = Object.entries(table).flatMap(([name, { path, channel, on }]) =>
+  (Object.keys(events) as EventName[]).map((event) => ({
+    name,
+    event,
+    row: on[event],
+    before: () => follow(start(2, channel), ...path),
+  })),
+);
+
+test.each(cells.filter(({ row }) => row))('in $name, on $event: $row', ({ before, event, row }) => {
+  expect(did(before(), event)).toEqual(row);
+});
+
+test.each(cells.filter(({ row }) => !row))('in $name, nothing is changed by $event', (cell) => {
+  const before = cell.before();
+  expect(did(before, cell.event)).toEqual([cell.name.split(' ')[0]]);
+  const after = follow(before, cell.event);
+  expect({ ...after.context, failures: 0 }).toEqual({ ...before.context, failures: 0 });
+});
+
+describe('a catalog', () => {
+  const catalogAfter = (...names: readonly EventName[]) =>
+    follow(start(), ...names).context.catalog;
+
+  test('says what is known and until when', () => {
+    expect(catalogAfter('wanted', 'answered')).toEqual({
+      status: 'known',
+      generation: 1,
+      settled: true,
+      items,
+      freshUntil: 5,
+    });
+  });
+
+  test('that could not be asked for keeps what was known, and has the error itself', () => {
+    expect(catalogAfter('wanted', 'answered', 'invalidate', 'failed')).toMatchObject({
+      status: 'failed',
+      generation: 2,
+      settled: true,
+      items,
+      error,
+    });
+  });
+
+  test('outlives its channel', () => {
+    expect(catalogAfter('wanted', 'answered', 'channel closed', 'channel opened')).toMatchObject({
+      status: 'known',
+      generation: 1,
+      items,
+    });
+  });
+
+  test('that the server does not offer has nothing, whatever was known', () => {
+    expect(catalogAfter('wanted', 'answered', 'invalidate', 'unavailable')).toMatchObject({
+      status: 'unavailable',
+      items: [],
+      reason: 'no tools',
+    });
+  });
+
+  test('has the answer that was discarded, if no better one comes', () => {
+    const path = ['wanted', 'invalidate', 'answered', 'failed'] as const;
+    expect(catalogAfter(...path)).toMatchObject({ status: 'failed', generation: 1, items });
+  });
+
+  test.each([0, 1, 5])('is published as not settled after %i discarded answers', (max) => {
+    let state = follow(start(max), 'wanted');
+    for (let generation = 1; generation <= 3; generation++) {
+      for (let i = 0; i < max; i++) state = follow(state, 'invalidate', 'answered');
+      expect(state.context.catalog?.generation ?? 0).toBe(generation - 1);
+      state = follow(state, 'invalidate', 'answered');
+      expect(state.context.catalog).toMatchObject({ generation, settled: false });
+      expect(nameOf(state)).toBe('asking.fresh');
+    }
+  });
+});
+
+describe('retries', () => {
+  test.each([
+    [1, 1000],
+    [2, 2000],
+    [4, 8000],
+    [5, 10_000],
+    [500, 10_000],
+  ])('wait twice as long with each failure, up to ten times: %i', (failures, delayMs) => {
+    let state = follow(start(), 'wanted');
+    for (let i = 1; i < failures; i++) state = follow(state, 'failed', 'retry timeout');
+    expect(did(state, 'failed').at(-1)).toBe(`after ${delayMs}`);
+  });
+
+  test('begin anew on another channel', () => {
+    const state = follow(start(), 'wanted', 'failed', 'channel closed', 'channel opened');
+    expect(did(state, 'failed').at(-1)).toBe('after 1000');
+  });
+});
