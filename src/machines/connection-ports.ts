@@ -42,14 +42,35 @@ export type Loss =
   /** The endpoint cannot be reached. */
   | { readonly kind: 'unreachable'; readonly error: unknown }
   /** It wants a login that was not given, or was refused. */
-  | { readonly kind: 'unauthorized'; readonly error: Error };
+  | { readonly kind: 'unauthorized'; readonly error: Error }
+  /** The host has asked for a new one. */
+  | { readonly kind: 'reconnect' }
+  /** An actor of the connection's failed: a bug. */
+  | { readonly kind: 'failure'; readonly error: unknown };
+
+/** Whether another attempt could not end better. */
+export function forbidsRetry({ kind }: Loss): boolean {
+  return kind === 'spawn-failed' || kind === 'unauthorized' || kind === 'failure';
+}
 
 /** What a channel takes. */
 export type ChannelEvent =
-  /** End everything that belongs to it, then tell `channel.stopped`. */
+  /**
+   * End everything that belongs to it, then tell `channel.stopped`: then no process of it is left.
+   * Repeating it changes nothing.
+   */
   | { readonly type: 'channel.close' }
-  /** The handshake is done, in this revision. */
-  | { readonly type: 'channel.negotiated'; readonly revision: string };
+  /**
+   * The handshake is done, in this revision. It comes before `notifications/initialized` and before
+   * every request of the host's, and once more after each `session.expired`.
+   */
+  | { readonly type: 'channel.negotiated'; readonly revision: string }
+  /**
+   * The channel's own reader has come to its end, or its writer cannot write. The connection says so
+   * and waits: it is the channel that knows why, and tells `channel.lost`, soon.
+   */
+  | { readonly type: 'input.ended' }
+  | { readonly type: 'output.broken'; readonly error: unknown };
 
 /** What a channel tells its connection. */
 export type ChannelReport =
@@ -58,9 +79,18 @@ export type ChannelReport =
   | { readonly type: 'channel.lost'; readonly loss: Loss }
   /** Nothing of it is left. */
   | { readonly type: 'channel.stopped' }
-  /** It wants a login first; what it says of it is for the authorization. */
-  | { readonly type: 'channel.challenged'; readonly challenge: unknown }
-  /** The server does not know our session any more. */
+  /**
+   * It wants a login first, and sees to it: a person's time is not counted as the connection's. Until
+   * `channel.authorized` no message comes of it.
+   */
+  | { readonly type: 'channel.challenged' }
+  /** There is a login, and what was refused for want of it is sent again. */
+  | { readonly type: 'channel.authorized' }
+  /**
+   * The server does not know our session any more. Told once for each session, after the requests
+   * that met it were given back to the correlation. The channel stays open: the connection greets the
+   * server anew over it, with a new session.
+   */
   | { readonly type: 'session.expired' };
 
 export interface ChannelInput extends SessionInputScope {

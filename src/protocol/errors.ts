@@ -75,14 +75,31 @@ export class ToolError extends Error {
 export type RuntimeErrorCode =
   | 'CANCELLED'
   | 'CAPABILITY_MISSING'
+  | 'CLOSED'
+  | 'CONFIG_INVALID'
+  | 'CONNECT_TIMEOUT'
+  | 'HTTP_STATUS'
   | 'INVALID_RESPONSE'
   | 'LIMIT_EXCEEDED'
+  | 'NOT_READY'
+  | 'PROTOCOL_VIOLATION'
   | 'REMOTE_CANCELLED'
   | 'REPLAY_DIVERGED'
   | 'REQUEST_FAILED'
   | 'REQUEST_TIMEOUT'
+  | 'SPAWN_FAILED'
   | 'TRANSPORT_CLOSED'
-  | 'UNSERIALIZABLE';
+  | 'UNAUTHORIZED'
+  | 'UNSERIALIZABLE'
+  | 'VERSION_UNSUPPORTED';
+
+/** How a server's process has ended. */
+export interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The last lines of its standard error. */
+  readonly stderr: string;
+}
 
 /** A request to the client that failed. */
 export interface FailedRequest {
@@ -106,6 +123,10 @@ export class RuntimeError extends Error {
   readonly request: FailedRequest | undefined;
   /** The capabilities that the client would have to declare (`CAPABILITY_MISSING`). */
   readonly requiredCapabilities: JsonObject | undefined;
+  /** How the server's process has ended, if that is why (`CLOSED`). */
+  readonly exit: ProcessExit | undefined;
+  /** The status of the HTTP answer, if that is why (`HTTP_STATUS`, `UNAUTHORIZED`). */
+  readonly status: number | undefined;
 
   /** @param options `cause` of a `CANCELLED` is the reason of the abort */
   constructor(
@@ -116,6 +137,8 @@ export class RuntimeError extends Error {
       readonly remote?: WireError;
       readonly request?: FailedRequest;
       readonly requiredCapabilities?: JsonObject | undefined;
+      readonly exit?: ProcessExit | undefined;
+      readonly status?: number | undefined;
     },
   ) {
     super(message, options);
@@ -123,6 +146,8 @@ export class RuntimeError extends Error {
     this.remote = options?.remote;
     this.request = options?.request;
     this.requiredCapabilities = options?.requiredCapabilities;
+    this.exit = options?.exit;
+    this.status = options?.status;
   }
 }
 

@@ -110,6 +110,11 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['redis'],
     node: true,
   },
+  'client/connection': {
+    holds: "a host's connection to one server: its requests, its eras, its losses",
+    imports: [...core, 'transports', 'session'],
+    packages: ['xstate'],
+  },
   opentelemetry: {
     holds: 'spans and durations; an entry of its own',
     imports: runtime,

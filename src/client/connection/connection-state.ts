@@ -1,0 +1,59 @@
+/** What a connection shows of itself: its state, its server, what happens on it. */
+import type { Loss } from '../../machines/connection-ports.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Implementation } from '../../protocol/implementation.ts';
+import type { ListReport, Tool } from './offered.ts';
+import type { Era } from './options.ts';
+
+/** Where a connection stands. Times are the connection's clock's milliseconds. */
+export interface ConnectionState {
+  /**
+   * `lost`: what is left of the last channel is ended. `backoff`: it is made again in `delayMs`.
+   * `failed`: it is not, until somebody asks with `reconnect()`.
+   */
+  readonly value: 'connecting' | 'ready' | 'lost' | 'backoff' | 'failed' | 'closing' | 'closed';
+  readonly since: number;
+  /** Attempts since the connection was last stable; 0 for the first. */
+  readonly attempt: number;
+  /** Only in `backoff`. */
+  readonly delayMs?: number;
+  /** Why there is no connection; in `connecting`, why the one before ended. */
+  readonly loss?: Loss;
+}
+
+/** What a server says of itself, once it is known. */
+export interface ServerProfile {
+  readonly era: Era;
+  /** The revision of the protocol that is spoken. */
+  readonly revision: string;
+  readonly info: Implementation & JsonObject;
+  readonly capabilities: JsonObject;
+  /** For the model: how the server wants to be used. */
+  readonly instructions?: string;
+}
+
+/** What happens on a connection, beside its state. */
+export type ConnectionEvent =
+  | { readonly type: 'state'; readonly state: ConnectionState }
+  /** The server has sent it; what concerns a list was done about it already. */
+  | {
+      readonly type: 'notification';
+      readonly method: string;
+      readonly params: JsonObject | undefined;
+    }
+  /** The server asks something of the host. */
+  | { readonly type: 'asked'; readonly method: string; readonly params: JsonObject | undefined }
+  /** It does not want the answer any more, or cannot get it. */
+  | { readonly type: 'withdrawn'; readonly method: string }
+  /** The server did what the protocol does not allow. `count`: how often this one, so far. */
+  | {
+      readonly type: 'problem';
+      readonly name: string;
+      readonly message: string;
+      readonly count: number;
+    }
+  /** What the process has written to its standard error. */
+  | { readonly type: 'stderr'; readonly text: string }
+  | { readonly type: 'tools'; readonly report: ListReport<Tool> }
+  /** A person is to open this URL to log in. */
+  | { readonly type: 'authorize'; readonly url: string };

@@ -1,0 +1,95 @@
+/** A host's connection to one server, over any number of processes and channels. */
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
+import type { ConnectionState, ServerProfile } from './connection-state.ts';
+import type { ConnectionStreams } from './connection-streams.observable.ts';
+import type {
+  CallToolResult,
+  Completion,
+  CompletionRequest,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Root,
+  Tool,
+} from './offered.ts';
+import type { RequestOptions } from './options.ts';
+
+/**
+ * A connection. What it asks settles once: with the server's result; with its error, a
+ * `ProtocolError` that is untouched; or with a `RuntimeError` whose code says why there is none.
+ */
+export interface Connection extends ConnectionStreams, AsyncDisposable {
+  readonly name: string;
+  readonly state: ConnectionState;
+  /** Undefined until the first handshake; then the server of the last one. */
+  readonly server: ServerProfile | undefined;
+  /** How many channels were opened: processes that were launched, endpoints that were tried. */
+  readonly launches: number;
+  /** Requests of the host's that are not settled. */
+  readonly pending: number;
+  /** The last of what the process has written to its standard error, and how much there was. */
+  readonly stderr: { readonly text: string; readonly bytes: number };
+
+  /**
+   * Resolves once the connection is ready; at once if it is.
+   *
+   * @throws {RuntimeError} it has failed, or is closed; CANCELLED
+   */
+  ready(options?: { readonly signal?: AbortSignal }): Promise<ServerProfile>;
+  /**
+   * Sends a request, and gives its result.
+   *
+   * @throws {ProtocolError} the server's own error
+   * @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED, CLOSED, NOT_READY, LIMIT_EXCEEDED,
+   *   UNSERIALIZABLE, INVALID_RESPONSE
+   */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+  /**
+   * Sends a notification. Resolves when the transport has taken it.
+   *
+   * @throws {RuntimeError} NOT_READY, CANCELLED, REQUEST_TIMEOUT, UNSERIALIZABLE
+   */
+  notify(
+    method: string,
+    params?: JsonObject,
+    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<void>;
+
+  /** Calls a tool. @throws as {@link request} does */
+  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult>;
+  /** All tools. Without `refresh` what is known is given, if nothing has changed since. */
+  listTools(options?: ListOptions): Promise<readonly Tool[]>;
+  listResources(options?: ListOptions): Promise<readonly Resource[]>;
+  listResourceTemplates(options?: ListOptions): Promise<readonly ResourceTemplate[]>;
+  listPrompts(options?: ListOptions): Promise<readonly Prompt[]>;
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
+  getPrompt(
+    name: string,
+    args?: { readonly [name: string]: string },
+    options?: RequestOptions,
+  ): Promise<GetPromptResult>;
+  complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion>;
+  /** Wants to hear of changes of a resource, on every later connection too, until `unsubscribe`. */
+  subscribe(uri: string, options?: RequestOptions): Promise<void>;
+  unsubscribe(uri: string, options?: RequestOptions): Promise<void>;
+  /** The least severe log messages that the host wants, on every later connection too. */
+  setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void>;
+  /** Replaces the roots, and tells the server. */
+  setRoots(roots: readonly Root[]): Promise<void>;
+  /** Whether the server answers; gives the time that it took, milliseconds. */
+  ping(options?: RequestOptions): Promise<number>;
+
+  /** Makes the connection anew: what is pending fails with `CLOSED`, attempts count from 0. */
+  reconnect(): Promise<ServerProfile>;
+  /** Ends it for good. Resolves when nothing of it is left; what is pending fails with `CLOSED`. */
+  close(): Promise<void>;
+}
+
+/** The options of a list. */
+export interface ListOptions extends RequestOptions {
+  /** Asks the server, whatever is known. */
+  readonly refresh?: boolean;
+}

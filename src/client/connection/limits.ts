@@ -1,0 +1,68 @@
+/** Every bound and every time of a connection, with its default. Each is an option. */
+import { defaultLimits } from '../../actors/limits.ts';
+import type { CorrelationLimits, RouterLimits, TransportLimits } from '../../actors/limits.ts';
+import { describe } from '../../protocol/classify.ts';
+
+const second = 1000;
+
+export interface ConnectionLimits
+  extends TransportLimits, RouterLimits, Omit<CorrelationLimits, 'humanTimeoutMs'> {
+  /** From the launch until the connection is ready, a login not counted, milliseconds. */
+  readonly connectTimeoutMs: number;
+  /**
+   * How long a server behind a pipe may take to answer `server/discover` until `initialize` is sent
+   * behind it, milliseconds.
+   */
+  readonly probeMs: number;
+  /** How long a person may take to log in, milliseconds. */
+  readonly loginTimeoutMs: number;
+  /** Requests that may wait for the next connection; more are refused with `LIMIT_EXCEEDED`. */
+  readonly maxWaitingAway: number;
+  /** Events of the server that are kept until somebody listens. */
+  readonly maxUnheardEvents: number;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = {
+  maxLineBytes: defaultLimits.maxLineBytes,
+  maxDepth: defaultLimits.maxDepth,
+  maxOutboundBytes: defaultLimits.maxOutboundBytes,
+  readAheadBytes: defaultLimits.readAheadBytes,
+  maxRunning: 16,
+  maxWaiting: 256,
+  maxWaitingBytes: defaultLimits.maxWaitingBytes,
+  maxPending: 1024,
+  requestTimeoutMs: defaultLimits.requestTimeoutMs,
+  requestMaxTotalMs: defaultLimits.requestMaxTotalMs,
+  connectTimeoutMs: 30 * second,
+  probeMs: 500,
+  loginTimeoutMs: 5 * 60 * second,
+  maxWaitingAway: 256,
+  maxUnheardEvents: 100,
+};
+
+/** Without one of them nothing that the server asks would ever run. */
+const atLeastOne: ReadonlySet<string> = new Set<keyof ConnectionLimits>(['maxRunning']);
+
+/**
+ * The defaults with these in their places; what is undefined stays the default.
+ *
+ * @throws {RangeError} there is no such limit, or it is not a number, or too small
+ */
+export function connectionLimitsWith(
+  given: { readonly [K in keyof ConnectionLimits]?: number | undefined } = {},
+): ConnectionLimits {
+  const changed = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of changed) {
+    if (!Object.hasOwn(defaultConnectionLimits, name)) {
+      const known = Object.keys(defaultConnectionLimits).join(', ');
+      throw new RangeError(`There is no limit ${describe(name)}; the limits are ${known}`);
+    }
+    const least = atLeastOne.has(name) ? 1 : 0;
+    // Not a number is neither.
+    if (typeof value === 'number' && value >= least) continue;
+    throw new RangeError(
+      `limits.${name} must be a number of at least ${least}, this is ${describe(value)}`,
+    );
+  }
+  return { ...defaultConnectionLimits, ...Object.fromEntries(changed) };
+}

@@ -1,0 +1,92 @@
+/**
+ * What a server offers and answers with, as a host reads it. The members that the revisions name are
+ * typed; everything else of an item or a result is there as the server sent it.
+ */
+import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+
+interface Named extends JsonObject {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+}
+
+/** @see MCP 2025-11-25, server/tools, "Tool" */
+export interface Tool extends Named {
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: JsonObject;
+}
+
+/** @see MCP 2025-11-25, server/resources, "Resource" */
+export interface Resource extends Named {
+  readonly uri: string;
+  readonly mimeType?: string;
+}
+
+/** @see MCP 2025-11-25, server/resources, "Resource Templates" */
+export interface ResourceTemplate extends Named {
+  readonly uriTemplate: string;
+  readonly mimeType?: string;
+}
+
+/** @see MCP 2025-11-25, server/prompts, "Prompt" */
+export interface Prompt extends Named {
+  readonly arguments?: readonly Named[];
+}
+
+/** What is known of one of the server's lists. */
+export interface ListReport<T> {
+  /** All pages, in the server's order. Empty until the list is known. */
+  readonly items: readonly T[];
+  /**
+   * `asking`: the first answer is still to come. `known`: nothing has changed since the answer.
+   * `stale`: it has, or the connection was lost; the list is asked for again. `unavailable`: `reason`
+   * says why.
+   */
+  readonly state: 'asking' | 'known' | 'stale' | 'unavailable';
+  /** Why there is no list, or why it is cut. */
+  readonly reason?: string;
+}
+
+/** The result of `tools/call`. One with `isError` is a result too: the model is to read it. */
+export interface CallToolResult extends JsonObject {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: JsonObject;
+  readonly isError?: boolean;
+}
+
+/** The result of `resources/read`. */
+export interface ReadResourceResult extends JsonObject {
+  readonly contents: readonly ResourceContents[];
+}
+
+/** The result of `prompts/get`. */
+export interface GetPromptResult extends JsonObject {
+  readonly description?: string;
+  readonly messages: readonly { readonly role: string; readonly content: ContentBlock }[];
+}
+
+/** What is completed: an argument of a prompt, or a variable of a resource template. */
+export interface CompletionRequest {
+  readonly ref:
+    | { readonly type: 'ref/prompt'; readonly name: string }
+    | { readonly type: 'ref/resource'; readonly uri: string };
+  readonly argument: { readonly name: string; readonly value: string };
+  /** The arguments that are filled in already. */
+  readonly context?: { readonly arguments?: { readonly [name: string]: string } };
+}
+
+/** The values that a server suggests. */
+export interface Completion {
+  readonly values: readonly string[];
+  readonly total?: number;
+  readonly hasMore?: boolean;
+}
+
+/** A root that a host names: a boundary for the server to keep to, not an access control. */
+export interface Root {
+  /** A `file:` URI. */
+  readonly uri: string;
+  readonly name?: string;
+}

@@ -1,0 +1,106 @@
+/** How a host says which server it wants, and how it wants to be connected. */
+import type { Clock } from '../../actors/clock.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Implementation } from '../../protocol/implementation.ts';
+import type { RestartOption } from '../../machines/restart-policy.ts';
+import type { SdkTransport } from '../../transports/sdk-transport.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { Root } from './offered.ts';
+
+/** A server that is launched as a process. */
+export interface CommandEntry {
+  /** A program's name or path. No shell reads it. */
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Added to what is inherited of the host's environment. */
+  readonly env?: { readonly [name: string]: string };
+  /** By default the host's working directory. */
+  readonly cwd?: string;
+}
+
+/** A server that is reached over HTTP. */
+export interface UrlEntry {
+  /** `sse`: the transport of 2024-11-05. By default Streamable HTTP. */
+  readonly type?: 'http' | 'streamable-http' | 'sse';
+  readonly url: string;
+  /** Sent with each request. */
+  readonly headers?: { readonly [name: string]: string };
+}
+
+/**
+ * A server behind a transport of the official SDK's shape. A transport lives once, so a connection
+ * that may be made again needs a function that makes one.
+ */
+export interface TransportEntry {
+  readonly transport: SdkTransport | (() => SdkTransport);
+}
+
+/** Which server a connection is to. */
+export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
+
+/** `legacy`: begins with `initialize`, until 2025-11-25. `modern`: without a handshake, since 2026-07-28. */
+export type Era = 'legacy' | 'modern';
+
+/** What the server asks of the host, as the host's code gets it. */
+export interface Asked {
+  /** Aborted if the server withdraws it, or the connection is lost. */
+  readonly signal: AbortSignal;
+}
+
+export interface ElicitAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  /** What was filled in; only with `accept`. */
+  readonly content?: JsonObject;
+}
+
+/** The options of a connection. What is absent is a default that docs/limits.md names. */
+export interface ConnectOptions {
+  /** What the host calls the server, in errors and lists. By default from the entry. */
+  readonly name?: string;
+  /** Who the host is, for the server. */
+  readonly clientInfo?: Implementation;
+  /** Nothing else is tried. By default the server is asked which it speaks. */
+  readonly era?: Era;
+  /** The roots that the server may know. With it the capability `roots` is declared. */
+  readonly roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
+  /** Lets a model answer `sampling/createMessage`. With it the capability is declared. */
+  readonly sample?: (params: JsonObject, asked: Asked) => JsonObject | Promise<JsonObject>;
+  /** Asks a person (`elicitation/create`). With it the capability is declared. */
+  readonly elicit?: (params: JsonObject, asked: Asked) => ElicitAnswer | Promise<ElicitAnswer>;
+  /** More that the host is capable of; merged into what the providers declare. */
+  readonly capabilities?: JsonObject;
+  readonly limits?: Partial<ConnectionLimits>;
+  /** When a lost connection is made again. */
+  readonly restart?: RestartOption;
+  /** Hears what no message tells. By default, warnings and errors go to stderr. */
+  readonly report?: Report;
+  readonly clock?: Clock;
+  /** From 0 to less than 1, for the jitter of the restarts. */
+  readonly random?: () => number;
+  /** Closes the connection when it is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** The options of one request. */
+export interface RequestOptions {
+  /** Without an answer or progress for so long it fails with `REQUEST_TIMEOUT`, milliseconds. */
+  readonly timeoutMs?: number;
+  /** The longest that it may take, whatever progress comes, milliseconds. */
+  readonly maxTotalMs?: number;
+  /** Cancels it: it fails with `CANCELLED`, and the server is told. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (progress: ProgressReport) => void;
+  /**
+   * What becomes of it while there is no connection. `wait`, the default: it is sent with the next
+   * one, if its own time allows. `refuse`: it fails with `NOT_READY`.
+   */
+  readonly whenAway?: 'wait' | 'refuse';
+  /**
+   * `reads`: if the connection is lost before the answer, it is sent once more with the next one, if
+   * the protocol makes that harmless: lists, reads, prompts, completion, and calls of tools that are
+   * annotated as `readOnlyHint` or `idempotentHint`. By default nothing is ever sent twice.
+   */
+  readonly retry?: 'never' | 'reads';
+}
