@@ -13,21 +13,38 @@ export interface Challenge {
   readonly wwwAuthenticate: string | undefined;
   /** The URL that was asked. */
   readonly url: string;
+  /** What `headers` gave for the request that was refused: another token may be there by now. */
+  readonly sent: Readonly<Record<string, string>>;
+  /** How often this request was sent again because of `retry`. 0: it is its first refusal. */
+  readonly retries: number;
+  /** Ends the waiting of this request. The login goes on for the others. */
+  readonly signal?: AbortSignal;
 }
+
+/** What becomes of a request that was refused. */
+export type ChallengeOutcome =
+  /** Send it again, with what `headers` gives now. If that is refused too, ask again. */
+  | { readonly kind: 'retry' }
+  /** It fails with `UNAUTHORIZED`, and so does a connection that needs it. */
+  | { readonly kind: 'refused'; readonly error: Error }
+  /** No login could be got or renewed for want of a server. It may be there a moment later. */
+  | { readonly kind: 'unreachable'; readonly error: Error };
 
 /** The authorization of one connection. */
 export interface HttpAuthorization {
   /**
-   * The headers of a request to this URL: empty while there is no login. They win over those of the
-   * server's entry. What it throws fails the request.
+   * The headers of a request to this URL: empty while there is no login, and for a URL that is not
+   * of the server's origin. They win over those of the server's entry. What it throws fails the
+   * request.
    */
   headers(url: string): Promise<Record<string, string>> | Record<string, string>;
   /**
-   * A request was refused for want of a login. It waits for what this gives: after `retry` it is sent
-   * once more, after `refused` it fails with `UNAUTHORIZED`. Several requests may be refused at
-   * once, and each of them asks.
+   * A request was refused for want of a login. It waits for what this gives. Several requests may be
+   * refused at once, and each of them asks: they share one login.
    *
-   * @throws what says better than `refused` why there is no login: it is the error's cause
+   * @throws what the signal was aborted with
    */
-  challenged(challenge: Challenge): Promise<'retry' | 'refused'>;
+  challenged(challenge: Challenge): Promise<ChallengeOutcome>;
+  /** A host connects, or connects again: what was refused before may be asked for once more. */
+  begin(): void;
 }
