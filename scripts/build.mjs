@@ -36,7 +36,11 @@ const common = {
   minifySyntax: true,
   minifyWhitespace: true,
   // Under Node's conditions rxjs resolves to CommonJS, which esbuild cannot shake: about 200 modules.
-  alias: { rxjs: './node_modules/rxjs/dist/esm/index.js' },
+  // jsonc-parser's CommonJS asks for its parts by a parameter, which esbuild does not follow.
+  alias: {
+    rxjs: './node_modules/rxjs/dist/esm/index.js',
+    'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js',
+  },
 };
 
 /** What a user installs beside the library; of rxjs the few operators in use are inlined instead. */

@@ -190,6 +190,12 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...runtime, 'log', 'http', 'http/node'],
     node: true,
   },
+  'client/hosts': {
+    holds: 'many servers: their file, the names of their tools',
+    imports: ['protocol', 'diagnosis'],
+    packages: ['jsonc-parser'],
+    node: true,
+  },
   testing: {
     holds: 'the test kit; an entry of its own',
     imports: [...runtime, 'recording', 'http/nodes'],

@@ -1,0 +1,42 @@
+/** What is wrong with a configuration of servers, for the person who wrote it. */
+import { redactText } from '../../diagnosis/redaction.ts';
+import { describe } from '../../protocol/classify.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import { printable, quoted } from '../../protocol/printable.ts';
+
+/** One thing that is wrong, and where it stands. */
+export interface ConfigFault {
+  /** Undefined if the configuration was given as an object. */
+  readonly file?: string | undefined;
+  /** Undefined if it is about the whole file. */
+  readonly server?: string | undefined;
+  /** The key, down to the element: `args[1]`, `env.PORT`. Undefined if it is about the whole entry. */
+  readonly key?: string | undefined;
+  /** What is wrong and what is allowed. It holds no secret. */
+  readonly message: string;
+}
+
+/** One line: `mcp.json: server "github", key "args[1]": 3 is not a text`. */
+export function textOfFault({ file, server, key, message }: ConfigFault): string {
+  const place = [
+    ...(server === undefined ? [] : [`server ${quoted(server)}`]),
+    ...(key === undefined ? [] : [`key ${quoted(key)}`]),
+  ].join(', ');
+  const parts = [file === undefined ? '' : printable(file), place, message];
+  return parts.filter((part) => part !== '').join(': ');
+}
+
+/** All faults in one error, a line for each. */
+export function configInvalid(faults: readonly ConfigFault[], cause?: unknown): RuntimeError {
+  return new RuntimeError('CONFIG_INVALID', faults.map(textOfFault).join('\n'), { cause });
+}
+
+/**
+ * A value in a sentence, as far as it may be shown. Values of the environment and of headers are
+ * secrets, whatever they are. Others are shown without what redaction recognises.
+ */
+export function shown(key: string, value: unknown): string {
+  const isSecret = /^(?:env|headers)\b/.test(key);
+  if (isSecret && typeof value !== 'object') return `the value, a ${typeof value},`;
+  return printable(redactText(describe(value)), 200);
+}

@@ -1,0 +1,159 @@
+/**
+ * Reads an `mcpServers` file: what hosts call the file that says which servers they launch and
+ * reach. Comments and trailing commas are allowed.
+ */
+import { readFile } from 'node:fs/promises';
+import { parseTree, printParseErrorCode, getNodeValue } from 'jsonc-parser';
+import type { Node, ParseError } from 'jsonc-parser';
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { nearest } from '../../protocol/nearest.ts';
+import { configInvalid, shown } from './config-fault.ts';
+import type { ConfigFault } from './config-fault.ts';
+import { readServer } from './server-entry.ts';
+import type { HostedServer } from './server-entry.ts';
+import type { Environment } from './variables.ts';
+
+/** The keys under which the servers stand: VS Code has the second one. */
+const serverKeys = ['mcpServers', 'servers'] as const;
+
+/** A longer file is no configuration. */
+const maxBytes = 4 * 1024 ** 2;
+const maxServers = 1000;
+const maxSyntaxErrors = 10;
+
+/** A configuration of servers, read. */
+export interface HostsConfig {
+  readonly file: string | undefined;
+  /** By their names, in the order of the file. */
+  readonly servers: ReadonlyMap<string, HostedServer>;
+  /** All that is wrong with servers. The others can be started. */
+  readonly faults: readonly ConfigFault[];
+  /** What has no effect, and may be mistyped. */
+  readonly remarks: readonly ConfigFault[];
+}
+
+export interface ReadHostsOptions {
+  /** Named in faults. */
+  readonly file?: string | undefined;
+  /** Where variables are taken from; the process's own by default. */
+  readonly environment?: Environment;
+}
+
+/**
+ * Reads the file.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: it cannot be read or parsed, or holds no servers
+ */
+export async function readHostsFile(
+  file: string,
+  options: Omit<ReadHostsOptions, 'file'> = {},
+): Promise<HostsConfig> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw configInvalid([{ file, message: unreadable(error) }], error);
+  }
+  return readHostsText(text, { ...options, file });
+}
+
+function unreadable(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a directory, not a file';
+  return `it cannot be read: ${message}`;
+}
+
+/**
+ * Reads a file's text.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: it is no JSON with comments, or holds no servers
+ */
+export function readHostsText(text: string, options: ReadHostsOptions = {}): HostsConfig {
+  const { file } = options;
+  if (text.length > maxBytes) {
+    throw configInvalid([{ file, message: `it is longer than ${maxBytes} characters` }]);
+  }
+  const source = text.replace(/^\uFEFF/, '');
+  if (source.trim() === '') throw configInvalid([{ file, message: 'it is empty' }]);
+  const errors: ParseError[] = [];
+  const root = parseTree(source, errors, { allowTrailingComma: true });
+  if (root === undefined || errors.length > 0) {
+    const found = errors.slice(0, maxSyntaxErrors);
+    throw configInvalid(found.map((error) => ({ file, message: syntaxFault(source, error) })));
+  }
+  const config = readHosts(getNodeValue(root), options);
+  const twice = repeatedServers(root).map((server) => ({
+    file,
+    server,
+    message: 'the name stands in the file twice, and only one of them counts: remove or rename one',
+  }));
+  return { ...config, remarks: [...twice, ...config.remarks] };
+}
+
+/** `line 3, column 7: CommaExpected` in words. */
+function syntaxFault(source: string, { error, offset }: ParseError): string {
+  const before = source.slice(0, offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  const words = printParseErrorCode(error).replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`);
+  return `line ${before.length}, column ${column}: ${words.toLowerCase()}`;
+}
+
+function repeatedServers(root: Node): readonly string[] {
+  const members = (node: Node | undefined) =>
+    (node?.type === 'object' ? (node.children ?? []) : []).map(({ children = [] }) => children);
+  const names = members(root)
+    .filter(([key]) => serverKeys.some((each) => each === key?.value))
+    .flatMap(([, servers]) => members(servers).map(([name]) => String(name?.value)));
+  return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+}
+
+/**
+ * Reads a configuration that is an object already, as it stands in a file.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
+ */
+export function readHosts(
+  written: unknown,
+  { file, environment = process.env }: ReadHostsOptions = {},
+): HostsConfig {
+  const entries = entriesIn(written, file);
+  const servers = new Map<string, HostedServer>();
+  const remarks: ConfigFault[] = [];
+  for (const [name, entry] of entries) {
+    const read = readServer(entry, { file, server: name }, environment);
+    servers.set(name, name === '' ? unnamed(file) : read.server);
+    remarks.push(...read.remarks);
+  }
+  const faults = [...servers.values()].flatMap((each) =>
+    each.kind === 'invalid' ? each.faults : [],
+  );
+  return { file, servers, faults, remarks };
+}
+
+function unnamed(file: string | undefined): HostedServer {
+  return { kind: 'invalid', faults: [{ file, server: '', message: 'the name is empty' }] };
+}
+
+function entriesIn(written: unknown, file: string | undefined): (readonly [string, unknown])[] {
+  const refuse = (message: string, key?: string): never => {
+    throw configInvalid([{ file, key, message }]);
+  };
+  const wanted = 'an object with the servers under "mcpServers" or "servers"';
+  if (!isJsonObject(written)) return refuse(`${shown('', written)} is not ${wanted}`);
+  const given = serverKeys.filter((key) => Object.hasOwn(written, key));
+  if (given.length === 0) {
+    const keys = Object.keys(written);
+    const near = keys.find((key) => nearest(key, serverKeys) !== undefined);
+    const meant = near === undefined ? '' : `; is ${JSON.stringify(near)} meant as that?`;
+    return refuse(`it is not ${wanted}${meant}`);
+  }
+  const entries = given.flatMap((key) => {
+    const servers: unknown = written[key];
+    if (isJsonObject(servers)) return Object.entries(servers as JsonObject);
+    return refuse(`${shown(key, servers)} is not an object of servers by name`, key);
+  });
+  if (entries.length > maxServers) refuse(`it has more than ${maxServers} servers`);
+  return entries;
+}

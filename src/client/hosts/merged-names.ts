@@ -1,0 +1,76 @@
+/**
+ * The names under which the tools of many servers stand in one list.
+ *
+ * A name is the same after a restart, and depends on no other tool: what a model remembers of a
+ * conversation stays right, and a prompt cache holds.
+ */
+import { createHash } from 'node:crypto';
+
+/** What model APIs take as the name of a tool. */
+const taken = /^[A-Za-z0-9_-]{1,64}$/;
+const longest = 64;
+const separator = '__';
+const digits = 8;
+
+/** A tool and whose it is. */
+export interface OwnedTool {
+  readonly server: string;
+  /** Its name at the server. */
+  readonly tool: string;
+}
+
+/**
+ * The name of one tool: `server__tool`, if a model API takes that and it can be told where the
+ * server's name ends. Otherwise what is left of it after the characters that are not allowed, with a
+ * digest of both names.
+ *
+ * @param round counts the attempts, if another tool has that name already
+ */
+export function mergedName({ server, tool }: OwnedTool, round = 0): string {
+  const plain = `${server}${separator}${tool}`;
+  const isClear = !server.includes(separator) && !server.endsWith('_');
+  if (round === 0 && isClear && taken.test(plain)) return plain;
+  const digest = createHash('sha256')
+    .update(JSON.stringify(round === 0 ? [server, tool] : [server, tool, round]))
+    .digest('hex')
+    .slice(0, digits);
+  const readable = plain.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longest - digits - 1);
+  return `${readable}_${digest}`;
+}
+
+/**
+ * The server and the tool that an undigested name speaks of; undefined if it has no such form.
+ */
+export function splitName(name: string): OwnedTool | undefined {
+  const at = name.indexOf(separator);
+  if (at < 1 || at + separator.length >= name.length) return undefined;
+  return { server: name.slice(0, at), tool: name.slice(at + separator.length) };
+}
+
+/**
+ * All tools by their names in the merged list, sorted by name. A tool that is given twice stands
+ * there once.
+ */
+export function mergeTools<T extends OwnedTool>(tools: Iterable<T>): ReadonlyMap<string, T> {
+  const named = new Map<string, T>();
+  // Plain names come first: a server cannot take one from another by a name that looks digested.
+  const order = [...tools].sort(
+    (a, b) => rank(a) - rank(b) || compare(a.server, b.server) || compare(a.tool, b.tool),
+  );
+  for (const each of order) {
+    let round = 0;
+    let name = mergedName(each);
+    for (let at = named.get(name); at !== undefined; at = named.get(name)) {
+      if (at.server === each.server && at.tool === each.tool) break;
+      name = mergedName(each, ++round);
+    }
+    if (!named.has(name)) named.set(name, each);
+  }
+  return new Map([...named].sort(([a], [b]) => compare(a, b)));
+}
+
+const rank = (tool: OwnedTool): number =>
+  mergedName(tool) === `${tool.server}${separator}${tool.tool}` ? 0 : 1;
+
+/** By code units: the same in every locale. */
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -1,0 +1,320 @@
+/** One entry of an `mcpServers` file: its keys, what each takes, and what is made of it. */
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { nearest } from '../../protocol/nearest.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { shown } from './config-fault.ts';
+import type { ConfigFault } from './config-fault.ts';
+import { expand } from './variables.ts';
+import type { Environment } from './variables.ts';
+
+/** A server that is launched. */
+export interface CommandEntry {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: { readonly [name: string]: string };
+  readonly cwd?: string;
+}
+
+/** A server that is reached over HTTP; of any kind but `sse` if no type is given. */
+export interface UrlEntry {
+  readonly type?: 'http' | 'streamable-http' | 'sse';
+  readonly url: string;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+/** Which of a server's tools are in the merged list: names, in which `*` stands for any text. */
+export interface ToolFilter {
+  /** Without it, all. */
+  readonly allow?: readonly string[];
+  /** It wins over `allow`. */
+  readonly deny?: readonly string[];
+}
+
+/** When a lost server is started again; what is missing has its default. */
+export type RestartSetting =
+  | 'none'
+  | {
+      readonly initialMs?: number;
+      readonly maxMs?: number;
+      readonly factor?: number;
+      readonly jitter?: number;
+      readonly maxAttempts?: number;
+      readonly stableMs?: number;
+    };
+
+/** What the manager does with a server, beside connecting to it. */
+export interface ServerSettings {
+  readonly entry: CommandEntry | UrlEntry;
+  /** How long a request may be unanswered, milliseconds. */
+  readonly timeoutMs?: number;
+  readonly restart?: RestartSetting;
+  /** Whether the server is started with its first use. */
+  readonly lazy: boolean;
+  /** After how long without a request it is stopped, milliseconds; undefined: never. */
+  readonly idleMs?: number;
+  readonly tools: ToolFilter;
+  /** What other hosts' keys say, as it is written; we do nothing with it. */
+  readonly others: JsonObject;
+}
+
+/** A server of a configuration. */
+export type HostedServer =
+  | { readonly kind: 'enabled'; readonly settings: ServerSettings }
+  /** It is not looked at further. */
+  | { readonly kind: 'disabled' }
+  /** It cannot be started. */
+  | { readonly kind: 'invalid'; readonly faults: readonly ConfigFault[] };
+
+/** A server, and what its author may want to know. */
+export interface ReadServer {
+  readonly server: HostedServer;
+  readonly remarks: readonly ConfigFault[];
+}
+
+const types = ['stdio', 'http', 'streamable-http', 'sse'];
+const longestMs = 2 ** 31 - 1;
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const numberFrom =
+  (min: number, max = longestMs) =>
+  (value: unknown): boolean =>
+    typeof value === 'number' && value >= min && value <= max;
+const countFrom = (min: number) => (value: unknown) =>
+  Number.isSafeInteger(value) && numberFrom(min)(value);
+
+/** What a value must be. Of lists and objects, each element. */
+interface Shape {
+  readonly allowed: string;
+  takes?(value: unknown): boolean;
+  readonly each?: {
+    readonly of: 'list' | 'object';
+    readonly allowed: string;
+    takes(value: unknown, name: string): boolean;
+  };
+}
+
+const texts: Shape = {
+  allowed: 'a list of strings',
+  each: { of: 'list', allowed: 'a string', takes: (value) => typeof value === 'string' },
+};
+const time = (min: number): Shape => ({
+  allowed: `a whole number of milliseconds, from ${min} to ${longestMs}`,
+  takes: countFrom(min),
+});
+const flag: Shape = { allowed: 'true or false', takes: (value) => typeof value === 'boolean' };
+
+const shapes: { readonly [key: string]: Shape } = {
+  type: {
+    allowed: `one of ${types.join(', ')}`,
+    takes: (value) => types.some((each) => each === value),
+  },
+  command: { allowed: 'the name or path of a program', takes: isText },
+  args: texts,
+  env: {
+    allowed: 'an object of strings',
+    each: {
+      of: 'object',
+      allowed:
+        'a string; put numbers into quotation marks. A name has neither = nor NUL, a value no NUL',
+      takes: (value, name) =>
+        typeof value === 'string' && !/^$|[=\0]/.test(name) && !value.includes('\0'),
+    },
+  },
+  cwd: { allowed: 'the path of a directory', takes: isText },
+  url: {
+    allowed: 'a URL that begins with http:// or https://',
+    takes: (value) => isText(value) && URL.canParse(value) && /^https?:/i.test(value),
+  },
+  headers: {
+    allowed: 'an object of strings',
+    each: {
+      of: 'object',
+      allowed: 'a string of one line in Latin-1, under a name of letters, digits and hyphens',
+      takes: (value, name) =>
+        typeof value === 'string' &&
+        /^[!#$%&'*+.^_`|~\w-]+$/.test(name) &&
+        /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
+    },
+  },
+  disabled: flag,
+  timeoutMs: time(1),
+  lazy: flag,
+  idleMs: time(1),
+};
+
+const toolShapes: { readonly [key: string]: Shape } = { allow: texts, deny: texts };
+
+const restartShapes: { readonly [key: string]: Shape } = {
+  initialMs: time(0),
+  maxMs: time(0),
+  factor: { allowed: 'a number from 1 to 100', takes: numberFrom(1, 100) },
+  jitter: { allowed: 'a number from 0 to 1', takes: numberFrom(0, 1) },
+  maxAttempts: { allowed: 'a whole number from 0', takes: countFrom(0) },
+  stableMs: time(0),
+};
+
+/** What other hosts have in their files: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex, LibreChat. */
+const keysOfOthers = new Set(
+  `alwaysAllow alwaysLoad auth authProviderType autoApprove description dev disabledTools displayName
+  enabled envFile env_file excludeTools gallery headersHelper httpUrl icon includeTools initTimeout
+  instructions name oauth sandbox sandboxEnabled scopes serverInstructions serverUrl startup timeout
+  title trust version watchPaths`.split(/\s+/),
+);
+
+/** What is wrong, by its key within the entry. */
+type Tell = (key: string | undefined, message: string) => void;
+
+/**
+ * Reads one entry. Its faults are all found at once.
+ *
+ * @param place the file and the server that faults name
+ */
+export function readServer(
+  written: unknown,
+  place: Pick<ConfigFault, 'file' | 'server'>,
+  environment: Environment,
+): ReadServer {
+  const faults: ConfigFault[] = [];
+  const remarks: ConfigFault[] = [];
+  const tell: Tell = (key, message) => faults.push({ ...place, key, message });
+  if (!isJsonObject(written)) {
+    tell(undefined, `${shown('', written)} is not an object with a "command" or a "url"`);
+    return { server: { kind: 'invalid', faults }, remarks };
+  }
+  if (written['disabled'] === true) return { server: { kind: 'disabled' }, remarks };
+  const entry = expanded(written, '', environment, tell) as JsonObject;
+  const { restart, tools, ...plain } = entry;
+  checkKeys(plain, shapes, '', tell);
+  checkKind(plain, tell);
+  if (tools !== undefined) checkObject(tools, toolShapes, 'tools', tell);
+  if (!isWord(restart)) checkObject(restart, restartShapes, 'restart', tell);
+  const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
+  for (const [key] of others.filter(([key]) => !keysOfOthers.has(key))) {
+    const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools']);
+    const meant = near === undefined ? '' : `. Did you mean ${near}?`;
+    remarks.push({ ...place, key, message: `this key is not known, and has no effect${meant}` });
+  }
+  if (faults.length > 0) return { server: { kind: 'invalid', faults }, remarks };
+  const settings = settingsOf(entry, Object.fromEntries(others));
+  return { server: { kind: 'enabled', settings }, remarks };
+}
+
+/** A copy with the variables put in. Keys stay as they are. */
+function expanded(value: unknown, key: string, environment: Environment, tell: Tell): unknown {
+  if (typeof value === 'string') {
+    const expansion = expand(value, environment);
+    if (expansion.ok) return expansion.text;
+    tell(key, expansion.problem);
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((each, at) => expanded(each, `${key}[${at}]`, environment, tell));
+  }
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => {
+      const inside = key === '' ? name : `${key}.${name}`;
+      return [name, expanded(each, inside, environment, tell)];
+    }),
+  );
+}
+
+const isWord = (restart: unknown): boolean =>
+  restart === undefined || typeof restart === 'boolean' || restart === 'none';
+
+/** Of members that are objects themselves. An unknown key is a fault: a filter or a bound that does nothing would be dangerous. */
+function checkObject(
+  value: unknown,
+  table: { readonly [key: string]: Shape },
+  key: string,
+  tell: Tell,
+): void {
+  const keys = Object.keys(table).join(', ');
+  const allowed = `an object with any of ${keys}${key === 'restart' ? ', or true, false or "none"' : ''}`;
+  if (!isJsonObject(value)) {
+    tell(key, `${shown(key, value)} is not ${allowed}`);
+    return;
+  }
+  for (const name of Object.keys(value).filter((each) => !Object.hasOwn(table, each))) {
+    tell(`${key}.${name}`, `there is no such key: there are ${keys}`);
+  }
+  checkKeys(value, table, `${key}.`, tell);
+}
+
+function checkKeys(
+  object: JsonObject,
+  table: { readonly [key: string]: Shape },
+  prefix: string,
+  tell: Tell,
+): void {
+  for (const [name, { allowed, takes, each }] of Object.entries(table)) {
+    const value = object[name];
+    if (value === undefined) continue;
+    const key = prefix + name;
+    if (each === undefined) {
+      if (takes?.(value) !== true) tell(key, `${shown(key, value)} is not ${allowed}`);
+    } else if (each.of === 'list' ? !Array.isArray(value) : !isJsonObject(value)) {
+      tell(key, `${shown('', value)} is not ${allowed}`);
+    } else {
+      for (const [at, element] of Object.entries(value as object)) {
+        const inside = each.of === 'list' ? `${key}[${at}]` : `${key}.${at}`;
+        if (!each.takes(element, at))
+          tell(inside, `${shown(inside, element)} is not ${each.allowed}`);
+      }
+    }
+  }
+}
+
+/** Whether it is launched or reached, and whether the keys fit that. */
+function checkKind({ type, command, url, ...rest }: JsonObject, tell: Tell): void {
+  if (command !== undefined && url !== undefined) {
+    tell(undefined, 'it has both a "command" and a "url": remove one of them');
+    return;
+  }
+  if (command === undefined && url === undefined) {
+    const alien = ['serverUrl', 'httpUrl'].find((key) => key in rest);
+    const advice = alien === undefined ? '' : `: write "url" for ${quoted(alien)}`;
+    tell(undefined, `it has neither a "command" nor a "url"${advice}`);
+    return;
+  }
+  const isLaunched = command !== undefined;
+  const means = isLaunched ? 'a "command"' : 'a "url"';
+  if (type !== undefined && types.includes(type as string) && (type === 'stdio') !== isLaunched) {
+    tell('type', `${shown('type', type)} does not fit a server with ${means}`);
+  }
+  for (const key of isLaunched ? ['headers'] : ['args', 'env', 'cwd']) {
+    if (rest[key] !== undefined) tell(key, `it has no meaning for a server with ${means}`);
+  }
+}
+
+/** Of an entry whose members are all as they should be. */
+function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
+  const picked = (...keys: readonly string[]) =>
+    Object.fromEntries(
+      keys.flatMap((key) => (entry[key] === undefined ? [] : [[key, entry[key]]])),
+    );
+  const { restart } = entry;
+  return {
+    entry: (entry['command'] === undefined
+      ? picked('type', 'url', 'headers')
+      : picked('command', 'args', 'env', 'cwd')) as unknown as CommandEntry | UrlEntry,
+    ...(picked('timeoutMs', 'idleMs') as { readonly timeoutMs?: number; readonly idleMs?: number }),
+    ...(restart === undefined || restart === true
+      ? {}
+      : { restart: restart === false ? 'none' : (restart as RestartSetting) }),
+    lazy: entry['lazy'] === true,
+    tools: (entry['tools'] ?? {}) as ToolFilter,
+    others,
+  };
+}
+
+/** Whether a tool is in the merged list. */
+export function isAllowed(tool: string, { allow, deny = [] }: ToolFilter): boolean {
+  const fits = (pattern: string) =>
+    // The parts between the stars, each escaped.
+    new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's').test(tool);
+  return (allow === undefined || allow.some(fits)) && !deny.some(fits);
+}
+
+const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);

@@ -1,0 +1,283 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { textOfFault } from '../../../src/client/hosts/config-fault.ts';
+import { readHosts, readHostsFile, readHostsText } from '../../../src/client/hosts/hosts-file.ts';
+import type { ServerSettings } from '../../../src/client/hosts/server-entry.ts';
+import { isAllowed } from '../../../src/client/hosts/server-entry.ts';
+
+const environment = { HOME: '/home/ada', EMPTY: '', TOKEN: 'hunter2' };
+
+function settingsOf(entry: object): ServerSettings {
+  const { servers } = readHosts({ mcpServers: { one: entry } }, { environment });
+  const server = servers.get('one');
+  if (server?.kind === 'enabled') return server.settings;
+  throw new Error(`not enabled: ${JSON.stringify(server)}`);
+}
+
+/** Every fault of one entry, without the file and the server. */
+function faultsOf(entry: unknown): readonly string[] {
+  const { faults } = readHosts({ mcpServers: { one: entry } }, { environment });
+  for (const { server } of faults) expect(server).toBe('one');
+  return faults.map(({ key, message }) => `${key ?? '-'}: ${message}`);
+}
+
+function refusal(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'RuntimeError', code: 'CONFIG_INVALID' });
+    return (error as Error).message;
+  }
+  throw new Error('it was taken');
+}
+
+describe('a file of servers', () => {
+  test('is read with comments, trailing commas and a byte order mark', () => {
+    const text = `\uFEFF{
+      // mine
+      "mcpServers": { "files": { "command": "npx", "args": ["-y", "files",], /* here */ }, },
+    }`;
+    const { servers, faults } = readHostsText(text);
+    expect(faults).toEqual([]);
+    expect(servers.get('files')).toMatchObject({
+      kind: 'enabled',
+      settings: { entry: { command: 'npx', args: ['-y', 'files'] } },
+    });
+  });
+
+  test('has its servers under "mcpServers" or, as VS Code, under "servers"', () => {
+    const { servers } = readHosts({ servers: { a: { command: 'a' } }, inputs: [] });
+    expect([...servers.keys()]).toEqual(['a']);
+  });
+
+  test.each(['stdio', 'http', 'streamable-http', 'sse', undefined])('takes the type %s', (type) => {
+    const way = type === 'stdio' ? { command: 'a' } : { url: 'https://a.example/mcp' };
+    expect(settingsOf({ ...way, type }).entry).toMatchObject(way);
+  });
+
+  test('keeps every setting of a server', () => {
+    const settings = settingsOf({
+      command: 'node',
+      args: ['a.js'],
+      env: { PORT: '1' },
+      cwd: '/tmp',
+      timeoutMs: 5,
+      restart: { maxAttempts: 1 },
+      lazy: true,
+      idleMs: 7,
+      tools: { allow: ['a*'], deny: ['ab'] },
+      autoApprove: ['a'],
+    });
+    expect(settings).toEqual({
+      entry: { command: 'node', args: ['a.js'], env: { PORT: '1' }, cwd: '/tmp' },
+      timeoutMs: 5,
+      restart: { maxAttempts: 1 },
+      lazy: true,
+      idleMs: 7,
+      tools: { allow: ['a*'], deny: ['ab'] },
+      others: { autoApprove: ['a'] },
+    });
+  });
+
+  test.each([
+    [false, 'none'],
+    ['none', 'none'],
+    [true, undefined],
+  ])('reads restart: %s', (written, read) => {
+    expect(settingsOf({ command: 'a', restart: written }).restart).toBe(read);
+  });
+
+  test('does not look at a disabled server, whatever is wrong with it', () => {
+    const entry = { disabled: true, command: 3, args: ['${MISSING}'] };
+    const { servers, faults } = readHosts({ mcpServers: { off: entry } });
+    expect([servers.get('off'), faults]).toEqual([{ kind: 'disabled' }, []]);
+  });
+
+  test('tells of a key that nobody knows, and keeps quiet about those of other hosts', () => {
+    const entry = { command: 'a', alwaysAllow: [], timeoutms: 5, colour: 'red' };
+    const { remarks, faults } = readHosts({ mcpServers: { one: entry } });
+    expect(faults).toEqual([]);
+    expect(remarks.map(({ key, message }) => [key, message])).toEqual([
+      ['timeoutms', 'this key is not known, and has no effect. Did you mean timeoutMs?'],
+      ['colour', 'this key is not known, and has no effect'],
+    ]);
+  });
+
+  test('tells of a server whose name stands there twice', () => {
+    const { remarks } = readHostsText(
+      '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}',
+      { file: 'mcp.json' },
+    );
+    expect(remarks.map(textOfFault)).toEqual([
+      'mcp.json: server "a": the name stands in the file twice, and only one of them counts: remove or rename one',
+    ]);
+  });
+});
+
+describe('variables', () => {
+  test.each([
+    ['${HOME}/x', '/home/ada/x'],
+    ['${env:HOME}', '/home/ada'],
+    ['${MISSING:-a:-b}', 'a:-b'],
+    ['${EMPTY:-a}', 'a'],
+    ['${EMPTY}', ''],
+    ['${HOME:-a}', '/home/ada'],
+    ['$HOME', '$HOME'],
+    ['$${HOME}', '${HOME}'],
+  ])('in %j become %j', (written, read) => {
+    expect(settingsOf({ command: 'a', args: [written] }).entry).toMatchObject({ args: [read] });
+  });
+
+  test('are put into every string', () => {
+    const settings = settingsOf({
+      url: 'https://a.example${HOME}',
+      headers: { authorization: 'Bearer ${TOKEN}' },
+      tools: { allow: ['${HOME}'] },
+    });
+    expect(settings.entry).toEqual({
+      url: 'https://a.example/home/ada',
+      headers: { authorization: 'Bearer hunter2' },
+    });
+    expect(settings.tools.allow).toEqual(['/home/ada']);
+  });
+
+  test('that are missing, or are no variables of the environment, are faults', () => {
+    expect(faultsOf({ command: 'a', env: { A: '${NONE}', B: '${input:key}' } })).toEqual([
+      'env.A: the variable NONE is not set. Set it, or write a default: ${NONE:-default}',
+      'env.B: ${input:key} is no variable of the environment: only VS Code asks for inputs. Write ${NAME} or ${NAME:-default}, or $${…} for the text itself',
+    ]);
+  });
+});
+
+describe('faults', () => {
+  test('of one entry are all found, each with its key and what is allowed', () => {
+    const faults = faultsOf({
+      type: 'streamableHttp',
+      command: '',
+      args: ['a', 3],
+      cwd: 5,
+      timeoutMs: '30',
+      lazy: 'yes',
+      idleMs: 0,
+      restart: { maxAttempts: 1.5, retries: 3 },
+      tools: { alow: [] },
+    });
+    expect(faults).toEqual([
+      'type: "streamableHttp" is not one of stdio, http, streamable-http, sse',
+      'command: "" is not the name or path of a program',
+      'args[1]: 3 is not a string',
+      'cwd: 5 is not the path of a directory',
+      'timeoutMs: "30" is not a whole number of milliseconds, from 1 to 2147483647',
+      'lazy: "yes" is not true or false',
+      'idleMs: 0 is not a whole number of milliseconds, from 1 to 2147483647',
+      'tools.alow: there is no such key: there are allow, deny',
+      'restart.retries: there is no such key: there are initialMs, maxMs, factor, jitter, maxAttempts, stableMs',
+      'restart.maxAttempts: 1.5 is not a whole number from 0',
+    ]);
+  });
+
+  test.each([
+    [{}, '-: it has neither a "command" nor a "url"'],
+    [
+      { serverUrl: 'https://a.example' },
+      '-: it has neither a "command" nor a "url": write "url" for "serverUrl"',
+    ],
+    [
+      { command: 'a', url: 'https://a.example' },
+      '-: it has both a "command" and a "url": remove one of them',
+    ],
+    [{ command: 'a', headers: {} }, 'headers: it has no meaning for a server with a "command"'],
+    [{ url: 'https://a.example', args: [] }, 'args: it has no meaning for a server with a "url"'],
+    [
+      { url: 'https://a.example', type: 'stdio' },
+      'type: "stdio" does not fit a server with a "url"',
+    ],
+    [{ command: 'a', type: 'sse' }, 'type: "sse" does not fit a server with a "command"'],
+    [
+      { url: 'ftp://a.example' },
+      'url: "ftp://a.example" is not a URL that begins with http:// or https://',
+    ],
+    [
+      { command: 'a', restart: 3 },
+      'restart: 3 is not an object with any of initialMs, maxMs, factor, jitter, maxAttempts, stableMs, or true, false or "none"',
+    ],
+    ['npx files', '-: "npx files" is not an object with a "command" or a "url"'],
+    [{ command: 'a', args: 'b c' }, 'args: "b c" is not a list of strings'],
+  ])('of %j', (entry, fault) => {
+    expect(faultsOf(entry)).toEqual([fault]);
+  });
+
+  test('show no value of the environment, of a header or with a secret in it', () => {
+    const told = [
+      ...faultsOf({ command: 'a', env: { 'A=B': 'hunter2', C: 1234567 } }),
+      ...faultsOf({
+        url: 'ftp://ann:hunter2@a.example',
+        headers: { a: 'hunter2\n', 'b c': 'hunter2' },
+      }),
+    ].join('\n');
+    expect(told).toContain('env.C: the value, a number, is not a string');
+    expect(told).toContain('headers.b c: the value, a string, is not a string of one line');
+    expect(told).not.toMatch(/hunter2|1234567/);
+  });
+
+  test('of one server leave the others as they are', () => {
+    const { servers, faults } = readHosts(
+      { mcpServers: { bad: { command: 3 }, '': { command: 'a' }, good: { command: 'a' } } },
+      { file: 'mcp.json' },
+    );
+    expect(servers.get('good')?.kind).toBe('enabled');
+    expect(faults.map(textOfFault)).toEqual([
+      'mcp.json: server "bad", key "command": 3 is not the name or path of a program',
+      'mcp.json: server "": the name is empty',
+    ]);
+  });
+});
+
+describe('a file is refused', () => {
+  test('that is no JSON, with the place of every fault', () => {
+    const text = '{\n  "mcpServers": {\n    "a": { "command": b }\n  }\n';
+    expect(refusal(() => readHostsText(text, { file: 'mcp.json' }))).toBe(
+      [
+        'mcp.json: line 3, column 23: invalid symbol',
+        'mcp.json: line 3, column 25: value expected',
+        'mcp.json: line 5, column 1: close brace expected',
+      ].join('\n'),
+    );
+  });
+
+  test.each([
+    ['', 'it is empty'],
+    ['[]', 'an array is not an object with the servers under "mcpServers" or "servers"'],
+    ['{}', 'it is not an object with the servers under "mcpServers" or "servers"'],
+    [
+      '{"mcp_servers": {}}',
+      'it is not an object with the servers under "mcpServers" or "servers"; is "mcp_servers" meant as that?',
+    ],
+    ['{"mcpServers": []}', 'key "mcpServers": an array is not an object of servers by name'],
+  ])('that says %j', (text, message) => {
+    expect(refusal(() => readHostsText(text))).toContain(message);
+  });
+
+  test('that is not there, or is a directory', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await expect(readHostsFile(join(folder, 'no.json'))).rejects.toThrow('there is no such file');
+    await expect(readHostsFile(folder)).rejects.toThrow('it is a directory');
+    await writeFile(join(folder, 'mcp.json'), '{"mcpServers": {}}');
+    expect((await readHostsFile(join(folder, 'mcp.json'))).servers.size).toBe(0);
+  });
+});
+
+test.each([
+  ['a', {}, true],
+  ['a', { allow: [] }, false],
+  ['read_file', { allow: ['read_*'] }, true],
+  ['unread_file', { allow: ['read_*'] }, false],
+  ['read.file', { allow: ['read.file'] }, true],
+  ['readxfile', { allow: ['read.file'] }, false],
+  ['read_file', { allow: ['*'], deny: ['read_file'] }, false],
+])('%s is in a list filtered by %j: %s', (tool, filter, is) => {
+  expect(isAllowed(tool, filter)).toBe(is);
+});

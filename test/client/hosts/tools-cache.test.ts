@@ -1,0 +1,77 @@
+import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { defaultCacheFolder, toolsCache } from '../../../src/client/hosts/tools-cache.ts';
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tools-cache-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+const entry = { command: 'node', args: ['a.js'], env: { TOKEN: 'hunter2', B: '1' } };
+const tools = { tools: [{ name: 'echo', inputSchema: {} }], date: '2026-01-01T00:00:00.000Z' };
+
+describe('the cache of tools', () => {
+  test('gives back what a server of the same entry had, and nothing for another', async () => {
+    const folder = await temporaryFolder();
+    const cache = toolsCache(folder);
+    expect(await cache.read(entry)).toBeUndefined();
+    expect(await cache.write(entry, tools)).toBe(true);
+    const reordered = { env: { B: '1', TOKEN: 'hunter2' }, args: ['a.js'], command: 'node' };
+    expect(await toolsCache(folder).read(reordered)).toEqual(tools);
+    expect(await cache.read({ ...entry, env: { TOKEN: 'other', B: '1' } })).toBeUndefined();
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'can be read by its owner alone, and names no secret',
+    async () => {
+      const folder = join(await temporaryFolder(), 'inside');
+      await toolsCache(folder).write(entry, tools);
+      const [name = ''] = await readdir(folder);
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+      expect(name + (await readFile(join(folder, name), 'utf8'))).not.toContain('hunter2');
+    },
+  );
+
+  test.each(['', '{', '[]', '{"date":"x","tools":[{}]}', '{"tools":[]}'])(
+    'takes a file that says %j for none',
+    async (text) => {
+      const folder = await temporaryFolder();
+      const cache = toolsCache(folder);
+      await cache.write(entry, tools);
+      const [name = ''] = await readdir(folder);
+      await writeFile(join(folder, name), text);
+      expect(await cache.read(entry)).toBeUndefined();
+    },
+  );
+
+  test('keeps no more than 256 files, the newest', async () => {
+    const folder = await temporaryFolder();
+    const old = join(folder, 'old.json');
+    await writeFile(old, '{}');
+    await utimes(old, 1, 1);
+    for (let count = 1; count < 256; count++) await writeFile(join(folder, `${count}.json`), '{}');
+    await toolsCache(folder).write(entry, tools);
+    const names = await readdir(folder);
+    expect(names).toHaveLength(256);
+    expect(names).not.toContain('old.json');
+  });
+
+  test('says that it could not be written, and leaves nothing behind', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'file'), '');
+    expect(await toolsCache(join(folder, 'file')).write(entry, tools)).toBe(false);
+    const long = { ...tools, tools: [{ name: 'x'.repeat(5 * 1024 ** 2) }] };
+    expect(await toolsCache(folder).write(entry, long)).toBe(false);
+    expect(await readdir(folder)).toEqual(['file']);
+  });
+});
+
+test('the cache lies where the system has its caches', () => {
+  expect(defaultCacheFolder({ XDG_CACHE_HOME: '/c' }, 'linux')).toBe('/c/mcp-actors/tools');
+  expect(defaultCacheFolder({}, 'linux')).toMatch(/\/\.cache\/mcp-actors\/tools$/);
+  expect(defaultCacheFolder({}, 'darwin')).toMatch(/Library\/Caches\/mcp-actors\/tools$/);
+});
