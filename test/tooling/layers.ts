@@ -110,9 +110,18 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['redis'],
     node: true,
   },
+  'client/lists': {
+    holds: 'what a server offers, kept as new as it says, and its subscriptions',
+    imports: [...core, 'schema', 'session'],
+    packages: ['xstate'],
+  },
+  'client/asked': {
+    holds: 'what a server asks its host, and the rounds of a call that asks',
+    imports: [...core, 'schema'],
+  },
   'client/connection': {
     holds: "a host's connection to one server: its requests, its eras, its losses",
-    imports: [...core, 'transports', 'session'],
+    imports: [...core, 'transports', 'session', 'client/lists', 'client/asked'],
     packages: ['xstate'],
   },
   opentelemetry: {

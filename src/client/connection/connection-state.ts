@@ -2,7 +2,7 @@
 import type { Loss } from '../../machines/connection-ports.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
-import type { ListReport, Tool } from './offered.ts';
+import type { ListReport, Tool } from '../lists/offered.ts';
 import type { Era } from './options.ts';
 
 /** Where a connection stands. Times are the connection's clock's milliseconds. */

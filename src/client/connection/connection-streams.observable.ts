@@ -2,7 +2,7 @@
 import type { Observable } from 'rxjs';
 import type { TrafficItem } from '../../session/traffic-item.ts';
 import type { ConnectionEvent, ConnectionState } from './connection-state.ts';
-import type { ListReport, Tool } from './offered.ts';
+import type { ListReport, Tool } from '../lists/offered.ts';
 
 /** All of them complete when the connection is closed, and never fail. */
 export interface ConnectionStreams {

@@ -1,6 +1,7 @@
 /** A host's connection to one server, over any number of processes and channels. */
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
+import type { RootsProvider } from '../asked/providers.ts';
 import type { ConnectionState, ServerProfile } from './connection-state.ts';
 import type { ConnectionStreams } from './connection-streams.observable.ts';
 import type {
@@ -12,9 +13,8 @@ import type {
   ReadResourceResult,
   Resource,
   ResourceTemplate,
-  Root,
   Tool,
-} from './offered.ts';
+} from '../lists/offered.ts';
 import type { RequestOptions } from './options.ts';
 
 /**
@@ -77,8 +77,12 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   unsubscribe(uri: string, options?: RequestOptions): Promise<void>;
   /** The least severe log messages that the host wants, on every later connection too. */
   setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void>;
-  /** Replaces the roots, and tells the server. */
-  setRoots(roots: readonly Root[]): Promise<void>;
+  /**
+   * Replaces the roots, and tells the server.
+   *
+   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots
+   */
+  setRoots(roots: RootsProvider): Promise<void>;
   /** Whether the server answers; gives the time that it took, milliseconds. */
   ping(options?: RequestOptions): Promise<number>;
 

@@ -6,8 +6,8 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { RestartOption } from '../../machines/restart-policy.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
+import type { Providers } from '../asked/providers.ts';
 import type { ConnectionLimits } from './limits.ts';
-import type { Root } from './offered.ts';
 
 /** A server that is launched as a process. */
 export interface CommandEntry {
@@ -43,32 +43,14 @@ export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
 /** `legacy`: begins with `initialize`, until 2025-11-25. `modern`: without a handshake, since 2026-07-28. */
 export type Era = 'legacy' | 'modern';
 
-/** What the server asks of the host, as the host's code gets it. */
-export interface Asked {
-  /** Aborted if the server withdraws it, or the connection is lost. */
-  readonly signal: AbortSignal;
-}
-
-export interface ElicitAnswer {
-  readonly action: 'accept' | 'decline' | 'cancel';
-  /** What was filled in; only with `accept`. */
-  readonly content?: JsonObject;
-}
-
 /** The options of a connection. What is absent is a default that docs/limits.md names. */
-export interface ConnectOptions {
+export interface ConnectOptions extends Providers {
   /** What the host calls the server, in errors and lists. By default from the entry. */
   readonly name?: string;
   /** Who the host is, for the server. */
   readonly clientInfo?: Implementation;
   /** Nothing else is tried. By default the server is asked which it speaks. */
   readonly era?: Era;
-  /** The roots that the server may know. With it the capability `roots` is declared. */
-  readonly roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
-  /** Lets a model answer `sampling/createMessage`. With it the capability is declared. */
-  readonly sample?: (params: JsonObject, asked: Asked) => JsonObject | Promise<JsonObject>;
-  /** Asks a person (`elicitation/create`). With it the capability is declared. */
-  readonly elicit?: (params: JsonObject, asked: Asked) => ElicitAnswer | Promise<ElicitAnswer>;
   /** More that the host is capable of; merged into what the providers declare. */
   readonly capabilities?: JsonObject;
   readonly limits?: Partial<ConnectionLimits>;

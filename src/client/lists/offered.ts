@@ -83,10 +83,3 @@ export interface Completion {
   readonly total?: number;
   readonly hasMore?: boolean;
 }
-
-/** A root that a host names: a boundary for the server to keep to, not an access control. */
-export interface Root {
-  /** A `file:` URI. */
-  readonly uri: string;
-  readonly name?: string;
-}
