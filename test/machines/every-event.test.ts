@@ -1,6 +1,8 @@
 /** Every event that a machine may be sent is handled in one of its states at least: an event that nobody handles is lost without a word. */
 import { expect, test } from 'vitest';
 import type { AnyStateMachine } from 'xstate';
+import type { AuthorizationEvent } from '../../src/machines/authorization.machine.ts';
+import { authorizationMachine } from '../../src/machines/authorization.machine.ts';
 import type { CatalogEvent } from '../../src/machines/catalog.machine.ts';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
@@ -77,6 +79,15 @@ const catalog: Table<CatalogEvent> = {
   'list.invalidate': true,
 };
 
+const authorization: Table<AuthorizationEvent> = {
+  'token.found': true,
+  'token.refused': true,
+  'scope.missing': true,
+  'refusal.forget': true,
+  'login.asked': true,
+  'login.answered': true,
+};
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
@@ -85,6 +96,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [subscriptionMachine, subscription],
   [keepaliveMachine, {}],
   [httpSessionMachine, httpSession],
+  [authorizationMachine, authorization],
   [subscriptionMachine, subscription],
 ];
 

@@ -20,6 +20,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
   httpSessionMachine: [{}],
+  authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
 };
 
 const inputs: { readonly [machine: string]: object } = {
@@ -53,6 +54,7 @@ const inputs: { readonly [machine: string]: object } = {
     interests: { lists: [], uris: [], taskIds: [] },
     port: { notify: () => {}, isWritable: true, whenWritable: () => {} },
   },
+  authorizationMachine: { visitTimeoutMs: 1 },
 };
 
 /** Nodes that nothing leads to, on purpose. */
