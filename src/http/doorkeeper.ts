@@ -4,6 +4,8 @@
  *
  * @see MCP 2025-11-25, basic/authorization; docs/decisions/0032
  */
+import { systemClock } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
@@ -21,11 +23,14 @@ import type { HttpOptions } from './options.ts';
 export class Doorkeeper {
   readonly #authorizer: Authorizer | undefined;
   readonly #report: HttpReport;
+  readonly #clock: Clock;
 
   /** @throws {TypeError} or {RangeError} an option of the authorization is wrong */
-  constructor({ authorization: options, report = defaultReport }: HttpOptions) {
+  constructor(given: HttpOptions) {
+    const { authorization: options, report = defaultReport, clock = systemClock } = given;
     this.#authorizer = options && authorization(options);
     this.#report = safeReport(report);
+    this.#clock = clock;
   }
 
   /** The document for clients, if the path is one of its own. */
@@ -47,6 +52,9 @@ export class Doorkeeper {
       .then((known) => {
         if (!known.ok) return this.#refuse(exchange, known);
         exchange.principal = known.principal;
+        if (known.expiresInMs !== undefined) {
+          exchange.authorizedUntil = this.#clock.now() + known.expiresInMs;
+        }
         admitted();
       })
       .catch((error: unknown) => {

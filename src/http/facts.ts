@@ -10,6 +10,8 @@ export type HttpFactName =
   | 'server.failed'
   /** Whether a token is valid could not be found out; the request was refused with 503. */
   | 'authorization.unavailable'
+  /** The token that a stream was opened with has expired: its connection was ended. */
+  | 'authorization.expired'
   /** The connection of a stream has ended before the stream. */
   | 'stream.left'
   /** A client came back to a stream of its own. */

@@ -31,6 +31,8 @@ export interface EventSink {
 export interface HttpExchange extends ServedHttpRequest {
   /** Who makes the request; the endpoint finds that out before anything else looks at it. */
   principal?: Principal;
+  /** Until when its token is accepted, the endpoint's clock; undefined if it does not expire. */
+  authorizedUntil?: number;
   /** All headers, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */

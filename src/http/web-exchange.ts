@@ -14,6 +14,7 @@ export interface RequestInfo {
 
 export class WebExchange implements HttpExchange {
   principal?: Principal;
+  authorizedUntil?: number;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   /** What the request is answered with, once that is known. */

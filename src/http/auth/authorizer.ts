@@ -39,7 +39,12 @@ export interface AuthorizationRefusal {
 }
 
 export type Authorization =
-  | { readonly ok: true; readonly principal: Principal }
+  | {
+      readonly ok: true;
+      readonly principal: Principal;
+      /** How long the token will still be accepted, milliseconds; undefined if it does not expire. */
+      readonly expiresInMs: number | undefined;
+    }
   | AuthorizationRefusal;
 
 export interface Authorizer {
@@ -76,6 +81,7 @@ class ResourceServer implements Authorizer {
   readonly #implied: { readonly [broader: string]: readonly string[] };
   readonly #limits: TokenLimits;
   readonly #check: CheckToken;
+  readonly #time: Time;
 
   constructor(options: AuthorizationOptions, limits: TokenLimits, time: Time) {
     const resource = resourceOf(options);
@@ -86,6 +92,7 @@ class ResourceServer implements Authorizer {
     this.#implied = options.impliedScopes ?? {};
     this.#limits = limits;
     this.#check = checkOf(options, limits, time);
+    this.#time = time;
   }
 
   async authenticate(request: RequestToAuthorize): Promise<Authorization> {
@@ -101,7 +108,8 @@ class ResourceServer implements Authorizer {
     try {
       const found = await this.#check(token, request);
       const principal = { ...found, scopes: withImplied(found.scopes, this.#implied) };
-      return this.demand(principal, []) ?? { ok: true, principal };
+      const expiresInMs = this.#expiresInMs(principal);
+      return this.demand(principal, []) ?? { ok: true, principal, expiresInMs };
     } catch (error) {
       if (error instanceof InvalidToken) return this.#refused(401, error.message, 'invalid_token');
       return unavailable(error, token);
@@ -114,6 +122,11 @@ class ResourceServer implements Authorizer {
     if (lacking.length === 0) return undefined;
     const message = `The token does not allow this: it lacks ${lacking.join(', ')}`;
     return this.#refused(403, message, 'insufficient_scope', stepUpScopes(principal, needed));
+  }
+
+  #expiresInMs({ expiresAt }: Principal): number | undefined {
+    if (expiresAt === undefined) return undefined;
+    return expiresAt + this.#limits.clockSkewSeconds * 1000 - this.#time.wall();
   }
 
   #refused(

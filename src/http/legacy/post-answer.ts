@@ -102,7 +102,7 @@ export class PostAnswer extends RequestAnswer implements Tended {
   }
 
   protected override opening(sink: EventSink): string {
-    this.#stream?.begin(sink);
+    this.#stream?.begin(sink, undefined);
     return '';
   }
 

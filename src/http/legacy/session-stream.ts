@@ -42,9 +42,14 @@ export interface StreamHome {
  * `apart`: it has no connection, and goes on. `answered`: all is said, the response last.
  * `silenced`: all is said, and there is no response: the call was cancelled.
  */
-type StreamState =
-  | { readonly name: 'apart' | 'answered' | 'silenced' }
-  | { readonly name: 'connected'; readonly sink: EventSink };
+type StreamState = { readonly name: 'apart' | 'answered' | 'silenced' } | ConnectedState;
+
+interface ConnectedState {
+  readonly name: 'connected';
+  readonly sink: EventSink;
+  /** When its token expires, the clock's milliseconds; undefined if that is no matter. */
+  readonly until: number | undefined;
+}
 
 const apart: StreamState = { name: 'apart' };
 
@@ -122,13 +127,19 @@ export class SessionStream implements LoggedStream {
     return events ? new HeldSink(sink, events.open(this.name, this.answers ?? [])) : sink;
   }
 
-  /** Begins on its first connection. */
-  begin(sink: EventSink): void {
-    this.#connect(sink, this.#home.firstEvent(eventId(this.name, 0)));
+  /**
+   * Begins on its first connection.
+   * @param until when the connection's token expires, the clock's milliseconds
+   */
+  begin(sink: EventSink, until: number | undefined): void {
+    this.#connect({ name: 'connected', sink, until }, this.#home.firstEvent(eventId(this.name, 0)));
   }
 
-  /** Goes on over another connection, with what comes after the event that the client has. */
-  resume(sink: EventSink, { number, answers }: EventPlace): void {
+  /**
+   * Goes on over another connection, with what comes after the event that the client has.
+   * @param until as for {@link begin}
+   */
+  resume(sink: EventSink, { number, answers }: EventPlace, until: number | undefined): void {
     const { log, report } = this.#home;
     const events = log.after(this, number);
     const missing = this.#last - number - events.length;
@@ -149,7 +160,7 @@ export class SessionStream implements LoggedStream {
     }
     // The client has noticed before us that its last connection is no more.
     if (this.#state.name === 'connected') this.#state.sink.end();
-    this.#connect(sink, text);
+    this.#connect({ name: 'connected', sink, until }, text);
   }
 
   /**
@@ -218,7 +229,9 @@ export class SessionStream implements LoggedStream {
   /** Looks after its connection: is the client there, and does it read? */
   tend(now: number): void {
     if (this.#state.name !== 'connected') return;
-    const { sink } = this.#state;
+    const { sink, until } = this.#state;
+    // A request that was allowed is answered, however long that takes.
+    if (until !== undefined && now >= until && !this.answers) return this.#expire();
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
     const unread = sink.untakenBytes;
     const taken = this.#givenBytes - unread;
@@ -238,15 +251,15 @@ export class SessionStream implements LoggedStream {
     return this.#state.name === 'answered' || this.#state.name === 'silenced';
   }
 
-  #connect(sink: EventSink, text: string): void {
+  #connect(state: ConnectedState, text: string): void {
     const isNew = this.#state.name !== 'connected';
-    this.#state = { name: 'connected', sink };
+    this.#state = state;
     this.#givenBytes = 0;
     const atMs = this.#home.clock.now();
     this.#spoken = { last: this.#last, atMs };
     this.#taken = { bytes: 0, atMs };
     this.#since = atMs;
-    if (text !== '') this.#give(sink, text);
+    if (text !== '') this.#give(state.sink, text);
     if (isNew) this.#home.connected(this);
   }
 
@@ -255,6 +268,12 @@ export class SessionStream implements LoggedStream {
     this.#since = this.#home.clock.now();
     this.#home.disconnected(this);
     this.#overIfForgotten();
+  }
+
+  #expire(): void {
+    const message = `The token that stream ${this.name} was opened with has expired: its client has to come back with another one`;
+    tell(this.#home.report, 'info', 'authorization.expired', message);
+    this.pause(this.#home.limits.retryMs);
   }
 
   #write(sink: EventSink, event: string): void {

@@ -49,6 +49,11 @@ export class SseSession implements Tended {
   readonly #sink: EventSink;
   #report: Report<HttpFactName | ActorFactName> = defaultReport;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
+  /**
+   * When the last of the tokens that its client has shown expires, the clock's milliseconds: its
+   * stream cannot be opened again with another one.
+   */
+  #until: number;
   /** When it spoke last, and since when its client has left something unread. */
   #spokeAt: number;
   #unreadSince: number | undefined = undefined;
@@ -57,6 +62,7 @@ export class SseSession implements Tended {
     const { listening, limits, clock, ended } = options;
     this.server = server;
     this.principal = exchange.principal;
+    this.#until = exchange.authorizedUntil ?? Infinity;
     this.#limits = limits;
     this.#clock = clock;
     this.#spokeAt = clock.now();
@@ -77,12 +83,14 @@ export class SseSession implements Tended {
 
   /** Takes a message that the client has posted. */
   receive(exchange: HttpExchange, frame: InboundFrame): void {
+    this.#until = Math.max(this.#until, exchange.authorizedUntil ?? Infinity);
     const isAnswered = frame.kind === 'request' || frame.kind === 'batch';
     const given = isAnswered ? { ...frame, origin: originOf(exchange) } : frame;
     this.#router?.send({ type: 'frames.received', frames: [given] });
   }
 
   tend(now: number): void {
+    if (now >= this.#until) return this.#expire();
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#limits;
     if (this.#sink.untakenBytes === 0) this.#unreadSince = undefined;
     else if (now - (this.#unreadSince ??= now) >= unreadTimeoutMs) {
@@ -128,6 +136,12 @@ export class SseSession implements Tended {
     const { maxUnreadBytes } = this.#limits;
     const unread = this.#sink.untakenBytes;
     if (unread - event.length > maxUnreadBytes) this.#cut(`has not read ${unread} bytes`);
+  }
+
+  #expire(): void {
+    const message = 'The last token that its client has shown has expired: its session ends';
+    tell(this.#report, 'info', 'authorization.expired', message);
+    this.#end(message);
   }
 
   #cut(why: string): void {

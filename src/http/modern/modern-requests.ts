@@ -61,7 +61,9 @@ export class ModernRequests {
     if (overreach) return exchange.answer(overreach);
     const missing = this.#missing(request, service.streams);
     if (missing) return refuse(exchange, id, missing, 404);
-    service.serve(request, new ModernAnswer(exchange, { idScope: 'request', id }, service));
+    // Any other request was allowed, and is answered.
+    const until = request.method === Method.listen ? exchange.authorizedUntil : undefined;
+    service.serve(request, new ModernAnswer(exchange, { idScope: 'request', id, until }, service));
   }
 
   /** What no session has over HTTP. */

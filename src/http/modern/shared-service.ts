@@ -3,7 +3,7 @@
  * of them, whose transport is the endpoint. No request has an actor system of its own, and nothing
  * of one is seen by another.
  */
-import type { Report } from '../../actors/facts.ts';
+import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { HttpRequestsView } from '../../actors/writer/http-view.ts';
 import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import { plainActor } from '../../machines/port.ts';
@@ -16,12 +16,15 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../machines/session-ports.ts';
+import { describe } from '../../protocol/classify.ts';
 import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
+import { tell } from '../facts.ts';
+import type { HttpFactName } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
 import { StatelessAnswer } from './stateless-answer.ts';
 import type { AnswerKeeper } from './stateless-answer.ts';
@@ -45,7 +48,7 @@ export class SharedService implements AnswerKeeper {
   readonly #due = new Set<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;
-  #report: Report = defaultReport;
+  #report: Report<HttpFactName | ActorFactName> = defaultReport;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
 
   constructor(server: McpServer, listening: ListenOptions, options: SharedServiceOptions) {
@@ -89,9 +92,9 @@ export class SharedService implements AnswerKeeper {
   }
 
   /** Time has passed: see {@link StatelessAnswer.passed}. */
-  passed(elapsedMs: number): void {
+  passed(elapsedMs: number, now: number): void {
     if (!this.isBusy) this.#idleMs += elapsedMs;
-    for (const answer of this.#due) answer.passed(elapsedMs);
+    for (const answer of this.#due) answer.passed(elapsedMs, now);
   }
 
   /** Ends when what is in flight is drained. */
@@ -111,6 +114,11 @@ export class SharedService implements AnswerKeeper {
     const { id } = answer;
     if (!answer.isCancelledByLeaving || id === undefined) return;
     this.#router?.send({ type: 'request.gone', request: { id, origin: answer }, reason });
+  }
+
+  authorizationExpired({ id }: StatelessAnswer): void {
+    const message = `The token that ${describe(id)} was asked for with has expired: its client has to ask again with another one`;
+    tell(this.#report, 'info', 'authorization.expired', message);
   }
 
   // The two actors of its transport.

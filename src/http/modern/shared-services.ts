@@ -96,7 +96,7 @@ export class SharedServices implements Tended {
     const elapsedMs = now - this.#tendedAt;
     this.#tendedAt = now;
     for (const service of this.#services.values()) {
-      service.passed(elapsedMs);
+      service.passed(elapsedMs, now);
       const isIdle = service.idleMs >= this.#limits.sessionIdleTimeoutMs;
       if (isIdle && !service.isKeeping) this.#let(service, 'Nobody asks for it');
     }

@@ -18,7 +18,15 @@ export interface AnswerKeeper {
   answerLeft(answer: StatelessAnswer, reason: string): void;
   /** Its response was sent. */
   answerEnded(answer: StatelessAnswer): void;
+  /** Its client has to come back with another token. */
+  authorizationExpired(answer: StatelessAnswer): void;
 }
+
+export type StatelessAnswerOptions = AnswerOptions & {
+  readonly id?: ClientRequestId;
+  /** When its token expires, the endpoint's clock, if it would last for longer. */
+  readonly until?: number | undefined;
+};
 
 export abstract class StatelessAnswer extends RequestAnswer {
   protected override readonly headers = {};
@@ -27,19 +35,18 @@ export abstract class StatelessAnswer extends RequestAnswer {
   readonly id: ClientRequestId | undefined;
   /** See {@link RequestOrigin.party}. */
   readonly party: string;
+  /** When it is ended, the endpoint's clock; undefined if it ends by itself. */
+  readonly #until: number | undefined;
   /** How long it has said nothing, milliseconds. */
   #quietMs = 0;
   /** How long it has been due, and how long its client has not read all of it, milliseconds. */
   #ageMs = 0;
   #unreadMs = 0;
 
-  constructor(
-    exchange: HttpExchange,
-    options: AnswerOptions & { readonly id?: ClientRequestId },
-    keeper: AnswerKeeper,
-  ) {
+  constructor(exchange: HttpExchange, options: StatelessAnswerOptions, keeper: AnswerKeeper) {
     super(exchange, options, 0);
     this.#keeper = keeper;
+    this.#until = options.until;
     this.id = options.id;
     this.party = exchange.principal?.id ?? exchange.remoteAddress ?? 'unknown';
     exchange.onGone(() => this.#leave('The client has closed the connection'));
@@ -81,9 +88,12 @@ export abstract class StatelessAnswer extends RequestAnswer {
 
   /**
    * Time has passed: says something to a client that would give up, and to what would close a
-   * quiet connection on the way.
+   * quiet connection on the way. Ends what its token does not allow any more.
+   *
+   * @param now the endpoint's clock, milliseconds
    */
-  passed(elapsedMs: number): void {
+  passed(elapsedMs: number, now: number): void {
+    if (this.#until !== undefined && now >= this.#until) return this.#expire();
     this.#quietMs += elapsedMs;
     this.#ageMs += elapsedMs;
     this.#unreadMs = this.unreadBytes > 0 ? this.#unreadMs + elapsedMs : 0;
@@ -118,6 +128,14 @@ export abstract class StatelessAnswer extends RequestAnswer {
 
   protected override ended(): void {
     this.#keeper.answerEnded(this);
+  }
+
+  /** Without a result: its client is to ask again. */
+  #expire(): void {
+    const { state } = this;
+    if (state.name === 'streaming') state.sink.end();
+    this.#keeper.authorizationExpired(this);
+    this.#leave('The token that it was asked for with has expired');
   }
 
   #leave(reason: string): void {

@@ -28,6 +28,7 @@ const firstKept = new Set(['host', 'content-type', 'authorization']);
 
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
+  authorizedUntil?: number;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
   #added: Headers | undefined = undefined;

@@ -1,0 +1,213 @@
+/** Streams that would outlast the token that they were opened with. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { gate } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
+import { EventReader, RawSession, initializeOf, reported } from './legacy/raw-session.ts';
+import { ReadStream, callTool, request } from './modern/asking.ts';
+import { post, serveHttp } from './serving.ts';
+
+const minute = 60_000;
+const skew = 30_000;
+
+/** Tokens of Ada's, by how long they are valid. */
+const lives = { short: 10 * minute, long: 60 * minute, endless: undefined };
+type Token = keyof typeof lives;
+
+const as = (token: Token) => ({ authorization: `Bearer ${token}` });
+
+/** Serves Ada, on a clock that the test drives. What expires here does so by that clock alone. */
+async function serve(options: HttpOptions = {}, maxSubscriptions = 100) {
+  const clock = new SimulatedClock();
+  const begun = Date.now();
+  const refused = new Set<string>();
+  const held = gate();
+  const authorization: AuthorizationOptions = {
+    verifyToken: (token) => {
+      if (!(token in lives) || refused.has(token)) return undefined;
+      const life = lives[token as Token];
+      return { subject: 'ada', ...(life === undefined ? {} : { expiresAt: begun + life }) };
+    },
+  };
+  const push = defineTool({
+    name: 'push',
+    description: 'Notifies without a request',
+    handler: (_, { session }) => {
+      session.notify('test/step', {});
+      return 'done';
+    },
+  });
+  const hold = defineTool({
+    name: 'hold',
+    description: 'Waits until it is let go',
+    handler: async (_, { signal }) => {
+      await held.pass(signal);
+      return 'held';
+    },
+  });
+  const server = createMcpServer({ name: 'guarded', version: '1', tools: [push, hold] });
+  const facts = reported();
+  const { report } = facts;
+  const session = { report, limits: { maxSubscriptions } };
+  const url = await serveHttp(server, { authorization, clock, report, session, ...options });
+  /** Lets time pass, with turns of the loop between the steps. */
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= minute) {
+      clock.increment(Math.min(left, minute));
+      await fetch(url);
+    }
+  };
+  const expired = () => facts.facts.filter(({ name }) => name === 'authorization.expired');
+  return {
+    ...facts,
+    url,
+    server,
+    pass,
+    held,
+    expired,
+    refuse: (token: Token) => refused.add(token),
+  };
+}
+
+async function begin(url: URL, token: Token): Promise<RawSession> {
+  const begun = await post(url, initializeOf(), as(token));
+  await begun.text();
+  const session = new RawSession(url, {
+    ...as(token),
+    'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
+  });
+  await session.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  return session;
+}
+
+test('a GET stream ends with its token, and its client goes on with another one', async () => {
+  const { url, pass, expired, refuse } = await serve();
+  const session = await begin(url, 'short');
+  const stream = await session.get();
+  const primed = await stream.next();
+  await pass(lives.short + skew - 2000);
+  await (await session.call('push')).text();
+  const { id = '' } = await stream.message();
+  expect(expired()).toEqual([]);
+  await pass(3000);
+  expect((await stream.rest()).filter(({ comment }) => comment === undefined)).toEqual([
+    { retry: primed?.retry },
+  ]);
+  expect(expired()).toMatchObject([{ level: 'info', message: expect.stringContaining('1') }]);
+
+  refuse('short');
+  expect((await session.get(id)).response.status).toBe(401);
+  const renewed = new RawSession(url, { ...session.headers, ...as('long') });
+  await (await renewed.call('push')).text();
+  const resumed = await renewed.get(id);
+  expect((await resumed.message()).data.method).toBe('test/step');
+  await pass(20 * minute);
+  expect(expired()).toHaveLength(1);
+});
+
+test('a stream whose token does not expire stays', async () => {
+  const { url, pass, expired } = await serve();
+  const session = await begin(url, 'endless');
+  const stream = await session.get();
+  await pass(120 * minute);
+  await (await session.call('push')).text();
+  expect((await stream.message()).data.method).toBe('test/step');
+  expect(expired()).toEqual([]);
+});
+
+test('a call that was allowed is answered on its stream, however long it takes', async () => {
+  const { url, pass, held, expired } = await serve();
+  const session = await begin(url, 'short');
+  const response = session.call('hold');
+  await pass(lives.short + skew + minute);
+  const stream = new EventReader(await response);
+  held.release();
+  expect((await stream.message()).data.result?.['content']).toEqual([
+    { type: 'text', text: 'held' },
+  ]);
+  expect(expired()).toEqual([]);
+});
+
+test('a subscription of 2026-07-28 ends without a result, and can be asked for again', async () => {
+  const { url, server, pass, expired } = await serve({}, 1);
+  const listen = async (token: Token) => {
+    const filter = { notifications: { toolsListChanged: true } };
+    const stream = new ReadStream(
+      await request(url, 'subscriptions/listen', filter, { headers: as(token) }),
+    );
+    expect((await stream.frame()).method).toBe('notifications/subscriptions/acknowledged');
+    return stream;
+  };
+  const first = await listen('short');
+  await pass(lives.short + skew - 3000);
+  server.tools.add(defineTool({ name: 'new', description: 'New', handler: () => 'new' }));
+  await pass(1000);
+  expect((await first.frame()).method).toBe('notifications/tools/list_changed');
+  await pass(3000);
+  await first.end();
+  // There is room for one.
+  const second = await listen('long');
+  server.tools.remove('new');
+  await pass(1000);
+  expect((await second.frame()).method).toBe('notifications/tools/list_changed');
+  expect(expired()).toHaveLength(1);
+});
+
+test('a call of 2026-07-28 that was allowed is answered', async () => {
+  const { url, pass, held } = await serve();
+  const called = callTool(url, 'hold', {}, { headers: as('short') });
+  await pass(lives.short + skew + minute);
+  held.release();
+  expect((await called).result?.['content']).toEqual([{ type: 'text', text: 'held' }]);
+});
+
+test('a session of HTTP+SSE ends with the last token that its client has shown', async () => {
+  const { url, pass, expired } = await serve({ sse: true, path: '/mcp' });
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const headers = { accept: 'text/event-stream', ...as('short') };
+  const opened = await fetch(new URL('/sse', url), { headers, signal: abort.signal });
+  const stream = new ReadStream(opened);
+  const [, messages = ''] = /data: (.+)/.exec(await stream.part()) ?? [];
+  await pass(5 * minute);
+  await post(new URL(messages, url), initializeOf('2024-11-05'), as('long'));
+  expect((await stream.frame()).id).toBe('init');
+  await pass(lives.long + skew - 2000);
+  expect(expired()).toEqual([]);
+  await pass(3000);
+  await pass(1000);
+  await stream.end();
+  const gone = await post(new URL(messages, url), initializeOf('2024-11-05'), as('endless'));
+  expect([gone.status, expired().length]).toEqual([404, 1]);
+});
+
+test('the official client of 2025-11-25 comes back with a new token, and goes on with its stream', async () => {
+  const { url, pass, refuse, told } = await serve({ limits: { retryMs: 10 } });
+  let token: Token = 'short';
+  const client = new Client(
+    { name: 'c', version: '1' },
+    { versionNegotiation: { mode: 'legacy' } },
+  );
+  let heard = gate();
+  client.fallbackNotificationHandler = () => Promise.resolve(heard.release());
+  const authProvider = {
+    token: () => Promise.resolve(token),
+    onUnauthorized: () => {
+      token = 'long';
+      return Promise.resolve();
+    },
+  };
+  await client.connect(new StreamableHTTPClientTransport(url, { authProvider }));
+  onTestFinished(() => client.close());
+  // Heard once its stream is open.
+  await client.callTool({ name: 'push' });
+  await heard.pass();
+  heard = gate();
+  refuse('short');
+  await pass(lives.short + skew + 1000);
+  await told('authorization.expired');
+  await client.callTool({ name: 'push' });
+  await heard.pass();
+});
