@@ -1,6 +1,7 @@
 import { initialTransition, setup } from 'xstate';
 import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
+import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { ClientUnresponsive, CorrelationEvent } from '../../src/machines/session-ports.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
@@ -21,6 +22,9 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   subscriptionMachine: [{}],
   httpSessionMachine: [{}],
   authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
+  httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
+    [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
+  ),
 };
 
 const inputs: { readonly [machine: string]: object } = {
@@ -55,6 +59,11 @@ const inputs: { readonly [machine: string]: object } = {
     port: { notify: () => {}, isWritable: true, whenWritable: () => {} },
   },
   authorizationMachine: { visitTimeoutMs: 1 },
+  httpStreamMachine: {
+    port: { resume: () => {}, gaveUp: () => {} },
+    times: streamResumption,
+    begins: 'open',
+  },
 };
 
 /** Nodes that nothing leads to, on purpose. */

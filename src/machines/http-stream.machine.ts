@@ -1,0 +1,149 @@
+/**
+ * One stream of events that a server sends over HTTP: the answer to a request of the host's, or the
+ * standing one that belongs to none. Whether it is resumed after a cut, when, and when no more.
+ *
+ * What comes on it never passes here. The port does what the machine decides.
+ *
+ * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
+ */
+import { assign, setup } from 'xstate';
+import { delayBefore } from './restart-policy.ts';
+import type { RestartTimes } from './restart-policy.ts';
+import type { SessionInputScope } from './session-ports.ts';
+
+/** How a cut stream is resumed: no jitter, a stream belongs to one client of the server's. */
+export const streamResumption: RestartTimes = {
+  initialMs: 1000,
+  maxMs: 30_000,
+  factor: 1.5,
+  jitter: 0,
+  maxAttempts: 5,
+  stableMs: 10_000,
+};
+
+/** What a server may ask for with `retry` or `Retry-After`, milliseconds. A wait of none would be a loop. */
+const shortestRetryMs = 50;
+const longestRetryMs = 60_000;
+
+/** The stream itself, as its machine sees it. */
+export interface HttpStreamPort {
+  /** Asks the server for the rest; tells `stream.opened`, `stream.cut` or `stream.refused`. */
+  resume(): void;
+  /** Nothing more comes of it, though more was expected. */
+  gaveUp(): void;
+}
+
+export interface HttpStreamInput extends SessionInputScope {
+  readonly port: HttpStreamPort;
+  readonly times: RestartTimes;
+  /** `resuming`: it has still to be opened. */
+  readonly begins: 'open' | 'resuming';
+}
+
+/** What the machine takes. */
+export type HttpStreamEvent =
+  /** The server sends it again. */
+  | { readonly type: 'stream.opened' }
+  /** It has ended before all was said, or could not be opened this time. */
+  | {
+      readonly type: 'stream.cut';
+      /** Whether an event has come since it was opened. */
+      readonly heard: boolean;
+      /** Whether the server can be asked for the rest. */
+      readonly isResumable: boolean;
+      /** How long the server wants us to wait, milliseconds. */
+      readonly retryMs?: number | undefined;
+    }
+  /** All was said, or nobody waits for it any more. */
+  | { readonly type: 'stream.finished' }
+  /** The server will not send it. */
+  | { readonly type: 'stream.refused' };
+
+export interface HttpStreamContext extends HttpStreamInput {
+  /** Attempts to resume it since the last event. */
+  readonly attempts: number;
+  readonly isResumable: boolean;
+  /** What the server has last asked for. */
+  readonly retryMs: number | undefined;
+}
+
+type Cut = Extract<HttpStreamEvent, { readonly type: 'stream.cut' }>;
+
+function backoffMs({ attempts, times }: HttpStreamContext): number | 'give-up' {
+  return delayBefore(attempts + 1, times, () => 0);
+}
+
+export const httpStreamMachine = setup({
+  types: {
+    input: {} as HttpStreamInput,
+    context: {} as HttpStreamContext,
+    events: {} as HttpStreamEvent,
+  },
+  guards: {
+    isOpen: ({ context }) => context.begins === 'open',
+    isLost: ({ context }) => !context.isResumable || backoffMs(context) === 'give-up',
+  },
+  delays: {
+    stableTimeout: ({ context }) => context.times.stableMs,
+    resumeTimeout: ({ context }) => {
+      const backoff = backoffMs(context);
+      const own = backoff === 'give-up' ? context.times.maxMs : backoff;
+      const { retryMs, attempts } = context;
+      if (retryMs === undefined) return own;
+      const asked = Math.min(Math.max(retryMs, shortestRetryMs), longestRetryMs);
+      // What failed already is not tried as often as the server would have us.
+      return attempts === 0 ? asked : Math.max(asked, own);
+    },
+  },
+  actions: {
+    noteCut: assign(({ context }, { heard, isResumable, retryMs }: Cut) => ({
+      attempts: heard ? 0 : context.attempts,
+      isResumable,
+      retryMs: retryMs ?? context.retryMs,
+    })),
+    countAttempt: assign({ attempts: ({ context }) => context.attempts + 1 }),
+    forgetAttempts: assign({ attempts: 0 }),
+    resume: ({ context }) => context.port.resume(),
+    giveUp: ({ context }) => context.port.gaveUp(),
+  },
+}).createMachine({
+  id: 'http-stream',
+  context: ({ input }) => ({ ...input, attempts: 0, isResumable: true, retryMs: undefined }),
+  initial: 'beginning',
+  on: { 'stream.finished': '.ended' },
+  states: {
+    beginning: { always: [{ guard: 'isOpen', target: 'open' }, { target: 'resuming' }] },
+    open: {
+      description: 'Events come.',
+      on: {
+        'stream.cut': {
+          target: 'cut',
+          actions: { type: 'noteCut', params: ({ event }) => event },
+        },
+        'stream.refused': 'givenUp',
+      },
+      // A quiet stream that holds is as good as one with events.
+      after: { stableTimeout: { actions: 'forgetAttempts' } },
+    },
+    cut: { always: [{ guard: 'isLost', target: 'givenUp' }, { target: 'waiting' }] },
+    waiting: { after: { resumeTimeout: 'resuming' } },
+    resuming: {
+      description: 'The server is asked for the rest.',
+      entry: ['countAttempt', 'resume'],
+      on: {
+        'stream.opened': 'open',
+        'stream.cut': {
+          target: 'cut',
+          actions: { type: 'noteCut', params: ({ event }) => event },
+        },
+        'stream.refused': 'givenUp',
+      },
+    },
+    ended: { type: 'final', description: 'All was said.' },
+    givenUp: {
+      type: 'final',
+      description: 'It was cut, and the server cannot be asked for the rest.',
+      entry: 'giveUp',
+    },
+  },
+});
