@@ -110,6 +110,10 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['redis'],
     node: true,
   },
+  'client/channel': {
+    holds: 'what a connection asks of each way to a server; the official SDK transports',
+    imports: [...core, 'transports'],
+  },
   'client/lists': {
     holds: 'what a server offers, kept as new as it says, and its subscriptions',
     imports: [...core, 'schema', 'session'],
@@ -121,7 +125,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/connection': {
     holds: "a host's connection to one server: its requests, its eras, its losses",
-    imports: [...core, 'transports', 'session', 'client/lists', 'client/asked'],
+    imports: [...core, 'transports', 'session', 'client/channel', 'client/lists', 'client/asked'],
     packages: ['xstate'],
   },
   opentelemetry: {
