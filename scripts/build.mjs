@@ -189,7 +189,8 @@ const builds = [
     chunkNames: 'chunks/[name]-[hash]',
     // Its executable lies in a package of its own, found relative to the module.
     // The inspector's package and that of Redis are there only where somebody wants them.
-    external: ['@vscode/ripgrep', '@statelyai/inspect', 'redis'],
+    // What launches processes on Windows is CommonJS that requires Node's modules, and no ES module can hold such.
+    external: ['@vscode/ripgrep', '@statelyai/inspect', 'cross-spawn', 'redis'],
     plugins: [inspectPage, lazyGrammar, afterMain('src/cli/main.ts', ['dynamic-import'])],
     legalComments: 'none',
     sourcesContent: false,

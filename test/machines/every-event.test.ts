@@ -8,6 +8,8 @@ import { catalogMachine } from '../../src/machines/catalog.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
+import type { ProcessEvent } from '../../src/machines/process.machine.ts';
+import { processMachine } from '../../src/machines/process.machine.ts';
 import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
@@ -79,6 +81,16 @@ const catalog: Table<CatalogEvent> = {
   'list.invalidate': true,
 };
 
+const process: Table<ProcessEvent> = {
+  'process.stop': true,
+  'process.kill': true,
+  'child.launched': true,
+  'child.failed': true,
+  'child.exited': true,
+  'output.ended': true,
+  'group.emptied': true,
+};
+
 const authorization: Table<AuthorizationEvent> = {
   'token.found': true,
   'token.refused': true,
@@ -94,6 +106,7 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [catalogMachine, catalog],
   [taskMachine, task],
   [subscriptionMachine, subscription],
+  [processMachine, process],
   [keepaliveMachine, {}],
   [httpSessionMachine, httpSession],
   [authorizationMachine, authorization],

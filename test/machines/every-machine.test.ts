@@ -20,6 +20,9 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   catalogMachine: [0, 1, 5, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
+  processMachine: [0, 2 ** 31 - 1].map((ms) => ({
+    times: { inputMs: ms, terminateMs: ms, killMs: ms, drainMs: ms },
+  })),
   httpSessionMachine: [{}],
   authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
@@ -51,6 +54,7 @@ const inputs: { readonly [machine: string]: object } = {
     retryMs: 1,
     maxOvertaken: 1,
   },
+  processMachine: { times: { inputMs: 1, terminateMs: 1, killMs: 1, drainMs: 1 } },
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {

@@ -8,6 +8,7 @@ const source = join(import.meta.dirname, '../../src');
 /** What may wait, and why. The command may, before it serves. */
 const allowed: { readonly [file: string]: string } = {
   'cli/': 'it checks its arguments before there is a session',
+  'processes/process-group.ts': 'the kernel answers this from its memory, and a batch takes 1 ms',
   'recording/recording-file.ts':
     'a recording is complete whatever ends the process; it is opened before the session',
   'workspace/disk/volumes.ts': 'the kernel answers this from its memory',

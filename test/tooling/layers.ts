@@ -133,6 +133,12 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: runtime,
     packages: ['@opentelemetry/api'],
   },
+  processes: {
+    holds: 'processes that serve us: how they are launched, and how nothing of them is left',
+    imports: core,
+    packages: ['xstate', 'cross-spawn'],
+    node: true,
+  },
   // It knows a server by its wire alone.
   check: {
     holds: 'plays a client against any server',

@@ -1,0 +1,257 @@
+/**
+ * A child process and its group, as the actor at the port of the process machine: it does what the
+ * machine says, and tells what becomes of them.
+ *
+ * The end of a process is heard from `exit`. Node's `close` comes only when nobody holds its pipes any
+ * more, and a process that it has started may hold them for ever.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { holdProcess } from '../actors/clock.ts';
+import type { Clock } from '../actors/clock.ts';
+import type { Report } from '../actors/facts.ts';
+import { plainActor } from '../machines/port.ts';
+import type { Behaviour } from '../machines/port.ts';
+import type { ChildEvent, ChildInput } from '../machines/process.machine.ts';
+import { textOfError } from '../protocol/errors.ts';
+import { findCommand, spawnFailed } from './command.ts';
+import type { Command, FoundCommand } from './command.ts';
+import { countLiving, signalGroup } from './process-group.ts';
+import type { StderrLog } from './stderr-log.ts';
+import { endWithHost, watched, watcherDescriptor } from './watcher.ts';
+import type { Unwatched } from './watcher.ts';
+
+/** The names of the facts that launched processes report. */
+export type ProcessFactName =
+  /** A process is started without what would end it if its host is killed. */
+  'process.unwatched';
+
+/** The ends of a process's pipes that are ours. */
+export interface ChildPipes {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+}
+
+/** What one run of a process is given, as the scope of its machine. */
+export interface ChildScope {
+  readonly command: Command;
+  /** Whether its group is to end if this process is killed. */
+  readonly isWatched: boolean;
+  /** Gets all that it writes to its standard error. */
+  readonly stderr: StderrLog;
+  readonly clock: Clock;
+  readonly report: Report<ProcessFactName>;
+  /** Called when it runs, before that is told. Whoever wants its output begins to read it now. */
+  launched(pipes: ChildPipes): void;
+}
+
+/** The longest wait between two looks at a group whose leader has ended, milliseconds. */
+const longestLookMs = 100;
+
+/** The logic of a child process. */
+export const childActor = plainActor<ChildEvent, ChildInput>(({ input }) => new Child(input));
+
+type Phase =
+  | { readonly name: 'looking' }
+  | { readonly name: 'running' | 'exited' | 'emptied'; readonly run: Run }
+  /** It was never started, or this actor was stopped. */
+  | { readonly name: 'over' };
+
+/** A child that runs, or has run. */
+interface Run {
+  readonly pid: number;
+  readonly child: ChildProcess & {
+    readonly stdin: Writable;
+    readonly stdout: Readable;
+    readonly stderr: Readable;
+  };
+  /** `none` once it has ended, too. */
+  watcher: 'there' | 'none';
+  readonly emptied: () => void;
+}
+
+class Child implements Behaviour<ChildEvent> {
+  readonly #process: ChildInput['process'];
+  readonly #scope: ChildScope;
+  #phase: Phase = { name: 'looking' };
+
+  constructor({ process: machine, scope }: ChildInput) {
+    this.#process = machine;
+    this.#scope = scope as ChildScope;
+    this.#launch().catch((error: unknown) => this.#failed(error));
+  }
+
+  get view(): { readonly state: Phase['name']; readonly pid: number | undefined } {
+    return { state: this.#phase.name, pid: this.#run?.pid };
+  }
+
+  receive(event: ChildEvent): void {
+    const run = this.#run;
+    if (!run) return;
+    switch (event.type) {
+      case 'input.close':
+        return void run.child.stdin.end();
+      case 'group.terminate':
+        return this.#signal(run, 'SIGTERM');
+      case 'group.kill':
+        return this.#signal(run, 'SIGKILL');
+      case 'output.cut':
+        run.child.stdout.destroy();
+        run.child.stderr.destroy();
+    }
+  }
+
+  /** Whatever still runs is killed: nobody is left who would end it. */
+  stop(): void {
+    const run = this.#run;
+    if (!run) return void (this.#phase = { name: 'over' });
+    this.#signal(run, 'SIGKILL');
+    this.#phase = { name: 'over' };
+    run.emptied();
+    for (const stream of run.child.stdio) stream?.destroy();
+  }
+
+  get #run(): Run | undefined {
+    return 'run' in this.#phase ? this.#phase.run : undefined;
+  }
+
+  /** Not once it is empty: the number may be another's by then. */
+  #signal(run: Run, signal: 'SIGTERM' | 'SIGKILL'): void {
+    if (this.#phase.name !== 'emptied') signalGroup(run.pid, signal);
+  }
+
+  async #launch(): Promise<void> {
+    const { command, isWatched } = this.#scope;
+    const found = await findCommand(command);
+    const start = isWatched ? await watched(found) : 'not wanted';
+    const spawnHere = await spawner();
+    // Ended before it began.
+    if (this.#phase.name !== 'looking') return;
+    if (typeof start === 'string') this.#reportUnwatched(start);
+    const child = spawnFound(spawnHere, start, found);
+    const { pid } = child;
+    if (pid === undefined) return void child.once('error', (error) => this.#failed(error));
+    const isThere = typeof start !== 'string';
+    this.#started({
+      pid,
+      child,
+      watcher: isThere ? 'there' : 'none',
+      emptied: isThere ? () => {} : endWithHost(pid),
+    });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#phase.name !== 'looking') return;
+    this.#phase = { name: 'over' };
+    const isOurs = (error as { readonly code?: unknown } | undefined)?.code === 'SPAWN_FAILED';
+    const words = `${JSON.stringify(this.#scope.command.command)} could not be started`;
+    this.#process.send({
+      type: 'child.failed',
+      error: isOurs ? error : spawnFailed(`${words}: ${textOfError(error)}`, error),
+    });
+  }
+
+  #started(run: Run): void {
+    const { pid, child } = run;
+    this.#phase = { name: 'running', run };
+    this.#listen(run);
+    this.#scope.launched({ stdin: child.stdin, stdout: child.stdout });
+    this.#process.send({ type: 'child.launched', pid });
+  }
+
+  #listen(run: Run): void {
+    const { child } = run;
+    const { stderr } = this.#scope;
+    child.once('exit', (code, signal) => this.#exited(run, { code, signal }));
+    // A signal that could not be sent, or a pipe that broke: what matters of it is heard otherwise.
+    child.on('error', () => {});
+    for (const stream of child.stdio) stream?.on('error', () => {});
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.stderr.once('close', () => stderr.end());
+    let open = 2;
+    const closed = () => {
+      if (--open === 0 && this.#run) this.#process.send({ type: 'output.ended' });
+    };
+    child.stdout.once('close', closed);
+    child.stderr.once('close', closed);
+    const watcher = child.stdio[watcherDescriptor] as Readable | null | undefined;
+    watcher?.once('close', () => {
+      run.watcher = 'none';
+    });
+    watcher?.resume();
+  }
+
+  #exited(run: Run, exit: { readonly code: number | null; readonly signal: string | null }): void {
+    if (this.#phase.name !== 'running') return;
+    this.#phase = { name: 'exited', run };
+    const { stdout } = run.child;
+    // It may be paused, because the server did not read. It will read no more.
+    if (stdout.listenerCount('data') > 0) stdout.resume();
+    this.#process.send({ type: 'child.exited', ...exit });
+    void this.#awaitOthers(run);
+  }
+
+  /** Until nobody is left of the group. */
+  async #awaitOthers(run: Run): Promise<void> {
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, longestLookMs)) {
+      // If nobody can tell, the machine's time ends this.
+      const living = await countLiving(run.pid).catch(() => Infinity);
+      if (this.#run !== run) return;
+      if (living === 0) break;
+      // Only the watcher: there is nothing left to watch.
+      if (living === 1 && run.watcher === 'there') signalGroup(run.pid, 'SIGKILL');
+      await this.#pause(waitMs);
+    }
+    run.emptied();
+    this.#phase = { name: 'emptied', run };
+    (run.child.stdio[watcherDescriptor] as Readable | null | undefined)?.destroy();
+    this.#process.send({ type: 'group.emptied' });
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      holdProcess(this.#scope.clock.setTimeout(resolve, ms));
+    });
+  }
+
+  #reportUnwatched(why: Unwatched): void {
+    if (why === 'not wanted') return;
+    const reasons = {
+      'no shell': 'this system has no /bin/sh',
+      'unusual variables': 'a shell would drop variables of its environment, by their names',
+    };
+    this.#scope.report({
+      level: 'info',
+      name: 'process.unwatched',
+      message: `${this.#scope.command.command} would outlive this process if that is killed: ${reasons[why]}`,
+    });
+  }
+}
+
+type Spawn = (file: string, args: readonly string[], options: SpawnOptions) => ChildProcess;
+
+/** On Windows a command may be a script that only `cmd.exe` runs, which wants quoting of its own. */
+async function spawner(): Promise<Spawn> {
+  if (process.platform !== 'win32') return spawn;
+  const { default: crossSpawn } = await import('cross-spawn');
+  return (file, args, options) => crossSpawn(file, [...args], options);
+}
+
+function spawnFound(
+  start: Spawn,
+  watchedCommand: FoundCommand | Unwatched,
+  found: FoundCommand,
+): Run['child'] {
+  const isWatched = typeof watchedCommand !== 'string';
+  const { file, args, cwd, env } = isWatched ? watchedCommand : found;
+  return start(file, args, {
+    cwd,
+    env,
+    stdio: isWatched ? ['pipe', 'pipe', 'pipe', 'pipe'] : 'pipe',
+    shell: false,
+    windowsHide: true,
+    // A session of its own on POSIX: what the terminal sends is for the host.
+    detached: process.platform !== 'win32',
+  }) as Run['child'];
+}

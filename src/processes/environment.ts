@@ -1,0 +1,85 @@
+/** The environment of a launched process: an allow-list of ours, and what its entry declares. */
+
+/** Names of variables, or the beginnings of some with a star behind. */
+const inherited =
+  process.platform === 'win32'
+    ? [
+        'APPDATA',
+        'HOMEDRIVE',
+        'HOMEPATH',
+        'LOCALAPPDATA',
+        'PATH',
+        'PATHEXT',
+        'PROCESSOR_ARCHITECTURE',
+        'PROGRAMFILES',
+        'SYSTEMDRIVE',
+        'SYSTEMROOT',
+        'TEMP',
+        'TMP',
+        'USERNAME',
+        'USERPROFILE',
+      ]
+    : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'];
+
+/** What reaches the network through proxies and certificates of one's own, for `inheritEnv`. */
+export const networkVariables: readonly string[] = [
+  'ALL_PROXY',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'all_proxy',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_USE_ENV_PROXY',
+  'NODE_USE_SYSTEM_CA',
+  'REQUESTS_CA_BUNDLE',
+  'SSL_CERT_DIR',
+  'SSL_CERT_FILE',
+];
+
+/**
+ * What a process inherits of our environment beside the allow-list: everything, or these names, of
+ * which `NPM_*` stands for all that begin so.
+ */
+export type InheritEnv = boolean | readonly string[];
+
+/** Variables by their names; undefined unsets one that would be inherited. */
+export type Environment = { readonly [name: string]: string | undefined };
+
+/** Windows does not tell `Path` from `PATH`. */
+const key = (name: string): string => (process.platform === 'win32' ? name.toUpperCase() : name);
+
+/**
+ * The whole environment of a process.
+ *
+ * @param declared what its entry says; it wins over what is inherited
+ * @param own the environment that is inherited from
+ */
+export function environmentFor(
+  declared: Environment = {},
+  inheritEnv: InheritEnv = false,
+  own: Environment = process.env,
+): { readonly [name: string]: string } {
+  const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || []);
+  const variables = new Map<string, readonly [name: string, value: string | undefined]>();
+  for (const [name, value] of Object.entries(own)) {
+    // A function that an old bash has exported: some shells would run it.
+    if (isInherited(name) && !value?.startsWith('()')) variables.set(key(name), [name, value]);
+  }
+  for (const [name, value] of Object.entries(declared)) variables.set(key(name), [name, value]);
+  const defined = [...variables.values()].filter(
+    (variable): variable is [string, string] => variable[1] !== undefined,
+  );
+  return Object.fromEntries(defined);
+}
+
+function matcher(more: readonly string[]): (name: string) => boolean {
+  const all = [...inherited, ...more].map(key);
+  const names = new Set(all.filter((name) => !name.endsWith('*')));
+  const beginnings = all.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
+  return (name) =>
+    names.has(key(name)) || beginnings.some((beginning) => key(name).startsWith(beginning));
+}

@@ -1,0 +1,81 @@
+/**
+ * What ends a process group if this process, its host, ends first.
+ *
+ * Where there is a POSIX shell, a process is started by two lines of it, which leave a watcher in the
+ * group and then become the process. The watcher reads a pipe from the host that nobody ever writes
+ * to. Its end means that the host is gone, however it went. Elsewhere, and if the option is off, only
+ * a host that ends in an orderly way can end them.
+ */
+import { access, constants } from 'node:fs/promises';
+import { signalGroup } from './process-group.ts';
+import type { FoundCommand } from './command.ts';
+
+const shell = '/bin/sh';
+
+/** The pipe from the host, as the shell knows it. */
+export const watcherDescriptor = 3;
+
+/**
+ * The shell collects the inner subshell at once, so that the watcher is no child of the process: one
+ * that waits for all of its children would wait for ever. The watcher holds none of the pipes but its
+ * own, and ignores what ends others.
+ */
+const watch =
+  '( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; read -r line; kill -TERM 0; sleep 1; ' +
+  `kill -KILL 0; } <&${watcherDescriptor} >/dev/null 2>&1 & )`;
+
+/** What a shell puts into the environment of whatever it starts. */
+const ofTheShell = ['PWD', 'OLDPWD', 'SHLVL', '_'];
+
+/** Why a command is started without a watcher. */
+export type Unwatched = 'not wanted' | 'no shell' | 'unusual variables';
+
+/**
+ * How a command is started so that it is watched: by `/bin/sh`, with a pipe at
+ * {@link watcherDescriptor}; or why it cannot be.
+ */
+export async function watched({
+  file,
+  args,
+  cwd,
+  env,
+}: FoundCommand): Promise<FoundCommand | Unwatched> {
+  if (process.platform === 'win32' || !(await hasShell())) return 'no shell';
+  const names = Object.keys(env);
+  // Shells drop such variables without a word.
+  if (names.some((name) => !/^[A-Za-z_]\w*$/.test(name))) return 'unusual variables';
+  const added = ofTheShell.filter((name) => !names.includes(name));
+  const script = `${watch}\nunset ${added.join(' ')}; exec "$@" ${watcherDescriptor}<&-`;
+  return { file: shell, args: ['-c', script, 'watch', file, ...args], cwd, env };
+}
+
+let shellIsThere: Promise<boolean> | undefined;
+
+function hasShell(): Promise<boolean> {
+  shellIsThere ??= access(shell, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  return shellIsThere;
+}
+
+/** The leaders of the groups that no watcher ends. */
+const unwatched = new Set<number>();
+
+const endAll = (): void => {
+  for (const pid of unwatched) signalGroup(pid, 'SIGKILL');
+};
+
+/**
+ * Ends a group without a watcher when this process ends by itself.
+ *
+ * @returns what is called once the group is empty
+ */
+export function endWithHost(pid: number): () => void {
+  if (unwatched.size === 0) process.on('exit', endAll);
+  unwatched.add(pid);
+  return () => {
+    unwatched.delete(pid);
+    if (unwatched.size === 0) process.off('exit', endAll);
+  };
+}

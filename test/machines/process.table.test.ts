@@ -1,0 +1,287 @@
+import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import { describe, expect, test } from 'vitest';
+import { plainActor } from '../../src/machines/port.ts';
+import {
+  defaultStopTimes,
+  processMachine,
+  stopTimesWith,
+} from '../../src/machines/process.machine.ts';
+import type {
+  ChildEvent,
+  ChildInput,
+  ProcessEvent,
+  StopTimes,
+} from '../../src/machines/process.machine.ts';
+import { stateName } from '../../src/machines/state-name.ts';
+import { inWords } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof processMachine>;
+
+const group = 'process.launched.group.ending';
+const events = {
+  launched: { type: 'child.launched', pid: 7 },
+  failed: { type: 'child.failed', error: new Error('nowhere') },
+  exited: { type: 'child.exited', code: 3, signal: null },
+  'output ended': { type: 'output.ended' },
+  emptied: { type: 'group.emptied' },
+  stop: { type: 'process.stop' },
+  kill: { type: 'process.kill' },
+  'drain timeout': { type: 'xstate.after.drainTimeout.process.launched.child.draining' },
+  'input timeout': { type: `xstate.after.inputTimeout.${group}.stdinClosed` },
+  'terminate timeout': { type: `xstate.after.terminateTimeout.${group}.terminated` },
+  'kill timeout': { type: `xstate.after.killTimeout.${group}.killed` },
+} as const;
+type EventName = keyof typeof events;
+
+const input = { times: defaultStopTimes };
+const start = (): Snapshot => initialTransition(processMachine, input)[0];
+const step = (state: Snapshot, name: EventName) =>
+  transition(processMachine, state, events[name] as ProcessEvent);
+const follow = (...names: readonly EventName[]): Snapshot =>
+  names.reduce((state, name) => step(state, name)[0], start());
+
+/** How each state is reached, and where each event leads from it, with what is done. */
+const table: readonly {
+  readonly path: readonly EventName[];
+  readonly state: string;
+  readonly row: {
+    readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]];
+  };
+}[] = [
+  {
+    path: [],
+    state: 'spawning',
+    row: {
+      launched: ['child.running,group.kept', 'emit process.launched'],
+      failed: ['gone', 'emit process.failed', 'emit process.gone'],
+      stop: ['gone', 'emit process.gone'],
+      kill: ['gone', 'emit process.gone'],
+    },
+  },
+  {
+    path: ['launched'],
+    state: 'child.running,group.kept',
+    row: {
+      exited: [
+        'child.draining,group.ending.terminated',
+        'after 250',
+        'child<group.terminate',
+        'after 2000',
+      ],
+      'output ended': ['child.silent,group.kept'],
+      stop: ['child.running,group.ending.stdinClosed', 'child<input.close', 'after 2000'],
+      kill: ['child.running,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'output ended'],
+    state: 'child.silent,group.kept',
+    row: {
+      exited: [
+        'child.exited,group.ending.terminated',
+        'emit process.exited',
+        'child<group.terminate',
+        'after 2000',
+      ],
+      stop: ['child.silent,group.ending.stdinClosed', 'child<input.close', 'after 2000'],
+      kill: ['child.silent,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'exited'],
+    state: 'child.draining,group.ending.terminated',
+    row: {
+      'output ended': ['child.exited,group.ending.terminated', 'emit process.exited'],
+      'drain timeout': [
+        'child.exited,group.ending.terminated',
+        'child<output.cut',
+        'emit process.exited',
+      ],
+      emptied: ['child.draining,group.emptied'],
+      kill: ['child.draining,group.ending.killed', 'child<group.kill', 'after 1000'],
+      'terminate timeout': ['child.draining,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'exited', 'output ended'],
+    state: 'child.exited,group.ending.terminated',
+    row: {
+      emptied: ['gone', 'emit process.gone'],
+      kill: ['child.exited,group.ending.killed', 'child<group.kill', 'after 1000'],
+      'terminate timeout': ['child.exited,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'exited', 'emptied'],
+    state: 'child.draining,group.emptied',
+    row: {
+      'output ended': ['gone', 'emit process.exited', 'emit process.gone'],
+      'drain timeout': ['gone', 'child<output.cut', 'emit process.exited', 'emit process.gone'],
+    },
+  },
+  {
+    path: ['launched', 'stop'],
+    state: 'child.running,group.ending.stdinClosed',
+    row: {
+      exited: ['child.draining,group.ending.stdinClosed', 'after 250'],
+      'output ended': ['child.silent,group.ending.stdinClosed'],
+      'input timeout': [
+        'child.running,group.ending.terminated',
+        'child<group.terminate',
+        'after 2000',
+      ],
+      emptied: ['child.running,group.emptied'],
+      kill: ['child.running,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'stop', 'input timeout'],
+    state: 'child.running,group.ending.terminated',
+    row: {
+      exited: ['child.draining,group.ending.terminated', 'after 250'],
+      'output ended': ['child.silent,group.ending.terminated'],
+      emptied: ['child.running,group.emptied'],
+      'terminate timeout': ['child.running,group.ending.killed', 'child<group.kill', 'after 1000'],
+      kill: ['child.running,group.ending.killed', 'child<group.kill', 'after 1000'],
+    },
+  },
+  {
+    path: ['launched', 'kill'],
+    state: 'child.running,group.ending.killed',
+    row: {
+      exited: ['child.draining,group.ending.killed', 'after 250'],
+      'output ended': ['child.silent,group.ending.killed'],
+      emptied: ['child.running,group.emptied'],
+      'kill timeout': ['gone', 'emit process.gone'],
+    },
+  },
+  { path: ['stop'], state: 'gone', row: {} },
+];
+
+/** `launched` holds the others together. */
+const nameOf = (snapshot: Snapshot) => stateName(snapshot).replace(/^launched\./, '');
+const cells = table.flatMap(({ path, state, row }) =>
+  (Object.keys(events) as EventName[]).map((event) => ({ path, state, event, row })),
+);
+
+describe('the process machine', () => {
+  test.each(cells)('in $state, on $event, does what the table says', (cell) => {
+    const before = follow(...cell.path);
+    expect(nameOf(before)).toBe(cell.state);
+    const [after, actions] = step(before, cell.event);
+    const [next = cell.state, ...done] = cell.row[cell.event] ?? [];
+    expect(nameOf(after)).toBe(next);
+    expect(inWords(actions)).toEqual(done);
+  });
+
+  test('ends in time from wherever it was told to, whatever the child does not do', () => {
+    const paths = getShortestPaths(processMachine, {
+      input,
+      events: [events.launched, events.exited, events['output ended'], events.stop, events.kill],
+    });
+    const ending = paths.filter(({ state }) => stateName(state).includes('ending'));
+    expect(ending.length).toBeGreaterThan(8);
+    const times = ['input timeout', 'terminate timeout', 'kill timeout'] as const;
+    for (const { state } of ending) {
+      const end = times.reduce((at, name) => step(at, name)[0], state as Snapshot);
+      expect(stateName(end)).toBe('gone');
+    }
+  });
+});
+
+/** A child that is told things and does nothing, unless a test does it. */
+function run(times: Partial<StopTimes> = {}) {
+  const told: string[] = [];
+  const clock = new SimulatedClock();
+  const child = plainActor<ChildEvent, ChildInput>(() => ({
+    receive: ({ type }) => void told.push(`${clock.now()} ${type}`),
+  }));
+  const actor = createActor(processMachine.provide({ actors: { child } }), {
+    input: { times: stopTimesWith(times) },
+    clock,
+  });
+  actor.on('*', (report) => {
+    const how = 'group' in report ? ` ${report.group}` : '';
+    told.push(`${clock.now()} ${report.type}${how}`);
+  });
+  actor.start();
+  const send = (name: EventName) => actor.send(events[name] as ProcessEvent);
+  /** In steps, because a timer's action may set another. */
+  const pass = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 50) clock.increment(50);
+  };
+  return { told, clock, pass, send };
+}
+
+describe('a process that is stopped', () => {
+  test('has two seconds, two more after SIGTERM and one after SIGKILL', () => {
+    const { told, pass, send } = run();
+    send('launched');
+    send('stop');
+    pass(60_000);
+    expect(told).toEqual([
+      '0 process.launched',
+      '0 input.close',
+      '2000 group.terminate',
+      '4000 group.kill',
+      '5000 process.gone unkillable',
+    ]);
+  });
+
+  test('has no more time because it is told again', () => {
+    const { told, clock, send } = run({ inputMs: 10, terminateMs: 10, killMs: 10 });
+    send('launched');
+    send('stop');
+    for (let ms = 0; ms < 30; ms++) {
+      send('stop');
+      if (ms > 19) send('kill');
+      clock.increment(1);
+    }
+    expect(told.slice(1)).toEqual([
+      '0 input.close',
+      '10 group.terminate',
+      '20 group.kill',
+      '30 process.gone unkillable',
+    ]);
+  });
+
+  test('and has ended, leaves what it has started the same time', () => {
+    const { told, pass, send } = run();
+    send('launched');
+    send('stop');
+    pass(1000);
+    send('exited');
+    pass(3500);
+    send('emptied');
+    expect(told.slice(2)).toEqual([
+      '1250 output.cut',
+      '1250 process.exited',
+      '2000 group.terminate',
+      '4000 group.kill',
+      '4500 process.gone empty',
+    ]);
+  });
+});
+
+describe('the times of a stop', () => {
+  test('are the defaults with what differs', () => {
+    expect(stopTimesWith({ inputMs: 1, killMs: undefined })).toEqual({
+      ...defaultStopTimes,
+      inputMs: 1,
+    });
+  });
+
+  test.each([
+    [{ inputMs: -1 }, 'stop.inputMs must be 0 to 2147483647 milliseconds, this is -1'],
+    [{ killMs: Infinity }, 'stop.killMs must be 0 to 2147483647 milliseconds, this is Infinity'],
+    [{ drainMs: '1' as never }, 'stop.drainMs must be 0 to 2147483647 milliseconds, this is "1"'],
+    [
+      { wait: 1 } as never,
+      'There is no stop.wait; there are inputMs, terminateMs, killMs, drainMs',
+    ],
+  ])('are refused if they are %j', (given, message) => {
+    expect(() => stopTimesWith(given)).toThrow(new RangeError(message));
+  });
+});
