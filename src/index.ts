@@ -114,13 +114,8 @@ export type { AskInput, AskOutcome } from './machines/roots.machine.ts';
 export { sessionMachine } from './machines/session.machine.ts';
 export type { SessionInput } from './machines/session-context.ts';
 export type { SessionEmitted, SessionEvent, SessionOutput } from './machines/session.machine.ts';
-export type {
-  CloseCause,
-  ReaderEvent,
-  ReaderInput,
-  WriterEvent,
-  WriterInput,
-} from './machines/session-ports.ts';
+export type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from './machines/peer-ports.ts';
+export type { CloseCause } from './machines/session-ports.ts';
 export { classify } from './protocol/classify.ts';
 export type { TaskHandle } from './actors/exchange.ts';
 export type { Clock } from './actors/clock.ts';
@@ -137,6 +132,6 @@ export type {
 } from './protocol/frames.ts';
 export type { Dialect, ProgressReport } from './protocol/dialects/dialect.ts';
 export type { Implementation } from './protocol/implementation.ts';
-export type { ClientDescription } from './protocol/initialize.ts';
+export type { PeerDescription } from './protocol/initialize.ts';
 export type { Task, TaskStatus, TaskSupport } from './protocol/tasks.ts';
 export type { ListedRoot, RootProblem, RootProblemCode } from './protocol/roots.ts';

@@ -2,7 +2,7 @@
 import { LineSplitter } from '../../src/actors/reader/line-splitter.ts';
 import { decodeLine, encodeFrame } from '../../src/protocol/codec.ts';
 import type { MicroCase } from './micro-case.ts';
-import type { ClientRequestId } from '../../src/protocol/frames.ts';
+import type { InboundRequestId } from '../../src/protocol/frames.ts';
 
 const maxDepth = 256;
 const maxLineBytes = 16 * 1024 * 1024;
@@ -67,7 +67,7 @@ export const codecCases: readonly MicroCase[] = [
       encodeFrame(
         {
           jsonrpc: '2.0',
-          id: 7 as ClientRequestId,
+          id: 7 as InboundRequestId,
           result: { content: [{ type: 'text', text: 'text number 7' }] },
         },
         unserializable,

@@ -4,8 +4,8 @@ import { systemClock } from '../../src/actors/clock.ts';
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import { plainActor } from '../../src/machines/port.ts';
-import type { WriterEvent } from '../../src/machines/session-ports.ts';
-import type { ServerRequestId } from '../../src/protocol/frames.ts';
+import type { WriterEvent } from '../../src/machines/peer-ports.ts';
+import type { OutboundRequestId } from '../../src/protocol/frames.ts';
 import type { MicroCase } from './micro-case.ts';
 
 const minute = 60_000;
@@ -14,7 +14,7 @@ export const correlationCases: readonly MicroCase[] = [10, 1_000, 100_000].map(c
 
 /** Always the oldest pending request is answered, which has waited for as long as the others allow. */
 function caseOf(pending: number): MicroCase {
-  const sent: ServerRequestId[] = [];
+  const sent: OutboundRequestId[] = [];
   const writer = createActor(
     plainActor<WriterEvent, undefined>(() => ({
       receive: (event) => {
@@ -32,6 +32,7 @@ function caseOf(pending: number): MicroCase {
       clock: systemClock,
       report: Object.assign(() => {}, { threshold: 'warning' as const }),
       requestIds: new RequestIds(),
+      peer: 'client',
     })),
     { input: { writer } },
   ).start();

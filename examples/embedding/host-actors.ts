@@ -121,19 +121,19 @@ export const line = setup({
 
 export function overLine(connection: ActorRefFrom<typeof line>): Transport {
   return () => ({
-    reader: fromCallback<ReaderEvent, ReaderInput>(({ input: { router, session } }) => {
+    reader: fromCallback<ReaderEvent, ReaderInput>(({ input: { router, owner } }) => {
       const said = connection.on('said', ({ message }) =>
         router.send({ type: 'frames.received', frames: [classify(message)] }),
       );
-      const ended = connection.subscribe({ complete: () => session.send({ type: 'input.ended' }) });
+      const ended = connection.subscribe({ complete: () => owner.send({ type: 'input.ended' }) });
       return () => {
         said.unsubscribe();
         ended.unsubscribe();
       };
     }),
-    writer: fromCallback<WriterEvent, WriterInput>(({ input: { session }, receive }) => {
+    writer: fromCallback<WriterEvent, WriterInput>(({ input: { owner }, receive }) => {
       receive((event) => {
-        if (event.type === 'output.flush') return session.send({ type: 'output.flushed' });
+        if (event.type === 'output.flush') return owner.send({ type: 'output.flushed' });
         if (event.type !== 'frames.send') return;
         for (const frame of event.frames) connection.send({ type: 'hear', frame });
       });

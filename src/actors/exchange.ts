@@ -1,15 +1,15 @@
 /**
- * What stands between a handler and the wire: one request of the client's, and everything that may
+ * What stands between a handler and the wire: one request of the peer's, and everything that may
  * be done on its behalf. Contexts, middleware and features know this alone. Over a legacy session
  * it is a `Call`; an era that asks its client in another way is another implementation.
  */
 import type { AnyActorRef } from 'xstate';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import type { LogLevel } from '../protocol/log-levels.ts';
 import type {
   JsonObject,
   OutboundResponse,
-  ClientRequestId,
+  InboundRequestId,
   RelatedRequest,
 } from '../protocol/frames.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
@@ -19,15 +19,15 @@ import type { Clock } from './clock.ts';
 
 /** Who sends a request, and what it wants to hear meanwhile. */
 export interface Caller {
-  readonly client: ClientDescription;
+  readonly peer: PeerDescription;
   /**
-   * The least severe log messages that the client wants for this request; undefined if it is told
+   * The least severe log messages that the peer wants for this request; undefined if it is told
    * by the session.
    */
   readonly logLevel?: LogLevel | 'none';
 }
 
-/** A question to the client. */
+/** A question to the peer. */
 export interface RequestSpec {
   readonly method: string;
   readonly params?: JsonObject | undefined;
@@ -42,7 +42,7 @@ export interface RequestSpec {
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /** Its name among the questions of the call, where they are told apart by names. */
   readonly key?: string | undefined;
-  /** Cancels the question, and tells the client. */
+  /** Cancels the question, and tells the peer. */
   readonly signal?: AbortSignal | undefined;
   /**
    * What is wrong with an answer, for the client that gave it; undefined if nothing is. Heard where
@@ -102,7 +102,7 @@ export interface CallRounds {
 
 /** A call that waits for a retry, as a snapshot shows it. */
 export interface SuspendedCall {
-  readonly id: ClientRequestId;
+  readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly state: 'suspended';
@@ -117,8 +117,8 @@ export interface SuspendedCall {
 }
 
 export interface Exchange extends Caller {
-  /** The client's id of the request. */
-  readonly id: ClientRequestId;
+  /** The peer's id of the request. */
+  readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   /** What the server keeps of the session that it came in. */
@@ -147,7 +147,7 @@ export interface Exchange extends Caller {
    */
   once<T>(key: string, make: () => T | Promise<T>): Promise<T>;
   /**
-   * Asks the client. What is asked in one turn goes to the client together; what has no answer when
+   * Asks the peer. What is asked in one turn goes to the peer together; what has no answer when
    * the request ends is cancelled.
    *
    * @throws {RuntimeError} CANCELLED if the request has ended already
@@ -173,9 +173,9 @@ export interface Exchange extends Caller {
    * lives as long as the session and has to be answered at its end.
    */
   whenClosing(callback: () => void): void;
-  /** Whether the client reads what it is sent. */
+  /** Whether the peer reads what it is sent. */
   readonly isWritable: boolean;
-  /** Calls back once the client reads: at once if it does. */
+  /** Calls back once the peer reads: at once if it does. */
   whenWritable(callback: () => void): void;
   /**
    * Frees its place among those that may run at once: from now on its handler only waits for

@@ -7,10 +7,10 @@ import { fromPromise } from 'xstate';
 import type { PromiseActorLogic } from 'xstate';
 import type { ProbeInput, ProbeOutcome } from '../machines/keepalive.machine.ts';
 import type { Ref } from '../machines/port.ts';
-import type { CorrelationEvent } from '../machines/session-ports.ts';
+import type { CorrelationEvent } from '../machines/peer-ports.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { Method } from '../protocol/methods.ts';
-import { requestClient } from './correlation/client-request.ts';
+import { requestPeer } from './correlation/peer-request.ts';
 import type { Clock } from './clock.ts';
 
 /**
@@ -18,19 +18,19 @@ import type { Clock } from './clock.ts';
  *
  * @throws {RuntimeError} REQUEST_TIMEOUT, TRANSPORT_CLOSED, CANCELLED
  */
-export async function pingClient(
+export async function pingPeer(
   correlation: Ref<CorrelationEvent>,
   options: {
     readonly timeoutMs: number;
     readonly signal?: AbortSignal | undefined;
-    /** See {@link ClientRequest.inBackground}. */
+    /** See {@link PeerRequest.inBackground}. */
     readonly inBackground?: boolean;
   },
 ): Promise<void> {
   const { timeoutMs, signal, inBackground = false } = options;
   const spec = { method: Method.ping, timeoutMs, maxTotalMs: timeoutMs, signal };
   try {
-    await requestClient(correlation, spec, { inBackground });
+    await requestPeer(correlation, spec, { inBackground });
   } catch (error) {
     const answered = ['REQUEST_FAILED', 'INVALID_RESPONSE', 'REMOTE_CANCELLED'];
     if (!(error instanceof RuntimeError && answered.includes(error.code))) throw error;
@@ -58,7 +58,7 @@ export function probeActor(
     if (agoMs < keepaliveIntervalMs) return { kind: 'heard', agoMs };
     const askedAt = clock.now();
     try {
-      await pingClient(correlation, { timeoutMs: keepaliveTimeoutMs, signal, inBackground: true });
+      await pingPeer(correlation, { timeoutMs: keepaliveTimeoutMs, signal, inBackground: true });
       return { kind: 'heard', agoMs: 0 };
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;

@@ -7,7 +7,7 @@ import { forgettable, refused } from '../actors/exchange.ts';
 import type { Exchange, RequestSpec, TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
 import { declaresApps } from '../protocol/apps.ts';
 import { isJsonObject, isRequestId } from '../protocol/classify.ts';
@@ -76,8 +76,8 @@ export class CallContext implements HandlerContext {
     return this.#exchange.task;
   }
 
-  get client(): ClientDescription {
-    return this.#exchange.client;
+  get client(): PeerDescription {
+    return this.#exchange.peer;
   }
 
   get principal(): Principal | undefined {
@@ -300,7 +300,7 @@ function isHumanPaced(method: string): boolean {
  * @see MCP 2025-11-25, basic/lifecycle, "Capability Negotiation"
  */
 function missingCapability(
-  { client, origin }: Exchange,
+  { peer: client, origin }: Exchange,
   method: string,
   params: JsonObject | undefined,
 ): RuntimeError | undefined {

@@ -3,7 +3,7 @@ import type { TaskHandle } from '../actors/exchange.ts';
 import type { RootsReport } from '../machines/roots-report.ts';
 import type { ProgressReport } from '../protocol/dialects/dialect.ts';
 import type { JsonObject, RequestId } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import type { Principal, ServedHttpCall } from '../protocol/request-origin.ts';
 import type { FormAnswer, UrlAnswer, UrlElicitationRequired, UrlRequest } from './elicitation.ts';
 import type { Sample, SamplingRequest } from './sampling.ts';
@@ -48,7 +48,7 @@ export interface HandlerContext {
    */
   readonly task?: TaskHandle | undefined;
   /** How the client describes itself, and the dialect of the protocol that it speaks. */
-  readonly client: ClientDescription;
+  readonly client: PeerDescription;
   /**
    * True if the client of this call shows apps, see `ui` of a tool; for a result that is better read
    * as text if it does not.

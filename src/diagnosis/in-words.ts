@@ -1,6 +1,6 @@
 /** Quantities, and what is said in more than one place, in the words of a text for people. */
 
-/** When a client is asked for its roots that has no channel of its own. */
+/** When a client is asked for its roots that has no stream of its own. */
 export const deferredRoots =
   'asked for with the next call that needs them: the client has no stream of its own';
 

@@ -37,7 +37,7 @@ export function completionFeature(catalog: Catalog, contextOf: ContextOf): Featu
         const name = stringParam(argument, 'name', 'argument.name');
         const value = stringParam(argument, 'value', 'argument.value');
         const complete = completerOf(catalog, objectParam(params, 'ref'), name);
-        const { dialect } = call.client;
+        const { dialect } = call.peer;
         const filled = readFilled(dialect.completionContext(params));
         const values: unknown = complete ? complete(value, filled, contextOf(call)) : [];
         if (!isThenable(values)) return resultOf(name, values);

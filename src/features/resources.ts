@@ -75,7 +75,7 @@ export function resourcesFeature(
     capabilities: { resources: { subscribe: true, listChanged: true } },
     handlers: {
       'resources/list': async (params, call) => {
-        const { dialect } = call.client;
+        const { dialect } = call.peer;
         const { pageSize } = sessionOf(call).limits;
         const page = await resourcePage(catalog, params, pageSize, contextOf(call));
         const { items, ...next } = page;
@@ -83,7 +83,7 @@ export function resourcesFeature(
         return dialect.cacheable({ resources: described, ...next }, hints.resources);
       },
       'resources/templates/list': (params, call) => {
-        const { dialect } = call.client;
+        const { dialect } = call.peer;
         const { pageSize } = sessionOf(call).limits;
         const list = resourceTemplates.list();
         const { items, ...next } = pageOf('resources/templates/list', list, params, pageSize);
@@ -92,13 +92,13 @@ export function resourcesFeature(
         return dialect.cacheable(result, hints.resourceTemplates);
       },
       'resources/read': (params, call) => {
-        const target = find(stringParam(params, 'uri'), call.client.dialect);
+        const target = find(stringParam(params, 'uri'), call.peer.dialect);
         const output = target.read(call);
         if (!isThenable(output)) return resultOf(target, output, call);
         return Promise.resolve(output).then((late) => resultOf(target, late, call));
       },
       'resources/subscribe': (params, call) => {
-        const { uri } = find(stringParam(params, 'uri'), call.client.dialect);
+        const { uri } = find(stringParam(params, 'uri'), call.peer.dialect);
         const session = sessionOf(call);
         const subscribed = subscriptions.of(session);
         const { maxSubscriptions } = session.limits;
@@ -112,7 +112,7 @@ export function resourcesFeature(
         const uri = stringParam(params, 'uri');
         // The resource may have gone since the client subscribed to it.
         const isSubscribed = subscriptions.known(sessionOf(call))?.delete(uri);
-        if (!isSubscribed) find(uri, call.client.dialect);
+        if (!isSubscribed) find(uri, call.peer.dialect);
         return {};
       },
     },
@@ -127,7 +127,7 @@ export function resourcesFeature(
 }
 
 function resultOf(target: ReadableResource, output: unknown, call: Exchange): JsonObject {
-  const { dialect } = call.client;
+  const { dialect } = call.peer;
   if (output === undefined) throw dialect.resourceNotFound(target.uri);
   const caching = isRetry(call.params) ? uncached : target.caching;
   return dialect.cacheable({ contents: readContents(output, target, dialect) }, caching);

@@ -82,7 +82,7 @@ export class TaskBook {
         this.#report({ level: 'debug', name: 'machine.log', message: words.map(String).join(' ') }),
       ...(inspect ? { inspect } : {}),
     });
-    const { dialect } = call.client;
+    const { dialect } = call.peer;
     const questions = new TaskQuestions(clock);
     const task = new KeptTask(
       taskId,

@@ -63,7 +63,7 @@ export function tasksFeature(
     return (params, call) => {
       const name = params?.['name'];
       const tool = typeof name === 'string' ? tools.get(name) : undefined;
-      const { dialect, capabilities } = call.client;
+      const { dialect, capabilities } = call.peer;
       const wanted = tool && dialect.taskRequest(tool, params, capabilities);
       if (!wanted) return handler(params, call);
       return dialect.createdTask(bookOf(call).create(call, handler, wanted.requestedTtlMs));
@@ -74,7 +74,7 @@ export function tasksFeature(
     capabilities: { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
     handlers: {
       'tasks/get': ifOffered((params, call) =>
-        call.client.dialect.task(taskOf(params, call).detailed),
+        call.peer.dialect.task(taskOf(params, call).detailed),
       ),
       'tasks/list': ifOffered((params, call) => {
         const { pageSize } = sessionOf(call).limits;
@@ -99,7 +99,7 @@ export function tasksFeature(
       }),
       'tasks/cancel': ifOffered((params, call) => {
         const task = taskOf(params, call);
-        const { dialect } = call.client;
+        const { dialect } = call.peer;
         if (task.hasEnded) return dialect.cancelledTooLate(task.item);
         return dialect.cancelledTask(task.cancel());
       }),

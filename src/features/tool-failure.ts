@@ -28,7 +28,7 @@ export function failedCall(
   { name, errors }: { readonly name: string; readonly errors: ErrorExposure },
 ): JsonObject {
   if (error instanceof ProtocolError || call.hasEnded) throw error;
-  if (isMeantForModel(error)) return call.client.dialect.toolFailure(error);
+  if (isMeantForModel(error)) return call.peer.dialect.toolFailure(error);
   const session = sessionOf(call);
   const errorId = errors === 'mask' ? session.randomId('error') : undefined;
   const report: Report<ActorFactName> = session.report;
@@ -42,7 +42,7 @@ export function failedCall(
     errorId === undefined
       ? messageOf(error)
       : `The tool failed. The server's log has the error under ${errorId}.`;
-  const result = call.client.dialect.toolFailure({ message });
+  const result = call.peer.dialect.toolFailure({ message });
   unmeant.set(result, error);
   return result;
 }

@@ -90,11 +90,10 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
     handlers: {
       'tools/list': (params, call) => {
         const session = sessionOf(call);
-        const { client } = call;
+        const { dialect } = call.peer;
         const page = pageOf('tools/list', tools.list(), params, session.limits.pageSize);
         const { items, ...next } = page;
         if (!compiler.isLoading && items.some(needsCompiler)) loadings.of(session);
-        const { dialect } = client;
         const described = items.map((tool) => dialect.tool(listed(tool)));
         return dialect.cacheable({ tools: described, ...next }, options.caching);
       },
@@ -106,8 +105,8 @@ export function toolsFeature(tools: Registry<Tool>, options: ToolsOptions): Feat
           return { replay, singleUse };
         },
         // A bug of a middleware's is none of the tool's: its message is not for the model.
-        recover: (error: unknown, { client }: Exchange) => {
-          if (isMeantForModel(error)) return client.dialect.toolFailure(error);
+        recover: (error: unknown, { peer }: Exchange) => {
+          if (isMeantForModel(error)) return peer.dialect.toolFailure(error);
           throw error;
         },
       }),
@@ -160,7 +159,7 @@ class CallableTool {
 
   #run(given: JsonObject, args: Checked, call: Exchange): ToolCallResult {
     if (!args.ok) {
-      return call.client.dialect.invalidArguments(
+      return call.peer.dialect.invalidArguments(
         `${this.#tool.name} was called with invalid arguments: ${args.fault}${namesHint(this.#tool, given)}`,
       );
     }
@@ -173,7 +172,7 @@ class CallableTool {
   }
 
   #result(given: unknown, call: Exchange): ToolCallResult {
-    const { dialect } = call.client;
+    const { dialect } = call.peer;
     const output = readToolOutput(given);
     const check = this.#compiled().output;
     if (!check || output.isError) return resultOf(output, dialect);

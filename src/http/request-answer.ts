@@ -4,7 +4,7 @@
  */
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';
-import type { ClientRequestId, OutboundFrame } from '../protocol/frames.ts';
+import type { InboundRequestId, OutboundFrame } from '../protocol/frames.ts';
 import type { Principal, RequestOrigin, ServedHttpCall } from '../protocol/request-origin.ts';
 import { servedRequest } from './http-exchange.ts';
 import type { EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
@@ -24,7 +24,7 @@ function isResponse(frame: OutboundFrame): boolean {
 }
 
 /** The request that a frame answers; a batch has an end for that. */
-function answeredBy(frame: OutboundFrame): ClientRequestId | undefined {
+function answeredBy(frame: OutboundFrame): InboundRequestId | undefined {
   return 'length' in frame || 'method' in frame ? undefined : frame.id;
 }
 
@@ -165,7 +165,7 @@ export abstract class RequestAnswer implements RequestOrigin {
   }
 
   /** Sends a message on the stream. @param text with a line feed at its end */
-  protected emit(text: string, _answers: ClientRequestId | undefined): void {
+  protected emit(text: string, _answers: InboundRequestId | undefined): void {
     if (this.state.name === 'streaming') this.state.sink.write(this.eventOf(text));
   }
 

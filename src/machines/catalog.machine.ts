@@ -22,7 +22,7 @@ import {
   retryDelayOf,
 } from './overtaken-answers.ts';
 import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
-import type { Channel, ChannelFact, SessionInputScope } from './session-ports.ts';
+import type { InputScope } from './peer-ports.ts';
 
 /** The lists of a server. */
 export type CatalogName = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
@@ -38,15 +38,19 @@ export type CatalogOutcome =
   /** The server has no such list. */
   | { readonly kind: 'unavailable'; readonly reason: string };
 
-export interface CatalogInput extends SessionInputScope, AskingLimits {
+/** Whether the server can be asked: there is a channel to it. */
+export type CatalogChannel = 'open' | 'none';
+
+export interface CatalogInput extends InputScope, AskingLimits {
   readonly name: CatalogName;
   /** Whether the server can be asked; `open` by default. */
-  readonly channel?: Channel;
+  readonly channel?: CatalogChannel;
 }
 
 /** What the machine takes. */
 export type CatalogEvent =
-  | ChannelFact
+  | { readonly type: 'channel.opened' }
+  | { readonly type: 'channel.closed' }
   /** Somebody wants the list: if it is not known, and not being asked for, it is now. */
   | { readonly type: 'list.wanted' }
   /** The list has changed, as the server says, or because its time is over. */
@@ -80,7 +84,7 @@ export interface Catalog {
 }
 
 export interface CatalogContext extends CatalogInput, Asked<readonly JsonObject[]> {
-  readonly channel: Channel;
+  readonly channel: CatalogChannel;
   readonly catalog: Catalog | undefined;
 }
 

@@ -7,11 +7,11 @@ import type { Port, Ref } from './port.ts';
 import type {
   ReaderEvent,
   ReaderInput,
+  InputScope,
   RequestFailure,
-  SessionInputScope,
   WriterEvent,
   WriterInput,
-} from './session-ports.ts';
+} from './peer-ports.ts';
 
 /** The two actors that carry a channel's messages. The connection starts them. */
 export interface ChannelEnds {
@@ -94,7 +94,7 @@ export type ChannelReport =
    */
   | { readonly type: 'session.expired' };
 
-export interface ChannelInput extends SessionInputScope {
+export interface ChannelInput extends InputScope {
   readonly connection: Ref<ChannelReport>;
 }
 

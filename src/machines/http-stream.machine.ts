@@ -9,7 +9,7 @@
 import { assign, setup } from 'xstate';
 import { delayBefore } from './restart-policy.ts';
 import type { RestartTimes } from './restart-policy.ts';
-import type { SessionInputScope } from './session-ports.ts';
+import type { InputScope } from './peer-ports.ts';
 
 /** How a cut stream is resumed: no jitter, a stream belongs to one client of the server's. */
 export const streamResumption: RestartTimes = {
@@ -33,7 +33,7 @@ export interface HttpStreamPort {
   gaveUp(): void;
 }
 
-export interface HttpStreamInput extends SessionInputScope {
+export interface HttpStreamInput extends InputScope {
   readonly port: HttpStreamPort;
   readonly times: RestartTimes;
   /** `resuming`: it has still to be opened. */

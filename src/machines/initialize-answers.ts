@@ -8,15 +8,16 @@ import { unsupportedVersion } from '../protocol/envelope.ts';
 import { ErrorCode, errorResponse, shuttingDown } from '../protocol/errors.ts';
 import type { WireError } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
-import type { CloseCause, InitializeReceived, RouterEvent } from './session-ports.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import type { RouterEvent } from './peer-ports.ts';
+import type { CloseCause, InitializeReceived } from './session-ports.ts';
 
 type Answered = Extract<RouterEvent, { readonly type: 'lifecycle.answered' }>;
 
 /** The result, in the dialect that was negotiated. */
 export function accepted(
   { request }: Pick<InitializeReceived, 'request'>,
-  { dialect }: ClientDescription,
+  { dialect }: PeerDescription,
   server: ServerDescription,
 ): Answered {
   const result = dialect.initializeResult(server);
@@ -29,7 +30,7 @@ interface Standing {
   /** Set once the session ends. */
   readonly cause: CloseCause | undefined;
   /** Set once the session has had its one `initialize`. */
-  readonly client: ClientDescription | undefined;
+  readonly client: PeerDescription | undefined;
 }
 
 /** The error, which says what was wrong with it. */

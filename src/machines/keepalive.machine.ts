@@ -10,7 +10,8 @@
 import { assign, fromPromise, sendTo, setup } from 'xstate';
 import type { DoneActorEvent, PromiseActorLogic } from 'xstate';
 import type { Ref } from './port.ts';
-import type { ClientUnresponsive, CorrelationEvent, SessionInputScope } from './session-ports.ts';
+import type { CorrelationEvent, InputScope } from './peer-ports.ts';
+import type { ClientUnresponsive } from './session-ports.ts';
 
 /** Times and bounds of the keepalive. */
 export interface KeepaliveLimits {
@@ -25,7 +26,7 @@ export interface KeepaliveLimits {
   readonly keepaliveFailures: number;
 }
 
-export interface ProbeInput extends KeepaliveLimits, SessionInputScope {
+export interface ProbeInput extends KeepaliveLimits, InputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
 }

@@ -1,7 +1,7 @@
 /**
  * When the client is asked for its roots.
  *
- * A client is asked as soon as there is something to ask, if it has a channel of its own to be
+ * A client is asked as soon as there is something to ask, if it has a stream of its own to be
  * asked on. One that only sends requests and reads their answers has none, as over HTTP without a
  * GET stream: it is asked on the stream of the call that needs the roots (`roots.wanted`), and the
  * answer serves everyone.
@@ -32,7 +32,7 @@ import type { Asked, AskingLimits, Finding } from './overtaken-answers.ts';
 import { rootsFailureOf } from './roots-report.ts';
 import type { Root, RootsFailure, RootsReport } from './roots-report.ts';
 import type { Ref } from './port.ts';
-import type { Channel, ChannelFact, CorrelationEvent, SessionInputScope } from './session-ports.ts';
+import type { OwnStream, OwnStreamFact, CorrelationEvent, InputScope } from './peer-ports.ts';
 
 /**
  * What `ask` resolves with. It rejects if the client did not answer, or not with roots; the error's
@@ -46,7 +46,7 @@ export type AskOutcome =
       readonly failure?: RootsFailure;
     };
 
-export interface AskInput extends SessionInputScope {
+export interface AskInput extends InputScope {
   /** The correlation actor of the session. */
   readonly correlation: Ref<CorrelationEvent>;
   /** How long the answer may take, milliseconds. */
@@ -57,14 +57,14 @@ export interface AskInput extends SessionInputScope {
 
 export interface RootsInput extends Omit<AskInput, 'relatedTo'>, AskingLimits {
   /** Whether the client can be asked by itself; `open` by default. */
-  readonly channel?: Channel;
+  readonly ownStream?: OwnStream;
   /** Gets `roots.updated`. */
   readonly session: Ref<RootsUpdated>;
 }
 
 /** What the machine takes. */
 export type RootsEvent =
-  | ChannelFact
+  | OwnStreamFact
   /** The session is initialized: the client may be asked. */
   | { readonly type: 'roots.start' }
   /** The client says that its list has changed. */
@@ -88,14 +88,14 @@ export const rootsTags = [
   'overtaken',
   /** What is known is the latest, as far as the client has told. */
   'settled',
-  /** It has no channel of its own: the next call that needs its roots asks for them. */
+  /** It has no stream of its own: the next call that needs its roots asks for them. */
   'deferred',
 ] as const;
 
 export type RootsTag = (typeof rootsTags)[number];
 
 export interface RootsContext extends AskInput, RootsInput, Asked<readonly Root[]> {
-  readonly channel: Channel;
+  readonly ownStream: OwnStream;
   readonly report: RootsReport | undefined;
 }
 
@@ -145,7 +145,7 @@ const found = findingsOf<AskOutcome, Published>((error) => {
 });
 
 /** There is something to ask: now, or on behalf of the next call that needs it. */
-const nextQuery = [{ guard: 'hasChannel', target: 'querying' }, { target: 'deferred' }] as const;
+const nextQuery = [{ guard: 'hasOwnStream', target: 'querying' }, { target: 'deferred' }] as const;
 
 /** The roots of one session. */
 export const rootsMachine = setup({
@@ -157,7 +157,7 @@ export const rootsMachine = setup({
   },
   actors: { ask: unprovided },
   guards: {
-    hasChannel: ({ context }) => context.channel === 'open',
+    hasOwnStream: ({ context }) => context.ownStream === 'open',
     hasAsker: ({ context }) => context.relatedTo !== undefined,
     isAsker: ({ context, event }) =>
       event.type === 'roots.abandoned' && event.relatedTo === context.relatedTo,
@@ -175,8 +175,8 @@ export const rootsMachine = setup({
     retryTimeout: ({ context }) => retryDelayOf(context),
   },
   actions: {
-    openChannel: assign({ channel: 'open' }),
-    closeChannel: assign({ channel: 'none' }),
+    openOwnStream: assign({ ownStream: 'open' }),
+    closeOwnStream: assign({ ownStream: 'none' }),
     askFor: assign((_, { relatedTo }: { readonly relatedTo: RelatedRequest | undefined }) => ({
       relatedTo,
     })),
@@ -193,8 +193,8 @@ export const rootsMachine = setup({
   },
 }).createMachine({
   id: 'roots',
-  context: ({ input: { channel = 'open', ...input } }) => ({
-    channel,
+  context: ({ input: { ownStream = 'open', ...input } }) => ({
+    ownStream,
     relatedTo: undefined,
     report: undefined,
     ...neverAsked,
@@ -202,8 +202,8 @@ export const rootsMachine = setup({
   }),
   initial: 'unasked',
   on: {
-    'channel.opened': { actions: 'openChannel' },
-    'channel.closed': { actions: 'closeChannel' },
+    'ownStream.opened': { actions: 'openOwnStream' },
+    'ownStream.closed': { actions: 'closeOwnStream' },
   },
   states: {
     unasked: {
@@ -213,10 +213,10 @@ export const rootsMachine = setup({
     },
     deferred: {
       description:
-        'The client has no channel of its own: it is asked with the next call that needs its roots.',
+        'The client has no stream of its own: it is asked with the next call that needs its roots.',
       tags: 'deferred',
       on: {
-        'channel.opened': { target: 'querying', actions: 'openChannel' },
+        'ownStream.opened': { target: 'querying', actions: 'openOwnStream' },
         'roots.wanted': {
           target: 'querying',
           actions: { type: 'askFor', params: ({ event }) => event },
@@ -237,7 +237,7 @@ export const rootsMachine = setup({
             actions: { type: 'publish', params: found.settledOutcome },
           },
           {
-            guard: and(['isStale', 'mayDiscard', 'hasChannel']),
+            guard: and(['isStale', 'mayDiscard', 'hasOwnStream']),
             target: 'querying',
             reenter: true,
             actions: { type: 'discard', params: found.outcome },
@@ -248,7 +248,7 @@ export const rootsMachine = setup({
             actions: { type: 'discard', params: found.outcome },
           },
           {
-            guard: and(['isStale', 'hasChannel']),
+            guard: and(['isStale', 'hasOwnStream']),
             target: 'querying',
             reenter: true,
             actions: { type: 'publish', params: found.overtakenOutcome },
@@ -262,7 +262,7 @@ export const rootsMachine = setup({
         ],
         onError: [
           {
-            guard: and(['isStale', 'hasChannel']),
+            guard: and(['isStale', 'hasOwnStream']),
             target: 'querying',
             reenter: true,
             actions: { type: 'publish', params: found.overtakenFailure },
@@ -283,7 +283,7 @@ export const rootsMachine = setup({
       on: {
         'roots.abandoned': [
           {
-            guard: and(['isAsker', 'hasChannel']),
+            guard: and(['isAsker', 'hasOwnStream']),
             target: 'querying',
             reenter: true,
             actions: { type: 'askFor', params: { relatedTo: undefined } },
@@ -294,9 +294,9 @@ export const rootsMachine = setup({
             actions: { type: 'askFor', params: { relatedTo: undefined } },
           },
         ],
-        'channel.closed': [
-          { guard: 'hasAsker', actions: 'closeChannel' },
-          { target: 'deferred', actions: 'closeChannel' },
+        'ownStream.closed': [
+          { guard: 'hasAsker', actions: 'closeOwnStream' },
+          { target: 'deferred', actions: 'closeOwnStream' },
         ],
       },
       initial: 'fresh',
@@ -321,11 +321,11 @@ export const rootsMachine = setup({
     },
     retrying: {
       description:
-        'The query timed out or failed: ask when the list changes, when a channel opens, or after a while.',
+        'The query timed out or failed: ask when the list changes, when its own stream opens, or after a while.',
       tags: 'settled',
       on: {
         'roots.invalidate': nextQuery,
-        'channel.opened': { target: 'querying', actions: 'openChannel' },
+        'ownStream.opened': { target: 'querying', actions: 'openOwnStream' },
       },
       after: { retryTimeout: nextQuery },
     },

@@ -7,14 +7,14 @@ import type { Ref } from './port.ts';
 import type { RootsReport } from './roots-report.ts';
 import type { rootsMachine } from './roots.machine.ts';
 import type {
-  Channel,
-  CloseCause,
+  OwnStream,
   CorrelationEvent,
   ReaderEvent,
   RouterEvent,
-  SessionInputScope,
+  InputScope,
   WriterEvent,
-} from './session-ports.ts';
+} from './peer-ports.ts';
+import type { CloseCause } from './session-ports.ts';
 
 /** Times and bounds of a session's own. The defaults are in `actors/limits.ts`. */
 export interface SessionLimits extends KeepaliveLimits {
@@ -36,7 +36,7 @@ export interface SessionLimits extends KeepaliveLimits {
   readonly maxOvertakenRoots: number;
 }
 
-export interface SessionInput extends SessionInputScope {
+export interface SessionInput extends InputScope {
   readonly server: ServerDescription;
   readonly limits: SessionLimits;
 }
@@ -50,9 +50,9 @@ export interface SessionContext extends SessionInput {
   readonly reader: Ref<ReaderEvent>;
   /** There is one once a client has declared roots. */
   readonly roots: RootsRef | undefined;
-  /** There is one while a session that wants it is in operation and has a channel. */
+  /** There is one while a session that wants it is in operation and has a stream of its own. */
   readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;
-  readonly channel: Channel;
+  readonly ownStream: OwnStream;
   /** What the client said of itself in its `initialize`; set once. */
   readonly client: InitializedClient | undefined;
   /** The last report of the roots machine. */

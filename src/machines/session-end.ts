@@ -1,7 +1,8 @@
 /** How a session's end begins: what asks for it, why, and how long it may take. */
 import type { ErrorActorEvent } from 'xstate';
 import type { RootsUpdated } from './roots.machine.ts';
-import type { CloseCause, RequestFailure, SessionFact } from './session-ports.ts';
+import type { RequestFailure } from './peer-ports.ts';
+import type { CloseCause, SessionFact } from './session-ports.ts';
 
 /** What a host sends to end a session. */
 export interface SessionShutdown {

@@ -1,148 +1,8 @@
-/**
- * What the actors of one session say to each other. Everything that happens in a session between
- * stdin and stdout is one of these events.
- */
-import type { ProgressReport } from '../protocol/dialects/dialect.ts';
-import type { RuntimeError } from '../protocol/errors.ts';
-import type {
-  AnsweredInput,
-  InboundFrame,
-  InboundResponse,
-  JsonObject,
-  OutboundFrame,
-  OutboundResponse,
-  RelatedRequest,
-  RequestId,
-  ServerRequestId,
-} from '../protocol/frames.ts';
-import type { ClientDescription, InitializeReading } from '../protocol/initialize.ts';
+/** What a server's session hears from its actors, and why it ends. */
+import type { RelatedRequest } from '../protocol/frames.ts';
+import type { InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
-
-/**
- * Whether the client reads what we write: `blocked` past the outbound queue's limit, `flowing` once
- * it is empty.
- */
-export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
-
-/**
- * Whether the client can be told and asked what belongs to none of its requests. `none`: it only
- * hears what goes on the stream of a request of its own.
- */
-export type Channel = 'open' | 'none';
-
-/**
- * What a transport says of its {@link Channel}. A session has an open one until it hears otherwise:
- * a transport that begins without one says `channel.closed` when its writer starts.
- */
-export type ChannelFact = { readonly type: 'channel.opened' } | { readonly type: 'channel.closed' };
-
-/** What the reader takes. */
-export type ReaderEvent = OutputFlow;
-
-/** What the router takes. */
-export type RouterEvent =
-  /** From the reader: everything one chunk of input held, in order. */
-  | {
-      readonly type: 'frames.received';
-      readonly frames: readonly InboundFrame[];
-      /** The index to begin at: what comes before it has been dealt with. */
-      readonly from?: number;
-    }
-  /** Requests of this client are served from now on. */
-  | { readonly type: 'gate.opened'; readonly client: ClientDescription }
-  /** Each request says itself who its client is: any other is refused. */
-  | { readonly type: 'envelopes.require' }
-  /** The client's new requests are refused; those in flight may end, then `calls.drained`. */
-  | { readonly type: 'gate.closed' }
-  /** What the session answers to a lifecycle request. */
-  | {
-      readonly type: 'lifecycle.answered';
-      readonly response: OutboundResponse;
-      readonly request: RelatedRequest;
-    }
-  /** Nobody is there any more who could be answered: the request is cancelled. */
-  | { readonly type: 'request.gone'; readonly request: RelatedRequest; readonly reason: string }
-  /** End every call now. */
-  | { readonly type: 'calls.abandon' }
-  | OutputFlow;
-
-export interface FramesToSend {
-  readonly type: 'frames.send';
-  /** The writer's from then on: it lets go of what it has encoded. */
-  readonly frames: OutboundFrame[];
-  /**
-   * The client's request that they answer, or that they belong to: if each request has its own
-   * stream, they go there. Responses have it only if their request has an origin.
-   */
-  readonly relatedTo?: AnsweredInput | undefined;
-  /**
-   * Hears of each request or notification that is not sent: JSON cannot hold it, or the transport
-   * did not take it.
-   */
-  readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
-}
-
-/** What the writer takes. */
-export type WriterEvent =
-  | FramesToSend
-  /** The request has an origin and was cancelled: nothing more is sent for it, no answer either. */
-  | { readonly type: 'request.dropped'; readonly request: AnsweredInput }
-  /**
-   * Answer `output.flushed` once everything is with the operating system. If the stall time has
-   * passed since it was asked last, answer `output.stalled` if nothing was taken meanwhile.
-   */
-  | { readonly type: 'output.flush'; readonly after?: 'stallTimeout' };
-
-/** What the correlation actor takes. */
-export type CorrelationEvent =
-  /** Everything that was asked in one turn, in order. */
-  | { readonly type: 'requests.send'; readonly requests: readonly ClientRequest[] }
-  /** Settles it with `CANCELLED` and tells the client, if it was sent. */
-  | { readonly type: 'request.cancel'; readonly request: ClientRequest; readonly reason: unknown }
-  /** Answers that came one behind the other. */
-  | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
-  | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
-  /** The client cancelled an id that is none of its own requests. */
-  | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
-  /** Requests may be sent; those that waited go out now. */
-  | { readonly type: 'gate.opened' }
-  /** Settle everything that is pending with this error, refuse what comes. */
-  | { readonly type: 'gate.closed'; readonly error: RequestFailure };
-
-/**
- * What requests fail with. Each gets an error of its own: to make one costs its stack, and most
- * sessions end with nothing pending.
- */
-export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'>;
-
-/** A request of ours to the client. The asker makes it; the correlation actor gives it its id. */
-export interface ClientRequest {
-  readonly method: string;
-  readonly params?: JsonObject | undefined;
-  /** The client's request on whose behalf it is sent. */
-  readonly relatedTo?: RelatedRequest | undefined;
-  /** More for the `_meta` of its params, and of its cancellation. */
-  readonly meta?: JsonObject | undefined;
-  /**
-   * Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
-   * the time anew.
-   */
-  readonly timeoutMs: number;
-  /** The hard maximum, milliseconds, whatever progress comes. */
-  readonly maxTotalMs: number;
-  /** Nobody's code waits for the answer: it need not keep the process alive. */
-  readonly inBackground?: boolean | undefined;
-  /** Asks for progress, and hears of it. */
-  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
-  /** Called exactly once. */
-  settle(outcome: RequestOutcome): void;
-  /** Set once it is taken. */
-  ticket?: { readonly id: ServerRequestId } | undefined;
-}
-
-export type RequestOutcome =
-  | { readonly ok: true; readonly result: JsonObject }
-  | { readonly ok: false; readonly error: RuntimeError };
+import type { CorrelationEvent, InputScope, TransportFact, WriterEvent } from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
 export interface ClientUnresponsive {
@@ -167,13 +27,8 @@ export type SessionFact =
   | { readonly type: 'initialized.received' }
   | { readonly type: 'roots.changed' }
   | { readonly type: 'calls.drained' }
-  | { readonly type: 'input.ended' }
   | ClientUnresponsive
-  | ChannelFact
-  | OutputFlow
-  | { readonly type: 'output.flushed' }
-  | { readonly type: 'output.stalled' }
-  | { readonly type: 'output.broken'; readonly error: unknown };
+  | TransportFact;
 
 /** Why a session ended. `failure` is a bug: an actor of the session's failed. */
 export type CloseCause =
@@ -184,30 +39,8 @@ export type CloseCause =
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
-/**
- * How what belongs to one session reaches its actors, which are made once for all sessions. Each
- * hands it on as it is; none here looks into it.
- */
-export interface SessionInputScope {
-  /** Missing if the provided actors need nothing of the kind. */
-  readonly scope?: object | undefined;
-}
-
-export interface WriterInput extends SessionInputScope {
-  readonly session: Ref<SessionFact>;
-}
-
-export interface CorrelationInput extends SessionInputScope {
-  readonly writer: Ref<WriterEvent>;
-}
-
-export interface ReaderInput extends SessionInputScope {
-  readonly session: Ref<SessionFact>;
-  readonly router: Pick<Ref<RouterEvent>, 'send'>;
-}
-
-export interface RouterInput extends SessionInputScope {
-  readonly session: Ref<SessionFact>;
+export interface RouterInput extends InputScope {
+  readonly owner: Ref<SessionFact>;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
 }

@@ -9,7 +9,7 @@
  */
 import { and, assign, emit, enqueueActions, not, sendTo, setup, stopChild } from 'xstate';
 import { declaresRoots } from '../protocol/roots.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 import { accepted, refused, refusedVersion } from './initialize-answers.ts';
 import { keepaliveMachine } from './keepalive.machine.ts';
 import { rootsMachine, undeclaredRoots } from './roots.machine.ts';
@@ -19,18 +19,16 @@ import { causeOf, drainTimeoutOf, endOf, endedBefore, notAsked } from './session
 import type { SessionEvent } from './session-end.ts';
 import { unprovided } from './port.ts';
 import type {
-  ChannelFact,
-  CloseCause,
+  OwnStreamFact,
   CorrelationEvent,
   CorrelationInput,
-  InitializeReceived,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  RouterInput,
   WriterEvent,
   WriterInput,
-} from './session-ports.ts';
+} from './peer-ports.ts';
+import type { CloseCause, InitializeReceived, RouterInput } from './session-ports.ts';
 import type { SessionTag } from './session-tags.ts';
 import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
@@ -39,7 +37,7 @@ export type { SessionEvent } from './session-end.ts';
 
 /** What a host hears of. */
 export type SessionEmitted =
-  | { readonly type: 'session.negotiated'; readonly client: ClientDescription }
+  | { readonly type: 'session.negotiated'; readonly client: PeerDescription }
   | { readonly type: 'session.initialized' }
   | RootsUpdated
   /** A notification that means nothing in the present state. */
@@ -89,9 +87,9 @@ export const sessionMachine = setup({
     /** A host whose roots come from elsewhere provides its own. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
     hasNoRootsMachine: ({ context }) => !context.roots,
-    /** A client without a channel cannot be pinged; that it is quiet says nothing of it. */
+    /** A client without a stream of its own cannot be pinged; that it is quiet says nothing of it. */
     wantsKeepalive: ({ context }) =>
-      context.limits.keepaliveIntervalMs > 0 && context.channel === 'open',
+      context.limits.keepaliveIntervalMs > 0 && context.ownStream === 'open',
     hasNoKeepalive: ({ context }) => !context.keepalive,
     /**
      * A client whose request was slow may send it again; anything else is a fault of the client's.
@@ -106,7 +104,7 @@ export const sessionMachine = setup({
       const { client } = received.reading;
       enqueue.assign({ client });
       enqueue.sendTo(context.router, accepted(received, client, context.server));
-      enqueue.sendTo(context.router, { type: 'gate.opened', client });
+      enqueue.sendTo(context.router, { type: 'gate.opened', peer: client });
       enqueue.emit({ type: 'session.negotiated', client });
     }),
     answerAgain: enqueueActions(({ context, enqueue }, received: InitializeReceived) => {
@@ -130,17 +128,17 @@ export const sessionMachine = setup({
     openOutboundGate: sendTo(({ context }) => context.correlation, { type: 'gate.opened' }),
     makeRoots: assign({
       roots: ({ context, self, spawn }) => {
-        const { scope, correlation, limits, channel } = context;
+        const { scope, correlation, limits, ownStream } = context;
         const { rootsTimeoutMs: timeoutMs, rootsRetryMs: retryMs, maxOvertakenRoots } = limits;
         const asking = { timeoutMs, retryMs, maxOvertaken: maxOvertakenRoots };
-        const input = { scope, session: self, correlation, channel, ...asking };
+        const input = { scope, session: self, correlation, ownStream, ...asking };
         return spawn('roots', { id: 'roots', input });
       },
     }),
-    tellChannel: enqueueActions(({ context, enqueue }, fact: ChannelFact) => {
-      const channel = fact.type === 'channel.opened' ? 'open' : 'none';
-      if (channel === context.channel) return;
-      enqueue.assign({ channel });
+    tellOwnStream: enqueueActions(({ context, enqueue }, fact: OwnStreamFact) => {
+      const ownStream = fact.type === 'ownStream.opened' ? 'open' : 'none';
+      if (ownStream === context.ownStream) return;
+      enqueue.assign({ ownStream });
       if (context.roots) enqueue.sendTo(context.roots, fact);
     }),
     makeKeepalive: assign({
@@ -187,13 +185,13 @@ export const sessionMachine = setup({
   id: 'session',
   context: ({ input, self, spawn }) => {
     const { scope, server, limits } = input;
-    const writer = spawn('writer', { id: 'writer', input: { scope, session: self } });
+    const writer = spawn('writer', { id: 'writer', input: { scope, owner: self } });
     const correlation = spawn('correlation', { id: 'correlation', input: { scope, writer } });
     const router = spawn('router', {
       id: 'router',
-      input: { scope, session: self, writer, correlation },
+      input: { scope, owner: self, writer, correlation },
     });
-    const reader = spawn('reader', { id: 'reader', input: { scope, session: self, router } });
+    const reader = spawn('reader', { id: 'reader', input: { scope, owner: self, router } });
     return {
       scope,
       server,
@@ -204,7 +202,7 @@ export const sessionMachine = setup({
       reader,
       roots: undefined,
       keepalive: undefined,
-      channel: 'open',
+      ownStream: 'open',
       client: undefined,
       report: undefined,
       cause: undefined,
@@ -230,9 +228,9 @@ export const sessionMachine = setup({
         'output.broken': 'draining',
         'client.unresponsive': 'draining',
         'session.shutdown': 'draining',
-        'channel.opened': { actions: { type: 'tellChannel', params: ({ event }) => event } },
-        'channel.closed': {
-          actions: [{ type: 'tellChannel', params: ({ event }) => event }, 'stopKeepalive'],
+        'ownStream.opened': { actions: { type: 'tellOwnStream', params: ({ event }) => event } },
+        'ownStream.closed': {
+          actions: [{ type: 'tellOwnStream', params: ({ event }) => event }, 'stopKeepalive'],
         },
         [anyActorFailed]: 'draining',
       },

@@ -9,10 +9,10 @@
  */
 import { assign, setup } from 'xstate';
 import { MetaKey } from '../protocol/meta.ts';
-import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
+import type { JsonObject, InboundRequestId } from '../protocol/frames.ts';
 import { covers, filterOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
-import type { SessionInputScope } from './session-ports.ts';
+import type { InputScope } from './peer-ports.ts';
 
 /** The connection of the request, as its subscription sees it. */
 export interface SubscriptionPort {
@@ -23,9 +23,9 @@ export interface SubscriptionPort {
   whenWritable(callback: () => void): void;
 }
 
-export interface SubscriptionInput extends SessionInputScope {
+export interface SubscriptionInput extends InputScope {
   /** The id of the request. */
-  readonly id: ClientRequestId;
+  readonly id: InboundRequestId;
   /** What was agreed on. */
   readonly interests: Interests;
   readonly port: SubscriptionPort;

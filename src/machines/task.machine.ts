@@ -13,11 +13,11 @@
  */
 import { assign, emit, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
-import type { SessionInputScope } from './session-ports.ts';
+import type { InputScope } from './peer-ports.ts';
 import type { OutboundResponse } from '../protocol/frames.ts';
 import type { Task, TaskStatus } from '../protocol/tasks.ts';
 
-export interface TaskInput extends SessionInputScope {
+export interface TaskInput extends InputScope {
   readonly taskId: string;
   /** Kept so long from now, milliseconds. */
   readonly ttlMs: number;

@@ -7,12 +7,12 @@
  */
 import { ErrorCode } from './errors.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundFrame,
   InvalidFrame,
   JsonObject,
   RequestId,
-  ServerRequestId,
+  OutboundRequestId,
   SingleFrame,
   WireError,
 } from './frames.ts';
@@ -68,7 +68,7 @@ export function classifyMessage(value: unknown, size?: number): SingleFrame {
     const code = Array.isArray(params) ? ErrorCode.invalidParams : ErrorCode.invalidRequest;
     return invalid(`"params" must be an object, this is ${describe(params)}`, id, code);
   }
-  return { kind: 'request', id: id as ClientRequestId, method, params, size };
+  return { kind: 'request', id: id as InboundRequestId, method, params, size };
 }
 
 /**
@@ -101,17 +101,17 @@ function classifyResponse(message: JsonObject): SingleFrame {
   }
   if (error === undefined) {
     return isJsonObject(result)
-      ? { kind: 'response', id: id as ServerRequestId, outcome: { ok: true, result } }
+      ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: true, result } }
       : malformed(id, `"result" must be an object, this is ${describe(result)}`, true);
   }
   return isWireError(error)
-    ? { kind: 'response', id: id as ServerRequestId, outcome: { ok: false, error } }
+    ? { kind: 'response', id: id as OutboundRequestId, outcome: { ok: false, error } }
     : malformed(id, '"error" must be an object with an integer "code" and a string "message"');
 }
 
 function malformed(id: RequestId, reason: string, isJsonRpc = false): SingleFrame {
   const outcome = { ok: false, malformed: reason, isJsonRpc } as const;
-  return { kind: 'response', id: id as ServerRequestId, outcome };
+  return { kind: 'response', id: id as OutboundRequestId, outcome };
 }
 
 function isWireError(value: unknown): value is WireError & JsonObject {
@@ -129,7 +129,7 @@ function invalid(
   const error: WireError = { code, message: `${label}: ${reason}` };
   return id === undefined
     ? { kind: 'invalid', error }
-    : { kind: 'invalid', id: id as ClientRequestId, error };
+    : { kind: 'invalid', id: id as InboundRequestId, error };
 }
 
 /** A short, bounded description of a value, for messages to people. */

@@ -2,7 +2,7 @@
 import { classify, isJsonObject, isRequestId } from './classify.ts';
 import { ErrorCode, errorResponse, internalError } from './errors.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundFrame,
   InvalidFrame,
   OutboundFrame,
@@ -37,7 +37,7 @@ export function decodeValue(
   const { id } = isJsonObject(value) ? value : {};
   const error = tooLong(maxLineBytes);
   return {
-    frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id: id as ClientRequestId } : {}) },
+    frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id: id as InboundRequestId } : {}) },
     size,
   };
 }

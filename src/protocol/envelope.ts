@@ -11,14 +11,14 @@ import { ErrorCode } from './errors.ts';
 import type { JsonObject, WireError } from './frames.ts';
 import { anonymous, faultOfImplementation } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
-import type { ClientDescription } from './initialize.ts';
+import type { PeerDescription } from './initialize.ts';
 import { logLevelOf, logLevels } from './log-levels.ts';
 import type { LogLevel } from './log-levels.ts';
 import { MetaKey } from './meta.ts';
 
 /** What a request says of its client. It holds for this request alone. */
 export interface Envelope {
-  readonly client: ClientDescription & { readonly dialect: StatelessDialect };
+  readonly peer: PeerDescription & { readonly dialect: StatelessDialect };
   /** The least severe log messages that the client wants for this request. */
   readonly logLevel: LogLevel | 'none';
 }
@@ -62,7 +62,7 @@ export function readEnvelope(params: JsonObject | undefined): EnvelopeReading {
   }
   return {
     ok: true,
-    client: {
+    peer: {
       dialect,
       requestedVersion: version,
       info: (info as (Implementation & JsonObject) | undefined) ?? anonymous,

@@ -11,7 +11,7 @@
  * gets its message, or an id if the author masks errors; otherwise the wire gets `-32603` without
  * details.
  */
-import type { ClientRequestId, JsonObject, RequestId, WireError } from './frames.ts';
+import type { InboundRequestId, JsonObject, RequestId, WireError } from './frames.ts';
 
 /**
  * Numeric codes of JSON-RPC and MCP.
@@ -157,7 +157,7 @@ export function invalidParams(message: string): ProtocolError {
 }
 
 /** An error response. It has no id if the request's id could not be read. */
-export function errorResponse(id: ClientRequestId | undefined, error: WireError) {
+export function errorResponse(id: InboundRequestId | undefined, error: WireError) {
   return id === undefined
     ? ({ jsonrpc: '2.0', error } as const)
     : ({ jsonrpc: '2.0', id, error } as const);

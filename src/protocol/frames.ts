@@ -9,17 +9,17 @@ import type { RequestOrigin } from './request-origin.ts';
 /** A request's id: a string or a safe integer. `1` and `"1"` are different ids. */
 export type RequestId = string | number;
 
-/** Who has sent the request. It is in the types only: no value has it. */
-declare const asker: unique symbol;
+/** Which way the request goes. It is in the types only: no value has it. */
+declare const direction: unique symbol;
 
 /**
- * The id of a request of the client's: made where its message is read. It is a {@link RequestId},
- * and never a {@link ServerRequestId}.
+ * The id of a request of the peer's: made where its message is read. It is a {@link RequestId}, and
+ * never an {@link OutboundRequestId}.
  */
-export type ClientRequestId = RequestId & { readonly [asker]: 'client' };
+export type InboundRequestId = RequestId & { readonly [direction]: 'inbound' };
 
 /** The id of a request of ours: made where it is minted, and where an answer names it. */
-export type ServerRequestId = RequestId & { readonly [asker]: 'server' };
+export type OutboundRequestId = RequestId & { readonly [direction]: 'outbound' };
 
 /** A JSON object from `JSON.parse`. A `__proto__` key in it is an ordinary property. */
 export type JsonObject = { readonly [key: string]: unknown };
@@ -33,7 +33,7 @@ export interface WireError {
 
 export interface OutboundRequest {
   readonly jsonrpc: '2.0';
-  readonly id: ServerRequestId;
+  readonly id: OutboundRequestId;
   readonly method: string;
   readonly params?: object;
 }
@@ -46,7 +46,7 @@ export interface OutboundNotification {
 
 export interface OutboundResult {
   readonly jsonrpc: '2.0';
-  readonly id: ClientRequestId;
+  readonly id: InboundRequestId;
   readonly result: object;
 }
 
@@ -55,7 +55,7 @@ export interface OutboundError {
   /**
    * Absent if the request's id could not be read: clients with the official schema reject `null`.
    */
-  readonly id?: ClientRequestId;
+  readonly id?: InboundRequestId;
   readonly error: WireError;
 }
 
@@ -65,10 +65,10 @@ export type OutboundMessage = OutboundRequest | OutboundNotification | OutboundR
 /** A unit of output: a message, or the answers to a 2025-03-26 batch. */
 export type OutboundFrame = OutboundMessage | readonly OutboundResponse[];
 
-/** A checked request from the client. */
+/** A checked request from the peer. */
 export interface InboundRequest {
   readonly kind: 'request';
-  readonly id: ClientRequestId;
+  readonly id: InboundRequestId;
   readonly method: string;
   readonly params: JsonObject | undefined;
   /** Its length on the wire, if measured, in UTF-16 units: for ASCII, bytes. */
@@ -77,23 +77,23 @@ export interface InboundRequest {
   readonly origin?: RequestOrigin | undefined;
 }
 
-/** A request of the client's, as far as what is sent on its behalf has to know it. */
+/** A request of the peer's, as far as what is sent on its behalf has to know it. */
 export type RelatedRequest = Pick<InboundRequest, 'id' | 'origin'>;
 
 /** What is answered: a request, or something that was meant as one and has no id. */
 export type AnsweredInput = Partial<RelatedRequest>;
 
-/** A checked notification from the client. */
+/** A checked notification from the peer. */
 export interface InboundNotification {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 
-/** The client's answer to one of our requests. */
+/** The peer's answer to one of our requests. */
 export interface InboundResponse {
   readonly kind: 'response';
-  readonly id: ServerRequestId;
+  readonly id: OutboundRequestId;
   readonly outcome:
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
@@ -104,14 +104,14 @@ export interface InboundResponse {
 /** A value that is not a message: the error to answer with, and the id, if one could be read. */
 export interface InvalidFrame {
   readonly kind: 'invalid';
-  readonly id?: ClientRequestId;
+  readonly id?: InboundRequestId;
   readonly error: WireError;
   /** See {@link InboundRequest.origin}. */
   readonly origin?: RequestOrigin | undefined;
 }
 
 /**
- * An error without an id: the client could not read a message of ours. It belongs to no request and
+ * An error without an id: the peer could not read a message of ours. It belongs to no request and
  * gets no answer.
  */
 export interface StrayError {

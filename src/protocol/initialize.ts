@@ -10,17 +10,17 @@ import type { JsonObject } from './frames.ts';
 import { faultOfImplementation } from './implementation.ts';
 import type { Implementation } from './implementation.ts';
 
-/** What is known about a client: of a session, or of one request that says it itself. */
-export interface ClientDescription {
+/** What is known about a peer: of a session, or of one request that says it itself. */
+export interface PeerDescription {
   readonly dialect: Dialect;
-  /** The version that the client asked for. If we do not speak it, `dialect.version` differs. */
+  /** The version that was asked for. If we do not speak it, `dialect.version` differs. */
   readonly requestedVersion: string;
   readonly info: Implementation & JsonObject;
   readonly capabilities: JsonObject;
 }
 
 /** What a session knows about its client after the negotiation. It never changes. */
-export interface InitializedClient extends ClientDescription {
+export interface InitializedClient extends PeerDescription {
   /** The text of the original params: a repeated `initialize` must equal it. */
   readonly fingerprint: string;
 }

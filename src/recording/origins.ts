@@ -2,7 +2,7 @@
  * Where requests came from that are answered each by itself, as HTTP does: what a recording keeps of
  * it, and how a replay gets it back. What authenticates a client is in neither.
  */
-import type { ClientRequestId, InboundFrame, RelatedRequest } from '../protocol/frames.ts';
+import type { InboundRequestId, InboundFrame, RelatedRequest } from '../protocol/frames.ts';
 import type {
   RequestOrigin,
   ServedHttpCall,
@@ -72,7 +72,7 @@ export class ReplayedOrigins {
 
   /** The request whose client has gone. */
   requestOf({ gone, id }: GoneLine): RelatedRequest {
-    return { id: id as ClientRequestId, origin: this.#origins.get(gone) };
+    return { id: id as InboundRequestId, origin: this.#origins.get(gone) };
   }
 }
 

@@ -75,9 +75,9 @@ function resultMembers(result: unknown) {
     : { unwritable: `As JSON it is ${describe(written.params)}` };
 }
 
-function errorMembers(error: unknown, { client }: Exchange) {
+function errorMembers(error: unknown, { peer }: Exchange) {
   // What is an error in its revision alone, such as a capability that the client lacks.
-  const wire = toWireError(error) ?? client.dialect.wireError(error);
+  const wire = toWireError(error) ?? peer.dialect.wireError(error);
   if (!wire) return { thrown: textOfError(error) };
   const written = writtenParams(wire);
   return 'params' in written

@@ -8,15 +8,15 @@ import type { Clock } from '../actors/clock.ts';
 import type { Port, Ref } from '../machines/port.ts';
 import type { SessionShutdown } from '../machines/session-end.ts';
 import type {
-  CloseCause,
   FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  SessionFact,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../machines/session-ports.ts';
+} from '../machines/peer-ports.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { JsonObject, OutboundFrame } from '../protocol/frames.ts';
 import type { RequestState, StateSealer } from '../rounds/request-state.ts';
@@ -229,7 +229,7 @@ class SessionRecorder implements Recorder {
     const timeline = this.#started();
     return {
       ...port,
-      getInitialSnapshot: (scope, { router, session, ...input }) =>
+      getInitialSnapshot: (scope, { router, owner, ...input }) =>
         port.getInitialSnapshot(scope, {
           ...input,
           router: {
@@ -239,7 +239,7 @@ class SessionRecorder implements Recorder {
               else router.send(event);
             },
           },
-          session: recordedRef(session, (event, pass) => {
+          owner: recordedRef(owner, (event, pass) => {
             if (event.type === 'input.ended') timeline.input({ end: true }, pass);
             else pass();
           }),
@@ -257,10 +257,10 @@ class SessionRecorder implements Recorder {
     const timeline = this.#started();
     return {
       ...port,
-      getInitialSnapshot: (scope, { session, ...input }) =>
+      getInitialSnapshot: (scope, { owner, ...input }) =>
         port.getInitialSnapshot(scope, {
           ...input,
-          session: recordedRef(session, (event, pass) => {
+          owner: recordedRef(owner, (event, pass) => {
             const line = writerLine(event);
             if (line) timeline.input(line, pass);
             else pass();
@@ -297,9 +297,9 @@ class SessionRecorder implements Recorder {
 
 /** The same reference; `observe` gets each event first, and `pass` sends it on. */
 function recordedRef(
-  ref: Ref<SessionFact>,
-  observe: (event: SessionFact, pass: () => void) => void,
-): Ref<SessionFact> {
-  const send = (event: SessionFact) => observe(event, () => ref.send(event));
-  return Object.assign(Object.create(ref) as Ref<SessionFact>, { send });
+  ref: Ref<TransportFact>,
+  observe: (event: TransportFact, pass: () => void) => void,
+): Ref<TransportFact> {
+  const send = (event: TransportFact) => observe(event, () => ref.send(event));
+  return Object.assign(Object.create(ref) as Ref<TransportFact>, { send });
 }

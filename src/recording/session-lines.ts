@@ -1,6 +1,7 @@
 /** What reaches a session and what it does, as lines of a recording. */
 import type { AnyActorRef } from 'xstate';
-import type { CloseCause, SessionFact } from '../machines/session-ports.ts';
+import type { TransportFact } from '../machines/peer-ports.ts';
+import type { CloseCause } from '../machines/session-ports.ts';
 import { classify, messageOf } from '../protocol/classify.ts';
 import { encodeFrame } from '../protocol/codec.ts';
 import type { Unserializable } from '../protocol/codec.ts';
@@ -34,11 +35,11 @@ export function recordedFrame(message: unknown): InboundFrame {
 }
 
 /** What the writer tells the session; undefined if a replay need not be told. */
-export function writerLine(event: SessionFact): OutputLine | ChannelLine | undefined {
+export function writerLine(event: TransportFact): OutputLine | ChannelLine | undefined {
   switch (event.type) {
-    case 'channel.opened':
+    case 'ownStream.opened':
       return { channel: 'opened' };
-    case 'channel.closed':
+    case 'ownStream.closed':
       return { channel: 'closed' };
     case 'output.blocked':
       return { output: 'blocked' };

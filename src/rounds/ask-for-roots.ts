@@ -8,11 +8,11 @@ import { declaresRoots, readRootsResult } from '../protocol/roots.ts';
 
 /** @param ask puts the question; it waits as long as what it is asked for */
 export async function askForRoots(
-  { client, signal }: Pick<Exchange, 'client' | 'signal'>,
+  { peer, signal }: Pick<Exchange, 'peer' | 'signal'>,
   ask: (question: RequestSpec) => Promise<JsonObject>,
   resolve: RootsResolver | undefined,
 ): Promise<RootsReport> {
-  if (!declaresRoots(client.capabilities)) return undeclaredRoots;
+  if (!declaresRoots(peer.capabilities)) return undeclaredRoots;
   const result = await ask({
     method: Method.rootsList,
     timeoutMs: Infinity,

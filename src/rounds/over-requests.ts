@@ -3,8 +3,8 @@
  * outlive it.
  */
 import type { DetachedWork, Exchange, RequestHandler, TaskHandle } from '../actors/exchange.ts';
-import type { JsonObject, ClientRequestId } from '../protocol/frames.ts';
-import type { ClientDescription } from '../protocol/initialize.ts';
+import type { JsonObject, InboundRequestId } from '../protocol/frames.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
 
 export abstract class OverRequests {
   /** The request that is open, or was last. */
@@ -14,7 +14,7 @@ export abstract class OverRequests {
     this.exchange = exchange;
   }
 
-  get id(): ClientRequestId {
+  get id(): InboundRequestId {
     return this.exchange.id;
   }
 
@@ -30,8 +30,8 @@ export abstract class OverRequests {
     return this.exchange.logLevel;
   }
 
-  get client(): ClientDescription {
-    return this.exchange.client;
+  get peer(): PeerDescription {
+    return this.exchange.peer;
   }
 
   get session(): object | undefined {

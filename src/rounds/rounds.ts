@@ -120,7 +120,7 @@ export class Rounds implements RunKeeper, CallRounds {
     // Another process has gone on with the call meanwhile.
     if (kept && !isVoid) this.#forsake(kept, 'The call goes on elsewhere');
     if (!replay && !isVoid) {
-      return exchange.client.dialect.toolFailure({
+      return exchange.peer.dialect.toolFailure({
         code: 'NOT_RESUMABLE',
         message:
           'This call waited for an answer too long, or in another process, and must not be run again. Call the tool anew, from the beginning.',

@@ -122,7 +122,11 @@ function connect(session: ServedSession, core: ServerCore, transport: Transport)
   session.server = server;
   session.handlers = core.handlers(environment);
   // A transport's actors may be callback logic. Only the input of their snapshots is ever read.
-  session.ends = environment.transport(transport)({ limits, report }) as typeof session.ends;
+  session.ends = environment.transport(transport)({
+    limits,
+    report,
+    peer: session.peer,
+  }) as typeof session.ends;
   return server;
 }
 

@@ -2,7 +2,7 @@
  * A session around its actor, as a host sees it: whether started by `listen`, invoked or spawned.
  */
 import type { AnyStateMachine } from 'xstate';
-import { pingClient } from '../actors/probe.actor.ts';
+import { pingPeer } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { heldProcess, refuseDuration, refuseWait } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
@@ -213,7 +213,7 @@ export class ServedSession extends SessionScope implements McpSession {
     const askedAt = this.hostClock.now();
     const { correlation } = this.actor.getSnapshot().context;
     await this.environment.ping(timeoutMs, signal, (until) =>
-      pingClient(correlation, { timeoutMs, signal: until }),
+      pingPeer(correlation, { timeoutMs, signal: until }),
     );
     return this.hostClock.now() - askedAt;
   }

@@ -14,10 +14,10 @@ import type {
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  SessionInputScope,
+  InputScope,
   WriterEvent,
   WriterInput,
-} from '../machines/session-ports.ts';
+} from '../machines/peer-ports.ts';
 import { sessionMachine } from '../machines/session.machine.ts';
 import { sessionIn } from './session-scope.ts';
 import type { SessionScope } from './session-scope.ts';
@@ -30,10 +30,10 @@ export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0
 const reader: Port<ReaderEvent, ReaderInput> = {
   ...transportPort<ReaderEvent, ReaderInput>(({ ends }) => ends.reader),
   getInitialSnapshot: (actorScope, input) => {
-    const { scope, session } = input;
+    const { scope, owner } = input;
     const { traffic, ends } = sessionIn(input);
     const router = new ObservedRouter(input.router, traffic);
-    return ends.reader.getInitialSnapshot(actorScope, { scope, session, router });
+    return ends.reader.getInitialSnapshot(actorScope, { scope, owner, router });
   },
 };
 
@@ -64,7 +64,7 @@ const writer: Port<WriterEvent, WriterInput> = {
 };
 
 /** A port of the shared machine that runs the logic of each session's own transport. */
-function transportPort<TEvent extends { readonly type: string }, TInput extends SessionInputScope>(
+function transportPort<TEvent extends { readonly type: string }, TInput extends InputScope>(
   logicOf: (session: SessionScope) => Port<TEvent, TInput>,
 ): Port<TEvent, TInput> {
   const logicIn = ({ input }: PortSnapshot<TEvent, TInput>) => logicOf(sessionIn(input));

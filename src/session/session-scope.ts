@@ -14,12 +14,7 @@ import type { RouterView } from '../actors/router/router.actor.ts';
 import { Traffic } from '../actors/traffic.ts';
 import { unprovided, viewOf } from '../machines/port.ts';
 import type { Port } from '../machines/port.ts';
-import type {
-  ReaderEvent,
-  ReaderInput,
-  WriterEvent,
-  WriterInput,
-} from '../machines/session-ports.ts';
+import type { ReaderEvent, ReaderInput, WriterEvent, WriterInput } from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { RootsRef } from '../machines/session-context.ts';
 import type { SessionEmitted } from '../machines/session.machine.ts';
@@ -141,6 +136,11 @@ export abstract class SessionScope implements SessionHandle {
 
   get state(): SessionState {
     return stateOf(this.actor.getSnapshot());
+  }
+
+  /** Who is at the other end, as messages call it. */
+  get peer(): 'client' {
+    return 'client';
   }
 
   /** When the client was last heard, by the session's clock; -Infinity before that. */

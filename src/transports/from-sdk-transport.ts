@@ -26,10 +26,10 @@ import type { Transport, TransportFactName } from './transport.ts';
  * @see MCP 2025-11-25, basic/transports, "Custom Transports"
  */
 export function fromSdkTransport(transport: SdkTransport): Transport {
-  return ({ limits, report }) => {
+  return ({ limits, report, peer }) => {
     const connection = new SdkConnection(transport, report);
     return {
-      reader: messageReaderActor(connection, { ...limits, report }),
+      reader: messageReaderActor(connection, { ...limits, report, peer }),
       writer: messageWriterActor(connection, { ...limits, report }),
     };
   };

@@ -44,9 +44,10 @@ export function memory(): { readonly transport: Transport; readonly peer: Memory
     transport: ({
       limits: { maxLineBytes, maxDepth, readAheadBytes, maxOutboundBytes },
       report,
+      peer,
     }) => ({
       reader: readerActor(link, { maxLineBytes, maxDepth, readAheadBytes, report }),
-      writer: writerActor(link, { maxOutboundBytes, report }),
+      writer: writerActor(link, { maxOutboundBytes, report, peer }),
     }),
     peer: link,
   };

@@ -23,11 +23,12 @@ export interface StdioStreams {
 
 /** Serves one session over stdin and stdout, or over another pair of byte streams. */
 export function stdio({ input, output }: StdioStreams = {}): Transport {
-  return ({ limits, report }) => ({
+  return ({ limits, report, peer }) => ({
     reader: readerActor(sourceOf(input ?? process.stdin), { ...limits, report }),
     writer: writerActor(output ? sinkOf(output) : guardedStdout(report), {
       maxOutboundBytes: limits.maxOutboundBytes,
       report,
+      peer,
     }),
   });
 }

@@ -2,11 +2,12 @@
 import type { CallbackActorLogic } from 'xstate';
 import type { Port } from '../machines/port.ts';
 import type {
+  PeerRole,
   ReaderEvent,
   ReaderInput,
   WriterEvent,
   WriterInput,
-} from '../machines/session-ports.ts';
+} from '../machines/peer-ports.ts';
 import type { Report } from '../actors/facts.ts';
 import type { TransportLimits } from '../actors/limits.ts';
 
@@ -20,12 +21,12 @@ export type TransportFactName =
 /** A session's reader and writer. A host may give its own, as `fromCallback` logic. */
 export interface TransportActors {
   /**
-   * Sends frames that come in to its input's `router`, and tells its `session` when the input has
+   * Sends frames that come in to its input's `router`, and tells its `owner` when the input has
    * ended.
    */
   readonly reader: Port<ReaderEvent, ReaderInput> | CallbackActorLogic<ReaderEvent, ReaderInput>;
   /**
-   * Takes frames that go out. Asked to flush, it tells its input's `session` when it has flushed.
+   * Takes frames that go out. Asked to flush, it tells its input's `owner` when it has flushed.
    */
   readonly writer: Port<WriterEvent, WriterInput> | CallbackActorLogic<WriterEvent, WriterInput>;
 }
@@ -34,4 +35,6 @@ export interface TransportActors {
 export type Transport = (options: {
   readonly limits: TransportLimits;
   readonly report: Report;
+  /** Who is at the other end, as messages call it. */
+  readonly peer: PeerRole;
 }) => TransportActors;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { askRootsActor } from '../../src/actors/roots/ask-roots.actor.ts';
 import type { RootsResolver } from '../../src/machines/roots-report.ts';
 import type { RequestId } from '../../src/protocol/frames.ts';
-import { startCorrelation } from './client-requests.ts';
+import { startCorrelation } from './peer-requests.ts';
 import { facts, settled } from './stand-ins.ts';
 
 function startAsking(resolve?: RootsResolver) {

@@ -4,7 +4,7 @@ import { Call } from '../../src/actors/router/call.ts';
 import { isThenable } from '../../src/actors/exchange.ts';
 import type { CallScope } from '../../src/actors/router/call.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
-import { startCorrelation } from './client-requests.ts';
+import { startCorrelation } from './peer-requests.ts';
 import { settled } from './stand-ins.ts';
 import { clientId } from './ids.ts';
 
@@ -33,7 +33,7 @@ function startCall(options = {}) {
     { id: clientId(1), method: 'tools/call', params: undefined },
     () => ({}),
     scope,
-    { client: {} as never },
+    { peer: {} as never },
     replies,
   );
   call.state = 'running';

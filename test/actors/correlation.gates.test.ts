@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clientRequest, startCorrelation } from './client-requests.ts';
+import { clientRequest, startCorrelation } from './peer-requests.ts';
 
 describe('before the gate is open', () => {
   test('requests are held, and go out in order when it opens', () => {

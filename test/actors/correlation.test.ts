@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { Fact } from '../../src/actors/facts.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
-import { clientRequest, startCorrelation } from './client-requests.ts';
+import { clientRequest, startCorrelation } from './peer-requests.ts';
 
 const opened = (options = {}) => {
   const started = startCorrelation(options);

@@ -1,14 +1,14 @@
 /** The ids of requests, of either direction, as tests make them up. */
 import type {
-  ClientRequestId,
+  InboundRequestId,
   OutboundFrame,
   RequestId,
-  ServerRequestId,
+  OutboundRequestId,
 } from '../../src/protocol/frames.ts';
 
-export const clientId = (id: RequestId): ClientRequestId => id as ClientRequestId;
+export const clientId = (id: RequestId): InboundRequestId => id as InboundRequestId;
 
-export const serverId = (id: RequestId): ServerRequestId => id as ServerRequestId;
+export const serverId = (id: RequestId): OutboundRequestId => id as OutboundRequestId;
 
 /** The answer to a client's request. */
 export const answerOf = (id: RequestId, result: object): OutboundFrame => ({

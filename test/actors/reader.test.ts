@@ -2,7 +2,7 @@ import { Observable, Subject, map } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, test } from 'vitest';
 import { readerActor } from '../../src/actors/reader/reader.actor.ts';
-import type { RouterEvent, SessionFact } from '../../src/machines/session-ports.ts';
+import type { RouterEvent, TransportFact } from '../../src/machines/peer-ports.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
 import { facts, listener, startPort } from './stand-ins.ts';
 
@@ -11,7 +11,7 @@ const note = (method: string): string => `{"jsonrpc":"2.0","method":"${method}"}
 
 function startReader(chunks$: Observable<Uint8Array>, readAheadBytes = 100) {
   const flow: string[] = [];
-  const session = listener<SessionFact>();
+  const owner = listener<TransportFact>();
   const router = listener<RouterEvent>();
   const source = {
     chunks$,
@@ -21,7 +21,7 @@ function startReader(chunks$: Observable<Uint8Array>, readAheadBytes = 100) {
   const { heard, report } = facts();
   const options = { maxLineBytes: 1000, maxDepth: 16, readAheadBytes, report };
   const { actor, errors } = startPort(readerActor(source, options), {
-    session: session.ref,
+    owner: owner.ref,
     router: router.ref,
   });
   const batches = (): readonly (readonly InboundFrame[])[] =>
@@ -30,7 +30,7 @@ function startReader(chunks$: Observable<Uint8Array>, readAheadBytes = 100) {
     batches().map((frames) =>
       frames.map((frame) => ('method' in frame ? frame.method : frame.kind)),
     );
-  return { actor, errors, session, batches, methods, flow, heard };
+  return { actor, errors, owner, batches, methods, flow, heard };
 }
 
 describe('the reader', () => {
@@ -57,30 +57,30 @@ describe('the reader', () => {
 
   test('ends the input after its last line, finished or not', () => {
     const chunks$ = new Subject<Uint8Array>();
-    const { methods, session } = startReader(chunks$);
+    const { methods, owner } = startReader(chunks$);
     chunks$.next(bytes(note('a') + note('b').trimEnd()));
-    expect(session.events).toEqual([]);
+    expect(owner.events).toEqual([]);
     chunks$.complete();
     expect(methods()).toEqual([['a'], ['b']]);
-    expect(session.events).toEqual([{ type: 'input.ended' }]);
+    expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
   test('ends an input that ends with nothing to say, once', () => {
     const chunks$ = new Subject<Uint8Array>();
-    const { methods, session } = startReader(chunks$);
+    const { methods, owner } = startReader(chunks$);
     chunks$.complete();
     expect(methods()).toEqual([]);
-    expect(session.events).toEqual([{ type: 'input.ended' }]);
+    expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
   test('takes an error of the source for the end of the input, says so, and lives', () => {
     const chunks$ = new Subject<Uint8Array>();
-    const { methods, session, errors, heard } = startReader(chunks$);
+    const { methods, owner, errors, heard } = startReader(chunks$);
     chunks$.next(bytes(note('a')));
     chunks$.error(new Error('EIO'));
     expect(heard).toMatchObject([{ name: 'input.failed', level: 'warning' }]);
     expect(methods()).toEqual([['a']]);
-    expect(session.events).toEqual([{ type: 'input.ended' }]);
+    expect(owner.events).toEqual([{ type: 'input.ended' }]);
     expect(errors).toEqual([]);
   });
 
@@ -89,18 +89,18 @@ describe('the reader', () => {
       subscriber.next(bytes(note('a')));
       subscriber.complete();
     });
-    const { methods, session, errors } = startReader(chunks$);
-    expect([methods(), session.events.length, errors]).toEqual([[['a']], 1, []]);
+    const { methods, owner, errors } = startReader(chunks$);
+    expect([methods(), owner.events.length, errors]).toEqual([[['a']], 1, []]);
   });
 
   test('leaves the source when it is stopped, and says nothing more', () => {
     const chunks$ = new Subject<Uint8Array>();
-    const { actor, methods, session } = startReader(chunks$);
+    const { actor, methods, owner } = startReader(chunks$);
     actor.stop();
     expect(chunks$.observed).toBe(false);
     chunks$.next(bytes(note('a')));
     chunks$.complete();
-    expect([methods(), session.events]).toEqual([[], []]);
+    expect([methods(), owner.events]).toEqual([[], []]);
   });
 
   test('speaks in the same moment in which the chunk comes, never later', () => {
@@ -109,7 +109,7 @@ describe('the reader', () => {
         const heard = new Subject<string>();
         const texts = { a: note('a'), b: note('b').slice(0, 8), c: note('b').slice(8) };
         expectObservable(heard).toBe('--a----b--(e|)', { a: 'a', b: 'b', e: 'input.ended' });
-        const session = { send: ({ type }: SessionFact) => (heard.next(type), heard.complete()) };
+        const owner = { send: ({ type }: TransportFact) => (heard.next(type), heard.complete()) };
         const router = {
           send: (event: RouterEvent) => {
             if (event.type !== 'frames.received') return;
@@ -120,7 +120,7 @@ describe('the reader', () => {
         const chunks$ = cold('--a-b--c--|', texts).pipe(map(bytes));
         const source = { chunks$, pause: () => {}, resume: () => {} };
         const options = { maxLineBytes: 1000, maxDepth: 16, readAheadBytes: 1, report: () => {} };
-        startPort(readerActor(source, options), { session, router } as never);
+        startPort(readerActor(source, options), { owner, router } as never);
         flush();
       },
     );
@@ -153,10 +153,10 @@ describe('while the output is blocked', () => {
 
   test('it still hears the end of an input that it has not paused', () => {
     const chunks$ = new Subject<Uint8Array>();
-    const { actor, session } = startReader(chunks$);
+    const { actor, owner } = startReader(chunks$);
     actor.send({ type: 'output.blocked' });
     chunks$.complete();
-    expect(session.events).toEqual([{ type: 'input.ended' }]);
+    expect(owner.events).toEqual([{ type: 'input.ended' }]);
   });
 
   test('it goes on when the output flows again, and may read as far ahead the next time', () => {

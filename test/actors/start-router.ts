@@ -3,12 +3,8 @@ import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
-import type {
-  CorrelationEvent,
-  RouterEvent,
-  SessionFact,
-  WriterEvent,
-} from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent, RouterEvent, WriterEvent } from '../../src/machines/peer-ports.ts';
+import type { SessionFact } from '../../src/machines/session-ports.ts';
 import { classify } from '../../src/protocol/classify.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { readInitialize } from '../../src/protocol/initialize.ts';
@@ -34,6 +30,7 @@ export function startRouter(
     limits: { maxRunning: 4, maxWaiting: 4, maxWaitingBytes: 1_000_000 },
     clock,
     requestIds: ids,
+    peer: 'client' as const,
     makeRounds: () => ({
       serve: (handler, exchange) => handler(exchange.params, exchange),
       waiting: [],
@@ -43,7 +40,7 @@ export function startRouter(
     report,
   }));
   const { actor, errors } = startPort(logic, {
-    session: session.ref,
+    owner: session.ref,
     writer: writer.ref,
     correlation: correlation.ref,
   });
@@ -52,8 +49,7 @@ export function startRouter(
     capabilities: {},
     clientInfo: { name: 'host', version: '1' },
   });
-  if (reading.ok && revision !== 'none')
-    actor.send({ type: 'gate.opened', client: reading.client });
+  if (reading.ok && revision !== 'none') actor.send({ type: 'gate.opened', peer: reading.client });
   const receive = (...messages: readonly unknown[]) =>
     actor.send({ type: 'frames.received', frames: messages.map((message) => classify(message)) });
   const sent = (): readonly OutboundFrame[] =>

@@ -5,7 +5,7 @@ import { TaskRun } from '../../src/actors/router/task-run.ts';
 import { taskIn, taskMachine } from '../../src/machines/task.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import type { OutboundResponse, RelatedRequest } from '../../src/protocol/frames.ts';
-import { startCorrelation } from './client-requests.ts';
+import { startCorrelation } from './peer-requests.ts';
 import { settled } from './stand-ins.ts';
 import { clientId } from './ids.ts';
 
@@ -40,7 +40,7 @@ function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
     { id: clientId(1), method: 'tools/call', params },
     () => ({}),
     scope,
-    { client: {} as never },
+    { peer: {} as never },
     replies,
   );
   const responses: OutboundResponse[] = [];

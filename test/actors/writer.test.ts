@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { writerActor } from '../../src/actors/writer/writer.actor.ts';
 import type { Sink } from '../../src/actors/writer/writer.actor.ts';
-import type { SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
+import type { TransportFact, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { answerOf, clientId, serverId } from './ids.ts';
 import { facts, listener, settled, startPort } from './stand-ins.ts';
@@ -17,7 +17,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
     flushes: [] as (() => void)[],
     events: undefined as Parameters<Sink['listen']>[0] | undefined,
   };
-  const session = listener<SessionFact>();
+  const owner = listener<TransportFact>();
   const { heard, report } = facts();
   const logic = writerActor(
     {
@@ -33,9 +33,9 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
         return () => (sink.events = undefined);
       },
     },
-    { maxOutboundBytes, report },
+    { maxOutboundBytes, report, peer: 'client' },
   );
-  const { actor, errors, view } = startPort(logic, { session: session.ref });
+  const { actor, errors, view } = startPort(logic, { owner: owner.ref });
   const send = (...frames: OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
   const drain = (more = Infinity) => {
     sink.room = more;
@@ -47,7 +47,7 @@ function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => (JSON.parse(line) as { readonly id: number }).id);
-  const told = () => session.events.map(({ type }) => type);
+  const told = () => owner.events.map(({ type }) => type);
   return { actor, errors, sink, heard, send, drain, ids, told, view };
 }
 

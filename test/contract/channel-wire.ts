@@ -8,10 +8,10 @@ import type { Port } from '../../src/machines/port.ts';
 import type {
   ReaderEvent,
   ReaderInput,
-  SessionFact,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../../src/machines/session-ports.ts';
+} from '../../src/machines/peer-ports.ts';
 import type { InboundFrame, RequestId } from '../../src/protocol/frames.ts';
 
 export interface ChannelWire {
@@ -27,7 +27,7 @@ export interface ChannelWire {
 export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire {
   const { transport, peer } = memory();
   const sent: { readonly method: string; readonly relatedTo: RequestId | undefined }[] = [];
-  let tell: (fact: SessionFact) => void = () => {};
+  let tell: (fact: TransportFact) => void = () => {};
   return {
     transport: (options) => {
       const ends = transport(options);
@@ -49,9 +49,9 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
         ...writer,
         start: (snapshot, scope) => {
           writer.start?.(snapshot, scope);
-          const { session } = snapshot.input;
-          tell = (fact) => session.send(fact);
-          tell({ type: 'channel.closed' });
+          const { owner } = snapshot.input;
+          tell = (fact) => owner.send(fact);
+          tell({ type: 'ownStream.closed' });
         },
         transition: (snapshot, event, scope) => {
           if (event.type === 'frames.send') {
@@ -66,8 +66,8 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
       return { reader: marking, writer: noting };
     },
     peer,
-    openChannel: () => tell({ type: 'channel.opened' }),
-    closeChannel: () => tell({ type: 'channel.closed' }),
+    openChannel: () => tell({ type: 'ownStream.opened' }),
+    closeChannel: () => tell({ type: 'ownStream.closed' }),
     relatedTo: (method) =>
       sent.filter((message) => message.method === method).map(({ relatedTo }) => relatedTo),
   };

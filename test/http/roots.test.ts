@@ -135,7 +135,7 @@ describe('a client with a stream of its own', () => {
     await client.reply(await question(stream), list('a'));
     await until(({ context }) => context.report?.generation === 1);
     stream.close();
-    await until(({ context }) => context.channel === 'none');
+    await until(({ context }) => context.ownStream === 'none');
     await client.notify(changed);
     const answer = await client.call(1, 'wait');
     await client.reply(await question(answer), list('b'));

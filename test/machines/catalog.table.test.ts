@@ -2,7 +2,7 @@ import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
-import type { Channel } from '../../src/machines/session-ports.ts';
+import type { CatalogChannel } from '../../src/machines/catalog.machine.ts';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { inWords } from './stand-ins.ts';
 
@@ -23,7 +23,7 @@ const events = {
 } as const;
 type EventName = keyof typeof events;
 
-const start = (maxOvertaken = 2, channel: Channel = 'open'): Snapshot =>
+const start = (maxOvertaken = 2, channel: CatalogChannel = 'open'): Snapshot =>
   initialTransition(catalogMachine, {
     name: 'tools',
     retryMs: 1000,
@@ -38,7 +38,7 @@ const asks = 'xstate.spawnChild';
 const table: {
   readonly [state: string]: {
     readonly path: readonly EventName[];
-    readonly channel?: Channel;
+    readonly channel?: CatalogChannel;
     readonly on: {
       readonly [event in EventName]?: readonly [next: string, ...done: readonly string[]];
     };

@@ -30,8 +30,8 @@ const session: Table<SessionEvent> = {
   'initialize.received': true,
   'envelope.received': true,
   'initialized.received': true,
-  'channel.opened': true,
-  'channel.closed': true,
+  'ownStream.opened': true,
+  'ownStream.closed': true,
   'roots.changed': true,
   'roots.updated': true,
   'calls.drained': true,
@@ -44,8 +44,8 @@ const session: Table<SessionEvent> = {
   'output.broken': true,
 };
 const roots: Table<RootsEvent> = {
-  'channel.opened': true,
-  'channel.closed': true,
+  'ownStream.opened': true,
+  'ownStream.closed': true,
   'roots.start': true,
   'roots.invalidate': true,
   'roots.wanted': true,

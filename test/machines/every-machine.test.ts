@@ -3,7 +3,8 @@ import type { AnyStateMachine } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { ClientUnresponsive, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
+import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
 import { listener, noKeepalive } from './stand-ins.ts';
 

@@ -2,7 +2,8 @@ import { initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
-import type { ClientUnresponsive, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
+import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
 import { inWords, listener, noKeepalive } from './stand-ins.ts';
 
 type Snapshot = SnapshotFrom<typeof keepaliveMachine>;

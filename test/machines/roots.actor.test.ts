@@ -2,7 +2,7 @@ import { SimulatedClock, createActor, fromPromise } from 'xstate';
 import { describe, expect, test } from 'vitest';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { AskInput, AskOutcome, RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { listener } from './stand-ins.ts';
 
 /** A running roots machine. `queries` are the questions in flight and those that ended, in order. */

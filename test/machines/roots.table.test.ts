@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
-import type { Channel, CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { OwnStream, CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { clientId } from '../actors/ids.ts';
 import { inWords, listener } from './stand-ins.ts';
 
@@ -19,8 +19,8 @@ const events = {
   wanted: { type: 'roots.wanted', relatedTo: asker },
   abandoned: { type: 'roots.abandoned', relatedTo: asker },
   'abandoned by another': { type: 'roots.abandoned', relatedTo: other },
-  'channel opened': { type: 'channel.opened' },
-  'channel closed': { type: 'channel.closed' },
+  'own stream opened': { type: 'ownStream.opened' },
+  'own stream closed': { type: 'ownStream.closed' },
   answered: outcome({ kind: 'answered', roots }),
   unsupported: outcome({ kind: 'unsupported', problem: '-32601' }),
   failed: {
@@ -36,14 +36,14 @@ const events = {
 type EventName = keyof typeof events;
 
 const eventOf = (name: EventName) => events[name] as never;
-const start = (maxOvertaken = 2, channel: Channel = 'open'): Snapshot =>
+const start = (maxOvertaken = 2, ownStream: OwnStream = 'open'): Snapshot =>
   initialTransition(rootsMachine, {
     session: listener<RootsUpdated>().ref,
     correlation: listener<CorrelationEvent>().ref,
     timeoutMs: 5000,
     retryMs: 30_000,
     maxOvertaken,
-    channel,
+    ownStream,
   })[0];
 const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => transition(rootsMachine, state, eventOf(name))[0], from);
@@ -66,7 +66,7 @@ const paths: Paths<StateName> = {
   unsupported: ['start', 'unsupported'],
   retrying: ['start', 'failed'],
 };
-const pathsWithoutChannel: Paths<StateName | 'deferred'> = {
+const pathsWithoutOwnStream: Paths<StateName | 'deferred'> = {
   unasked: [],
   deferred: ['start'],
   'querying.fresh': ['start', 'wanted'],
@@ -80,14 +80,14 @@ const pathsWithoutChannel: Paths<StateName | 'deferred'> = {
 type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
 const asks = 'xstate.spawnChild';
 const table: { readonly [state in StateName]: Row } = {
-  unasked: { start: ['querying.fresh', asks], 'channel closed': ['unasked'] },
+  unasked: { start: ['querying.fresh', asks], 'own stream closed': ['unasked'] },
   'querying.fresh': {
     invalidate: ['querying.stale'],
     answered: ['known', 'publish'],
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['querying.repeated', asks],
-    'channel closed': ['deferred'],
+    'own stream closed': ['deferred'],
   },
   'querying.repeated': {
     invalidate: ['querying.stale'],
@@ -95,28 +95,28 @@ const table: { readonly [state in StateName]: Row } = {
     unsupported: ['unsupported', 'publish'],
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['retrying', 'publish', 'after 30000'],
-    'channel closed': ['deferred'],
+    'own stream closed': ['deferred'],
   },
   'querying.stale': {
     answered: ['querying.fresh', asks],
     unsupported: ['unsupported', 'publish'],
     failed: ['querying.fresh', 'publish', asks],
     garbled: ['querying.fresh', 'publish', asks],
-    'channel closed': ['deferred'],
+    'own stream closed': ['deferred'],
   },
-  known: { invalidate: ['querying.fresh', asks], 'channel closed': ['known'] },
-  unsupported: { 'channel closed': ['unsupported'] },
+  known: { invalidate: ['querying.fresh', asks], 'own stream closed': ['known'] },
+  unsupported: { 'own stream closed': ['unsupported'] },
   retrying: {
     invalidate: ['querying.fresh', asks],
     'retry timeout': ['querying.fresh', asks],
-    'channel opened': ['querying.fresh', asks],
-    'channel closed': ['retrying'],
+    'own stream opened': ['querying.fresh', asks],
+    'own stream closed': ['retrying'],
   },
 };
 /** Nothing is asked but on behalf of a call. */
-const tableWithoutChannel: { readonly [state in StateName | 'deferred']: Row } = {
-  unasked: { start: ['deferred'], 'channel opened': ['unasked'] },
-  deferred: { wanted: ['querying.fresh', asks], 'channel opened': ['querying.fresh', asks] },
+const tableWithoutOwnStream: { readonly [state in StateName | 'deferred']: Row } = {
+  unasked: { start: ['deferred'], 'own stream opened': ['unasked'] },
+  deferred: { wanted: ['querying.fresh', asks], 'own stream opened': ['querying.fresh', asks] },
   'querying.fresh': {
     invalidate: ['querying.stale'],
     answered: ['known', 'publish'],
@@ -124,7 +124,7 @@ const tableWithoutChannel: { readonly [state in StateName | 'deferred']: Row } =
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['querying.repeated', asks],
     abandoned: ['deferred'],
-    'channel opened': ['querying.fresh'],
+    'own stream opened': ['querying.fresh'],
   },
   'querying.repeated': {
     invalidate: ['querying.stale'],
@@ -133,7 +133,7 @@ const tableWithoutChannel: { readonly [state in StateName | 'deferred']: Row } =
     failed: ['retrying', 'publish', 'after 30000'],
     garbled: ['retrying', 'publish', 'after 30000'],
     abandoned: ['deferred'],
-    'channel opened': ['querying.repeated'],
+    'own stream opened': ['querying.repeated'],
   },
   'querying.stale': {
     answered: ['deferred'],
@@ -141,14 +141,14 @@ const tableWithoutChannel: { readonly [state in StateName | 'deferred']: Row } =
     failed: ['deferred', 'publish'],
     garbled: ['deferred', 'publish'],
     abandoned: ['deferred'],
-    'channel opened': ['querying.stale'],
+    'own stream opened': ['querying.stale'],
   },
-  known: { invalidate: ['deferred'], 'channel opened': ['known'] },
-  unsupported: { 'channel opened': ['unsupported'] },
+  known: { invalidate: ['deferred'], 'own stream opened': ['known'] },
+  unsupported: { 'own stream opened': ['unsupported'] },
   retrying: {
     invalidate: ['deferred'],
     'retry timeout': ['deferred'],
-    'channel opened': ['querying.fresh', asks],
+    'own stream opened': ['querying.fresh', asks],
   },
 };
 
@@ -159,29 +159,29 @@ const words = (actions: Parameters<typeof inWords>[0]) =>
   inWords(actions).map((word) => (word.endsWith('<roots.updated') ? 'publish' : word));
 
 interface Cells {
-  readonly channel: Channel;
+  readonly ownStream: OwnStream;
   readonly paths: Readonly<Record<string, readonly EventName[]>>;
   readonly table: Readonly<Record<string, Row>>;
 }
-const cellsOf = ({ channel, paths: ways, table: rows }: Cells) =>
+const cellsOf = ({ ownStream, paths: ways, table: rows }: Cells) =>
   Object.entries(rows).flatMap(([state, row]) =>
     (Object.keys(events) as EventName[]).map((event) => ({
       state,
       event,
       row: row[event],
-      before: () => follow(start(2, channel), ...(ways[state] ?? [])),
+      before: () => follow(start(2, ownStream), ...(ways[state] ?? [])),
     })),
   );
-const withChannel: Cells = { channel: 'open', paths, table };
-const withoutChannel: Cells = {
-  channel: 'none',
-  paths: pathsWithoutChannel,
-  table: tableWithoutChannel,
+const withOwnStream: Cells = { ownStream: 'open', paths, table };
+const withoutOwnStream: Cells = {
+  ownStream: 'none',
+  paths: pathsWithoutOwnStream,
+  table: tableWithoutOwnStream,
 };
 
 describe.each([
-  ['a client with a channel of its own', withChannel],
-  ['a client without a channel of its own', withoutChannel],
+  ['a client with a stream of its own', withOwnStream],
+  ['a client without a stream of its own', withoutOwnStream],
 ])('the roots of %s', (_, machine) => {
   const cells = cellsOf(machine);
   test.each(cells.filter(({ row }) => row))(
@@ -201,7 +201,7 @@ describe.each([
 
   test('get to each state by the path that the table takes', () => {
     for (const [state, path] of Object.entries(machine.paths)) {
-      expect(nameOf(follow(start(2, machine.channel), ...path))).toBe(state);
+      expect(nameOf(follow(start(2, machine.ownStream), ...path))).toBe(state);
     }
   });
 });

@@ -15,7 +15,7 @@ import type {
   RouterEvent,
   WriterEvent,
   WriterInput,
-} from '../../src/machines/session-ports.ts';
+} from '../../src/machines/peer-ports.ts';
 import { stateName } from '../../src/machines/state-name.ts';
 import { recorder, noKeepalive } from './stand-ins.ts';
 import { clientId } from '../actors/ids.ts';

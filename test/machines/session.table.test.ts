@@ -55,8 +55,8 @@ const events = {
   'output stalled': { type: 'output.stalled' },
   'output blocked': { type: 'output.blocked' },
   'output flowing': { type: 'output.flowing' },
-  'channel opened': { type: 'channel.opened' },
-  'channel closed': { type: 'channel.closed' },
+  'own stream opened': { type: 'ownStream.opened' },
+  'own stream closed': { type: 'ownStream.closed' },
   'input ended': { type: 'input.ended' },
   'client unresponsive': { type: 'client.unresponsive', failures: 3 },
   shutdown: { type: 'session.shutdown', reason: 'SIGTERM' },
@@ -149,7 +149,7 @@ const table: { readonly [state in StateName]: Row } = {
   uninitialized: {
     ...ends,
     ...anywhere('uninitialized'),
-    'channel closed': ['uninitialized'],
+    'own stream closed': ['uninitialized'],
     'an envelope': ['modern', 'router<envelopes.require', 'correlation<gate.closed'],
     initialize: negotiates,
     'another initialize': negotiates,
@@ -158,7 +158,7 @@ const table: { readonly [state in StateName]: Row } = {
   negotiated: {
     ...ends,
     ...anywhere('negotiated'),
-    'channel closed': ['negotiated', 'roots<channel.closed'],
+    'own stream closed': ['negotiated', 'roots<ownStream.closed'],
     ...refuses('negotiated'),
     initialized: [
       'initialized',
@@ -170,7 +170,7 @@ const table: { readonly [state in StateName]: Row } = {
   initialized: {
     ...ends,
     ...anywhere('initialized'),
-    'channel closed': ['initialized', 'roots<channel.closed'],
+    'own stream closed': ['initialized', 'roots<ownStream.closed'],
     ...refuses('initialized'),
     'roots changed': ['initialized', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -178,7 +178,7 @@ const table: { readonly [state in StateName]: Row } = {
   rootsKnown: {
     ...ends,
     ...anywhere('rootsKnown'),
-    'channel closed': ['rootsKnown', 'roots<channel.closed'],
+    'own stream closed': ['rootsKnown', 'roots<ownStream.closed'],
     ...refuses('rootsKnown'),
     'roots changed': ['rootsKnown', 'roots<roots.invalidate'],
     'roots updated': rootsUpdated,
@@ -186,7 +186,7 @@ const table: { readonly [state in StateName]: Row } = {
   modern: {
     ...ends,
     ...anywhere('modern'),
-    'channel closed': ['modern'],
+    'own stream closed': ['modern'],
     ...refuses('modern'),
   },
   'draining.settling': {

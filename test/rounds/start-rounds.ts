@@ -102,7 +102,7 @@ export function startRounds(
       id: clientId(++requests),
       method,
       params: { name: 'tool', arguments: {}, ...params },
-      client: {
+      peer: {
         dialect: latestHandshake,
         requestedVersion: latestHandshake.version,
         info: { name: 'client', version: '1' },

@@ -47,7 +47,7 @@ function contextOver(capabilities: JsonObject = everything, origin?: RequestOrig
     id: clientId(7),
     method: 'tools/call',
     params: { _meta: { progressToken: 't' } },
-    client,
+    peer: client,
     session: undefined,
     origin,
     signal: new AbortController().signal,

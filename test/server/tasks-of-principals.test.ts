@@ -1,9 +1,14 @@
 /** Clients of 2026-07-28 share a session over HTTP: what is one principal's is not another's. */
 import { expect, onTestFinished, test } from 'vitest';
-import type { ReaderEvent, RouterEvent } from '../../src/machines/session-ports.ts';
+import type {
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from '../../src/machines/peer-ports.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
-import type { ReaderInput, WriterEvent, WriterInput } from '../../src/machines/session-ports.ts';
 import { createMcpServer, defineTool } from '../../src/index.ts';
 import type { McpServer } from '../../src/index.ts';
 import type { JsonObject, OutboundFrame } from '../../src/protocol/frames.ts';
@@ -26,9 +31,9 @@ function requestsTo(server: McpServer) {
     router = input.router;
     return { receive: () => {} };
   });
-  const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
+  const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => ({
     receive: (event) => {
-      if (event.type === 'output.flush') session.send({ type: 'output.flushed' });
+      if (event.type === 'output.flush') owner.send({ type: 'output.flushed' });
       if (event.type !== 'frames.send' || !event.relatedTo?.origin) return;
       for (const frame of event.frames) waiting.get(event.relatedTo.origin)?.(frame);
     },

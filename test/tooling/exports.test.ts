@@ -58,7 +58,6 @@ describe('the public names', () => {
         type CachedKind
         type Caching
         type Cause
-        type ClientDescription
         type ClientStreams
         type Clock
         type CloseCause
@@ -106,6 +105,7 @@ describe('the public names', () => {
         type ObjectSchema
         type OutboundFrame
         type ParsedBy
+        type PeerDescription
         type Principal
         type ProgressReport
         type Prompt

@@ -3,39 +3,39 @@ import { expectTypeOf, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import type { CallsInFlight } from '../../src/actors/router/calls-in-flight.ts';
 import type { Exchange } from '../../src/actors/exchange.ts';
-import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import { errorResponse, internalError } from '../../src/protocol/errors.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundRequest,
   InboundResponse,
   OutboundRequest,
   OutboundResult,
   RequestId,
-  ServerRequestId,
+  OutboundRequestId,
 } from '../../src/protocol/frames.ts';
 
 const minted = new RequestIds(() => 'end').of(1);
-const read = 1 as ClientRequestId;
+const read = 1 as InboundRequestId;
 
 test('neither is the other, and both are ids', () => {
-  expectTypeOf<ClientRequestId>().not.toExtend<ServerRequestId>();
-  expectTypeOf<ServerRequestId>().not.toExtend<ClientRequestId>();
-  expectTypeOf<ClientRequestId>().toExtend<RequestId>();
-  expectTypeOf<ServerRequestId>().toExtend<RequestId>();
+  expectTypeOf<InboundRequestId>().not.toExtend<OutboundRequestId>();
+  expectTypeOf<OutboundRequestId>().not.toExtend<InboundRequestId>();
+  expectTypeOf<InboundRequestId>().toExtend<RequestId>();
+  expectTypeOf<OutboundRequestId>().toExtend<RequestId>();
 });
 
 test('any other text or number is neither', () => {
-  expectTypeOf<RequestId>().not.toExtend<ClientRequestId>();
-  expectTypeOf<RequestId>().not.toExtend<ServerRequestId>();
+  expectTypeOf<RequestId>().not.toExtend<InboundRequestId>();
+  expectTypeOf<RequestId>().not.toExtend<OutboundRequestId>();
 });
 
 test('what is read and what is sent say whose request it is', () => {
-  expectTypeOf<InboundRequest['id']>().toEqualTypeOf<ClientRequestId>();
-  expectTypeOf<OutboundResult['id']>().toEqualTypeOf<ClientRequestId>();
-  expectTypeOf<Exchange['id']>().toEqualTypeOf<ClientRequestId>();
-  expectTypeOf<OutboundRequest['id']>().toEqualTypeOf<ServerRequestId>();
-  expectTypeOf<InboundResponse['id']>().toEqualTypeOf<ServerRequestId>();
+  expectTypeOf<InboundRequest['id']>().toEqualTypeOf<InboundRequestId>();
+  expectTypeOf<OutboundResult['id']>().toEqualTypeOf<InboundRequestId>();
+  expectTypeOf<Exchange['id']>().toEqualTypeOf<InboundRequestId>();
+  expectTypeOf<OutboundRequest['id']>().toEqualTypeOf<OutboundRequestId>();
+  expectTypeOf<InboundResponse['id']>().toEqualTypeOf<OutboundRequestId>();
 });
 
 test('no answer goes to a request of ours, and none of the client is looked for among ours', () => {
@@ -44,7 +44,7 @@ test('no answer goes to a request of ours, and none of the client is looked for 
   // @ts-expect-error It is one of ours.
   expectTypeOf<CallsInFlight['find']>().toBeCallableWith({ id: minted });
   expectTypeOf<CallsInFlight['find']>().toBeCallableWith({ id: read });
-  const cancelled = (id: ServerRequestId): CorrelationEvent => ({
+  const cancelled = (id: OutboundRequestId): CorrelationEvent => ({
     type: 'remote.cancelled',
     id,
     reason: undefined,

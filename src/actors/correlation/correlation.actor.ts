@@ -11,12 +11,13 @@
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type {
-  ClientRequest,
   CorrelationEvent,
   CorrelationInput,
+  PeerRequest,
+  PeerRole,
   RequestFailure,
   WriterEvent,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
@@ -27,11 +28,11 @@ import type {
   JsonObject,
   OutboundFrame,
   RelatedRequest,
-  ServerRequestId,
+  OutboundRequestId,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Clock } from '../clock.ts';
-import { describeReason } from './client-request.ts';
+import { describeReason } from './peer-request.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import { Pending, refuse, sessionEnded } from './pending-request.ts';
 import type { PendingRequest } from './pending-request.ts';
@@ -46,6 +47,8 @@ export interface CorrelationOptions {
   readonly report: Report<ActorFactName>;
   /** Gives the requests their ids. */
   readonly requestIds: RequestIds;
+  /** The peer's name in texts. */
+  readonly peer: PeerRole;
 }
 
 /** A map that has taken fewer requests is not worth another one. */
@@ -68,7 +71,7 @@ export function correlationActor(
 }
 
 /**
- * New requests are held until the client may be asked, then sent; once the session ends they are
+ * New requests are held until the peer may be asked, then sent; once the session ends they are
  * refused.
  */
 type Gate =
@@ -80,7 +83,7 @@ const opened: Gate = { state: 'open' };
 const nonePending: ReadonlyMap<number, Pending> = new Map();
 
 class Correlation implements Behaviour<CorrelationEvent> {
-  /** Made for the first request: most sessions never ask their client anything. */
+  /** Made for the first request: most sessions never ask their peer anything. */
   #made: Map<number, Pending> | undefined = undefined;
   /** How many the map has taken. */
   #added = 0;
@@ -134,7 +137,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       case 'progress.received':
         return this.#progress(event.params);
       case 'remote.cancelled':
-        return this.#remoteCancelled(event.id as ServerRequestId, event.reason);
+        return this.#remoteCancelled(event.id as OutboundRequestId, event.reason);
       case 'gate.opened':
         return this.#open();
       case 'gate.closed':
@@ -146,22 +149,20 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#close(sessionEnded);
   }
 
-  #take(requests: readonly ClientRequest[]): void {
+  #take(requests: readonly PeerRequest[]): void {
     const gate = this.#gate;
     if (gate.state === 'closed') {
       for (const request of requests) refuse(request, gate.error);
       return;
     }
-    const {
-      limits: { maxPending },
-      clock,
-    } = this.#options;
+    const { limits, clock } = this.#options;
+    const { maxPending } = limits;
     const now = clock.now();
     const taken: Pending[] = [];
     for (const request of requests) {
-      // A ping passes: whether the client is there must be known also when it owes many answers.
+      // A ping passes: whether the peer is there must be known also when it owes many answers.
       if (this.#pending.size >= maxPending && request.method !== Method.ping) {
-        const message = `${maxPending} requests to the client are pending, no more are sent until one ends`;
+        const message = `${maxPending} requests to the ${this.#options.peer} are pending, no more are sent until one ends`;
         refuse(request, { code: 'LIMIT_EXCEEDED', message });
         continue;
       }
@@ -185,7 +186,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#added = 0;
   }
 
-  /** Sends requests in order; those that belong to the same request of the client's in one go. */
+  /** Sends requests in order; those that belong to the same request of the peer's in one go. */
   #send(taken: Iterable<Pending>): void {
     let frames: OutboundFrame[] = [];
     let relatedTo: RelatedRequest | undefined = undefined;
@@ -238,18 +239,18 @@ class Correlation implements Behaviour<CorrelationEvent> {
       return pending.request.settle(outcome);
     }
     if ('malformed' in outcome) {
-      const message = `The client's response to ${pending.method} is malformed: ${outcome.malformed}`;
+      const message = `The ${this.#options.peer}'s response to ${pending.method} is malformed: ${outcome.malformed}`;
       this.#options.report({ level: 'warning', name: 'response.malformed', message });
       return pending.fail(this.#now, 'INVALID_RESPONSE', message);
     }
     if (this.#isTraced) this.#reportAnswered(pending, 'an error');
     const { code, message } = outcome.error;
-    const text = `The client answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;
+    const text = `The ${this.#options.peer} answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;
     pending.fail(this.#now, 'REQUEST_FAILED', text, { remote: outcome.error });
   }
 
   /** A response to a request that has ended. */
-  #unexpected(id: ServerRequestId, ending: Unanswered | undefined): void {
+  #unexpected(id: OutboundRequestId, ending: Unanswered | undefined): void {
     if (ending === undefined) {
       return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
     }
@@ -257,7 +258,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#report('response.late', message);
   }
 
-  #unknown(id: ServerRequestId, outcome: InboundResponse['outcome']): void {
+  #unknown(id: OutboundRequestId, outcome: InboundResponse['outcome']): void {
     this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
@@ -268,7 +269,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     }
   }
 
-  #cancel(request: ClientRequest, cause: unknown): void {
+  #cancel(request: PeerRequest, cause: unknown): void {
     const pending = this.#find(request.ticket?.id);
     if (!pending) return;
     const reason = describeReason(cause);
@@ -279,7 +280,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #expire(pending: Pending): void {
     const { id, method } = pending;
     const waitedMs = pending.elapsedMs(this.#now);
-    const message = `The client has not answered ${method} within ${waitedMs} ms`;
+    const message = `The ${this.#options.peer} has not answered ${method} within ${waitedMs} ms`;
     this.#abort(pending, 'timedOut', message);
     this.#options.report({
       level: 'warning',
@@ -290,7 +291,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.fail(this.#now, 'REQUEST_TIMEOUT', message);
   }
 
-  /** Ends a request and tells the client, if the request has ever been sent. */
+  /** Ends a request and tells the peer, if the request has ever been sent. */
   #abort(pending: Pending, ending: Unanswered, reason: string): void {
     const { id, request } = pending;
     this.#end(pending, ending);
@@ -302,7 +303,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#find(progressToken as ServerRequestId);
+    const pending = this.#find(progressToken as OutboundRequestId);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
       // No report: an untimely flood would only become a flood of log lines, and progress after an
       // end is normal.
@@ -320,15 +321,15 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.request.onProgress(report);
   }
 
-  #remoteCancelled(id: ServerRequestId, reason: unknown): void {
+  #remoteCancelled(id: OutboundRequestId, reason: unknown): void {
     const pending = this.#find(id);
     if (!pending) {
-      const message = `The client cancelled ${describe(id)}, which is not in flight`;
+      const message = `The ${this.#options.peer} cancelled ${describe(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
     this.#end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
-    const message = `The client will not answer ${pending.method}${why}`;
+    const message = `The ${this.#options.peer} will not answer ${pending.method}${why}`;
     pending.fail(this.#now, 'REMOTE_CANCELLED', message);
   }
 
@@ -347,7 +348,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   /** The pending request that an id belongs to. */
-  #find(id: ServerRequestId | undefined): Pending | undefined {
+  #find(id: OutboundRequestId | undefined): Pending | undefined {
     const number = this.#ids.read(id);
     return number === undefined ? undefined : this.#pending.get(number);
   }

@@ -1,11 +1,11 @@
-/** One request of ours to the client, from its asking to its end. */
-import type { ClientRequest, RequestFailure } from '../../machines/session-ports.ts';
+/** One request of ours to the peer, from its asking to its end. */
+import type { PeerRequest, RequestFailure } from '../../machines/peer-ports.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
   JsonObject,
   OutboundRequest,
-  ServerRequestId,
+  OutboundRequestId,
   WireError,
 } from '../../protocol/frames.ts';
 import { withMeta } from '../../protocol/meta.ts';
@@ -14,26 +14,26 @@ import type { RequestIds } from './request-ids.ts';
 
 /** A pending request as the snapshot's `view` shows it. Times are the clock's milliseconds. */
 export interface PendingRequest {
-  readonly id: ServerRequestId;
+  readonly id: OutboundRequestId;
   readonly method: string;
   readonly sentAt: number;
   readonly dueAt: number;
-  /** Whether the client can know of it: before the gate is open it is held. */
+  /** Whether the peer can know of it: before the gate is open it is held. */
   readonly state: 'held' | 'sent';
   /** Whose it is: what `relatedTo` of the request says, and its `meta` for a task's. */
-  readonly request: Pick<ClientRequest, 'relatedTo' | 'meta'>;
+  readonly request: Pick<PeerRequest, 'relatedTo' | 'meta'>;
 }
 
 /** A request of ours while it is pending: correlation finds it by its number. */
 export class Pending extends Expiring implements PendingRequest {
   readonly number: number;
-  readonly request: ClientRequest;
+  readonly request: PeerRequest;
   readonly sentAt: number;
   override readonly inBackground: boolean;
   state: PendingRequest['state'] = 'held';
   readonly #ids: RequestIds;
 
-  constructor(ids: RequestIds, request: ClientRequest, sentAt: number) {
+  constructor(ids: RequestIds, request: PeerRequest, sentAt: number) {
     super();
     this.#ids = ids;
     this.number = ids.next();
@@ -43,7 +43,7 @@ export class Pending extends Expiring implements PendingRequest {
   }
 
   /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
-  get id(): ServerRequestId {
+  get id(): OutboundRequestId {
     return this.#ids.of(this.number);
   }
 
@@ -51,7 +51,7 @@ export class Pending extends Expiring implements PendingRequest {
     return this.request.method;
   }
 
-  /** What goes to the client. Throws what reading the caller's params throws. */
+  /** What goes to the peer. Throws what reading the caller's params throws. */
   get frame(): OutboundRequest {
     const { id, method } = this;
     const params = paramsOf(this.request, id);
@@ -82,7 +82,7 @@ export class Pending extends Expiring implements PendingRequest {
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
-function paramsOf(request: ClientRequest, id: ServerRequestId): JsonObject | undefined {
+function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | undefined {
   const { params, meta, onProgress } = request;
   if (!meta && !onProgress) return params;
   return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
@@ -95,7 +95,7 @@ export const sessionEnded: RequestFailure = {
 };
 
 /** Settles a request that never becomes pending. */
-export function refuse(request: ClientRequest, { code, message, cause }: RequestFailure): void {
+export function refuse(request: PeerRequest, { code, message, cause }: RequestFailure): void {
   const failed = { method: request.method, elapsedMs: 0 };
   const error = new RuntimeError(code, message, { cause, request: failed });
   request.settle({ ok: false, error });

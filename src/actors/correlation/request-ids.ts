@@ -1,7 +1,7 @@
-import type { ServerRequestId } from '../../protocol/frames.ts';
+import type { OutboundRequestId } from '../../protocol/frames.ts';
 
 /**
- * The ids of a session's requests to the client: `s-<n>-<uuid>`, counted, with a random end that is
+ * The ids of a session's requests to the peer: `s-<n>-<uuid>`, counted, with a random end that is
  * the session's.
  *
  * An id is read back to its number, so that nothing needs to be kept by its text
@@ -24,9 +24,9 @@ export class RequestIds {
   }
 
   /** The id of a request with that number. */
-  of(number: number): ServerRequestId & string {
+  of(number: number): OutboundRequestId & string {
     this.#end ??= `-${this.#randomId()}`;
-    return `s-${number}${this.#end}` as ServerRequestId & string;
+    return `s-${number}${this.#end}` as OutboundRequestId & string;
   }
 
   /**

@@ -4,7 +4,7 @@
 import { Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
 import type { Port } from '../../machines/port.ts';
-import type { ReaderEvent, ReaderInput } from '../../machines/session-ports.ts';
+import type { PeerRole, ReaderEvent, ReaderInput } from '../../machines/peer-ports.ts';
 import { decodeValue } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { Report } from '../facts.ts';
@@ -20,6 +20,8 @@ export interface MessageReaderOptions {
   readonly maxDepth: number;
   readonly readAheadBytes: number;
   readonly report: Report;
+  /** The peer's name in texts. */
+  readonly peer: PeerRole;
 }
 
 /**
@@ -29,9 +31,9 @@ export interface MessageReaderOptions {
  */
 export function messageReaderActor(
   source: MessageSource,
-  { report, ...limits }: MessageReaderOptions,
+  { report, peer, ...limits }: MessageReaderOptions,
 ): Port<ReaderEvent, ReaderInput> {
-  return plainActor(({ input: { router, session } }) => {
+  return plainActor(({ input: { router, owner } }) => {
     /** How much may still be read before the session ends. */
     let allowance = Infinity;
     const receive = (value: unknown) => {
@@ -41,14 +43,14 @@ export function messageReaderActor(
       if (allowance < 0) end();
     };
     const end = () => {
-      const message = `The client takes nothing, and has sent more than ${limits.readAheadBytes} bytes meanwhile: the session ends`;
+      const message = `The ${peer} takes nothing, and has sent more than ${limits.readAheadBytes} bytes meanwhile: the session ends`;
       report({ level: 'warning', name: 'output.overrun', message });
       started.unsubscribe();
-      session.send({ type: 'output.broken', error: new RuntimeError('LIMIT_EXCEEDED', message) });
+      owner.send({ type: 'output.broken', error: new RuntimeError('LIMIT_EXCEEDED', message) });
     };
     // Ended once, though the session stops a reader that has ended by itself.
     const started = new Subscription(
-      source.start({ message: receive, ended: () => session.send({ type: 'input.ended' }) }),
+      source.start({ message: receive, ended: () => owner.send({ type: 'input.ended' }) }),
     );
     return {
       receive: ({ type }) => {

@@ -8,7 +8,7 @@
 import type { Observable, Observer, Subscription } from 'rxjs';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port } from '../../machines/port.ts';
-import type { ReaderEvent, ReaderInput } from '../../machines/session-ports.ts';
+import type { ReaderEvent, ReaderInput } from '../../machines/peer-ports.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
@@ -87,7 +87,7 @@ class Reader implements Behaviour<ReaderEvent>, Observer<Uint8Array> {
 
   complete(): void {
     this.#send(this.#splitter.end().map((line) => this.#decode(line)));
-    this.#input.session.send({ type: 'input.ended' });
+    this.#input.owner.send({ type: 'input.ended' });
   }
 
   error(error: unknown): void {

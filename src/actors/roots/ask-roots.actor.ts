@@ -14,7 +14,7 @@ import { readRootsResult } from '../../protocol/roots.ts';
 import type { ListedRoot } from '../../protocol/roots.ts';
 import { rootsFailureOf } from '../../machines/roots-report.ts';
 import type { Root, RootsResolver } from '../../machines/roots-report.ts';
-import { requestClient } from '../correlation/client-request.ts';
+import { requestPeer } from '../correlation/peer-request.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 
 export interface AskRootsOptions {
@@ -33,7 +33,7 @@ export function askRootsActor(
     const spec = { method: Method.rootsList, timeoutMs, maxTotalMs: timeoutMs, signal };
     try {
       const options = optionsOf(input);
-      const request = () => requestClient(correlation, spec, { inBackground: true, relatedTo });
+      const request = () => requestPeer(correlation, spec, { inBackground: true, relatedTo });
       const reading = readRootsResult(await options.list(request));
       if (!reading.ok) {
         const message = `The client's roots are malformed: ${reading.fault}`;

@@ -15,7 +15,7 @@ export interface RootsWait {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * The request on whose stream the client may be asked at this moment if it has no channel of its
+   * The request on whose stream the client may be asked at this moment if it has no stream of its
    * own; undefined if there is none.
    */
   readonly asker: () => RelatedRequest | undefined;

@@ -1,7 +1,7 @@
 /** Which calls run and which wait: at most so many at once, first come first served. */
 import type { Call } from './call.ts';
 
-/** Why no call is started for a while: the client does not read, or a handler is getting ready. */
+/** Why no call is started for a while: the peer does not read, or a handler is getting ready. */
 export type HoldReason = 'output' | 'preparation';
 
 const nothing: readonly HoldReason[] = [];
@@ -168,7 +168,7 @@ export class CallQueue {
     const { waiting, waitingBytes, bounds, holds } = this.#shared;
     if (this.#waitingBytes + size > this.#maxWaitingBytes) return false;
     if (waitingBytes + size > bounds.maxWaitingBytes) return false;
-    // That many wait because of a hold is not the client's fault.
+    // That many wait because of a hold is not the peer's fault.
     if (holds.length > 0) return true;
     return this.#waiting < this.#maxWaiting && waiting < bounds.maxWaiting;
   }

@@ -1,15 +1,15 @@
 /**
- * A client request whose handler runs: a record of the router's, with its own cancellation. It is
+ * A request of the peer's whose handler runs: a record of the router's, with its own cancellation. It is
  * not an XState actor, because a promise and a record cost a third of one
  * (docs/decisions/0001-control-plane-and-data-plane.md).
  */
 import type { Ref } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
-import type { CorrelationEvent, WriterEvent } from '../../machines/session-ports.ts';
+import type { CorrelationEvent, WriterEvent } from '../../machines/peer-ports.ts';
 import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   AnsweredInput,
-  ClientRequestId,
+  InboundRequestId,
   JsonObject,
   OutboundResponse,
   RelatedRequest,
@@ -17,7 +17,7 @@ import type {
 } from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
-import type { ClientDescription } from '../../protocol/initialize.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import {
@@ -25,8 +25,8 @@ import {
   abortedBefore,
   cancelledUnsent,
   sendAsked,
-} from '../correlation/client-request.ts';
-import type { Asker } from '../correlation/client-request.ts';
+} from '../correlation/peer-request.ts';
+import type { Asker } from '../correlation/peer-request.ts';
 import type { Clock } from '../clock.ts';
 import { madeOnce, refused } from '../exchange.ts';
 import type {
@@ -51,7 +51,7 @@ export interface CallScope {
   readonly roots: () => RootsRef | undefined;
   /** The handler for a request whose call may ask by ending. */
   readonly inRounds: (handler: RequestHandler) => RequestHandler;
-  /** Whether the client reads what it is sent. */
+  /** Whether the peer reads what it is sent. */
   readonly isWritable: () => boolean;
   /** Calls back once it does: at once if it does. */
   readonly whenWritable: (callback: () => void) => void;
@@ -85,13 +85,13 @@ export interface Replies {
   drop(request: AnsweredInput): void;
 }
 
-/** Why a request to the client is cancelled whose call was answered without it. */
+/** Why a request to the peer is cancelled whose call was answered without it. */
 const requestEnded = 'its request has ended';
 
 export type CallState = 'waiting' | 'running' | 'parked' | 'ended';
 
 export class Call implements Asker, Exchange {
-  readonly id: ClientRequestId;
+  readonly id: InboundRequestId;
   readonly origin: RequestOrigin | undefined;
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -115,15 +115,15 @@ export class Call implements Asker, Exchange {
   #atClosing: (() => void)[] | undefined;
   /** Made when first read: an AbortController costs more than the rest of a call. */
   #controller: AbortController | undefined;
-  /** What it asks the client and has no answer to yet. */
+  /** What it asks the peer and has no answer to yet. */
   #asked: AskedRequest[] | undefined;
-  /** Those of them that go to the client at the end of this turn, together. */
+  /** Those of them that go to the peer at the end of this turn, together. */
   #unsent: AskedRequest[] | undefined;
   #endedBy: unknown;
 
   constructor(
     request: {
-      readonly id: ClientRequestId;
+      readonly id: InboundRequestId;
       readonly method: string;
       readonly params: JsonObject | undefined;
       readonly size?: number | undefined;
@@ -153,7 +153,7 @@ export class Call implements Asker, Exchange {
     return this.#controller.signal;
   }
 
-  /** The client's request to whose stream belongs what is sent on this call's behalf. */
+  /** The peer's request to whose stream belongs what is sent on this call's behalf. */
   get relatedTo(): RelatedRequest | undefined {
     return this;
   }
@@ -167,8 +167,8 @@ export class Call implements Asker, Exchange {
     return undefined;
   }
 
-  get client(): ClientDescription {
-    return this.caller.client;
+  get peer(): PeerDescription {
+    return this.caller.peer;
   }
 
   get logLevel(): Caller['logLevel'] {
@@ -179,7 +179,7 @@ export class Call implements Asker, Exchange {
     return this.scope.session;
   }
 
-  /** Whether its client may be sent requests. */
+  /** Whether its peer may be sent requests. */
   get sendsRequests(): boolean {
     return true;
   }
@@ -316,10 +316,10 @@ export class Call implements Asker, Exchange {
 
   /** The response with an error of the runtime's own. */
   refused(error: WireError): OutboundResponse {
-    return errorResponse(this.id, this.client.dialect.refusal(error));
+    return errorResponse(this.id, this.peer.dialect.refusal(error));
   }
 
-  /** How many requests of its own to the client have no answer yet. */
+  /** How many requests of its own to the peer have no answer yet. */
   get openQuestions(): number {
     return this.#asked?.length ?? 0;
   }

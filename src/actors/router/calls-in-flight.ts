@@ -1,10 +1,10 @@
 /**
- * The client's requests whose answers are due: each runs a handler, waits for its turn, or is
+ * The peer's requests whose answers are due: each runs a handler, waits for its turn, or is
  * cancelled. And the calls that outlive theirs.
  */
 import { RuntimeError, shuttingDown } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
-import type { OutboundResponse, ClientRequestId, RelatedRequest } from '../../protocol/frames.ts';
+import type { OutboundResponse, InboundRequestId, RelatedRequest } from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { Call } from './call.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
@@ -28,7 +28,7 @@ export interface CallOptions {
 
 /** What a snapshot shows of the calls. */
 export interface CallsView {
-  /** The client's requests in flight by id, and those calls that outlive theirs. */
+  /** The peer's requests in flight by id, and those calls that outlive theirs. */
   readonly calls: Iterable<Call | SuspendedCall>;
   /** How many of them run and count as running. */
   readonly running: number;
@@ -44,7 +44,7 @@ const leastAdded = 64;
 export class CallsInFlight {
   readonly #options: CallOptions;
   readonly #onLate: () => void;
-  #calls = new Map<ClientRequestId | RequestOrigin, Call>();
+  #calls = new Map<InboundRequestId | RequestOrigin, Call>();
   /** Calls that the map has taken. */
   #added = 0;
   readonly #queue: PartyQueues;
@@ -75,7 +75,7 @@ export class CallsInFlight {
     this.#queue = new PartyQueues(options.limits, (call) => this.#runs.run(call));
   }
 
-  /** The call of a request: by the client's id, or by its origin if others may have the same id. */
+  /** The call of a request: by the peer's id, or by its origin if others may have the same id. */
   find(request: RelatedRequest): Call | undefined {
     return this.#calls.get(keyOf(request));
   }
@@ -156,12 +156,12 @@ export class CallsInFlight {
     if (reason === 'output') for (const callback of this.#atFlow.splice(0)) callback();
   }
 
-  /** Whether the client reads what it is sent. */
+  /** Whether the peer reads what it is sent. */
   get isWritable(): boolean {
     return !this.#queue.holds.includes('output');
   }
 
-  /** Calls back once the client reads. */
+  /** Calls back once the peer reads. */
   whenWritable(callback: () => void): void {
     if (this.isWritable) callback();
     else this.#atFlow.push(callback);
@@ -255,7 +255,7 @@ export class CallsInFlight {
   }
 }
 
-function keyOf({ id, origin }: RelatedRequest): ClientRequestId | RequestOrigin {
+function keyOf({ id, origin }: RelatedRequest): InboundRequestId | RequestOrigin {
   return origin?.idScope === 'request' ? origin : id;
 }
 

@@ -62,8 +62,8 @@ export class HandlerRuns {
       const message = `The handler of ${call.method} must give an object, it gave ${describe(result)}`;
       return this.#fail(call, new TypeError(message));
     }
-    const { id, client, scope } = call;
-    const projected = client.dialect.result(result, scope.server);
+    const { id, peer, scope } = call;
+    const projected = peer.dialect.result(result, scope.server);
     this.#options.answered(call, { jsonrpc: '2.0', id, result: projected });
   }
 
@@ -73,7 +73,7 @@ export class HandlerRuns {
   }
 
   #wireError(call: Call, error: unknown): WireError {
-    const wireError = call.client.dialect.wireError(error);
+    const wireError = call.peer.dialect.wireError(error);
     if (wireError) return wireError;
     this.#options.report({
       level: 'error',

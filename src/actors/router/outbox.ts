@@ -3,7 +3,7 @@
  * origin is answered by itself, at once: its transport has an answer of its own for each.
  */
 import type { Ref } from '../../machines/port.ts';
-import type { WriterEvent } from '../../machines/session-ports.ts';
+import type { WriterEvent } from '../../machines/peer-ports.ts';
 import type { AnsweredInput, OutboundFrame } from '../../protocol/frames.ts';
 import type { Replies } from './call.ts';
 

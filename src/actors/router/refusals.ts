@@ -4,14 +4,14 @@
  */
 import { describe } from '../../protocol/classify.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
-import type { ClientRequestId, WireError } from '../../protocol/frames.ts';
+import type { InboundRequestId, WireError } from '../../protocol/frames.ts';
 import type { QueueBounds } from './call-queue.ts';
 
 export function beforeInitialize(method: string): WireError {
   return invalidRequest(`${describe(method)} came before "initialize"; only "ping" may`);
 }
 
-export function duplicateId(id: ClientRequestId): WireError {
+export function duplicateId(id: InboundRequestId): WireError {
   return invalidRequest(`a request with the id ${describe(id)} is in flight; it goes on`);
 }
 

@@ -12,11 +12,12 @@
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
-import type { RouterEvent, RouterInput } from '../../machines/session-ports.ts';
+import type { PeerRole, RouterEvent } from '../../machines/peer-ports.ts';
+import type { RouterInput } from '../../machines/session-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
 import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundBatch,
   InboundFrame,
   InboundNotification,
@@ -31,7 +32,7 @@ import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake, negotiateDialect } from '../../protocol/dialects/registry.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
-import type { ClientDescription } from '../../protocol/initialize.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
 import { openBatch } from './batch-replies.ts';
 import { Call } from './call.ts';
@@ -54,14 +55,16 @@ export interface RouterOptions extends CallOptions, StatelessService {
   /** How the server describes itself. */
   readonly server: ServerDescription;
   readonly clock: Clock;
-  /** Knows the ids of our requests to the client. */
+  /** Knows the ids of our requests to the peer. */
   readonly requestIds: Pick<RequestIds, 'read'>;
+  /** The peer's name in texts. */
+  readonly peer: PeerRole;
 }
 
 /** What the router's snapshot shows as its `view`. */
 export interface RouterView extends CallsView {
   readonly state: Gate['state'];
-  /** When the client was last heard, the clock's milliseconds; -Infinity before that. */
+  /** When the peer was last heard, the clock's milliseconds; -Infinity before that. */
   readonly lastHeardAt: number;
 }
 
@@ -77,7 +80,7 @@ const emptyResult = Object.freeze({});
 /**
  * What becomes of requests that run user code: refused before the handshake, served, refused at the
  * end, which comes when nothing runs any more. `modern`: only those are served that say themselves
- * who their client is; in any other state they are served too.
+ * who their peer is; in any other state they are served too.
  */
 type Gate =
   | { readonly state: 'unopened' | 'modern' | 'closed' | 'stopped' }
@@ -92,17 +95,16 @@ class Router implements Behaviour<RouterEvent> {
   readonly #self: Ref<RouterEvent>;
   #made: CallsInFlight | undefined = undefined;
   readonly #outbox: Outbox;
-  /** What becomes of a request that runs user code. */
   #gate = unopened;
   #shared: CallScope | undefined = undefined;
-  /** When the client was last heard, the clock's milliseconds. */
+  /** When the peer was last heard, the clock's milliseconds. */
   #lastHeardAt = -Infinity;
   /**
    * `due`: a handler has settled outside of a turn. The turn that this began ends when all that are
    * due have settled.
    */
   #lateTurn: 'none' | 'due' = 'none';
-  /** Until the client has said which it speaks, the latest. */
+  /** Until the peer has said which it speaks, the latest. */
   #dialect: Dialect = latestHandshake;
 
   constructor(options: RouterOptions, input: RouterInput, self: Ref<RouterEvent>) {
@@ -142,7 +144,7 @@ class Router implements Behaviour<RouterEvent> {
         this.#route(event.frames, event.from ?? 0);
         break;
       case 'gate.opened':
-        this.#open(event.client);
+        this.#open(event.peer);
         break;
       case 'envelopes.require':
         this.#gate = { state: 'modern' };
@@ -212,7 +214,7 @@ class Router implements Behaviour<RouterEvent> {
     if (frame.kind === 'notification') return this.#notification(frame);
     const { id, method, params, origin } = frame;
     if (method !== Method.initialize) {
-      this.#input.session.send({ type: 'envelope.received' });
+      this.#input.owner.send({ type: 'envelope.received' });
       return this.#request(frame, this.#outbox);
     }
     if (this.#made?.find(frame)) {
@@ -220,7 +222,7 @@ class Router implements Behaviour<RouterEvent> {
     }
     const reading = readInitialize(params);
     const request = { id, origin };
-    this.#input.session.send({ type: 'initialize.received', request, reading });
+    this.#input.owner.send({ type: 'initialize.received', request, reading });
   }
 
   #routeOne(frame: InboundFrame): void {
@@ -268,9 +270,9 @@ class Router implements Behaviour<RouterEvent> {
     this.#calls.start(call, this.#lastHeardAt);
   }
 
-  #open(client: ClientDescription): void {
-    this.#dialect = client.dialect;
-    this.#gate = { state: 'open', caller: { client } };
+  #open(peer: PeerDescription): void {
+    this.#dialect = peer.dialect;
+    this.#gate = { state: 'open', caller: { peer } };
   }
 
   /** What calls are made with, once there is one. */
@@ -294,13 +296,13 @@ class Router implements Behaviour<RouterEvent> {
   #notification({ method, params }: InboundNotification): void {
     switch (method) {
       case Method.initialized:
-        return this.#input.session.send({ type: 'initialized.received' });
+        return this.#input.owner.send({ type: 'initialized.received' });
       case Method.cancelled:
         return this.#cancelled(params);
       case Method.progress:
         return this.#input.correlation.send({ type: 'progress.received', params });
       case Method.rootsListChanged:
-        return this.#input.session.send({ type: 'roots.changed' });
+        return this.#input.owner.send({ type: 'roots.changed' });
       default: {
         const message = `Nobody handles the notification ${describe(method)}`;
         this.#options.report({ level: 'debug', name: 'notification.ignored', message });
@@ -308,7 +310,7 @@ class Router implements Behaviour<RouterEvent> {
     }
   }
 
-  /** Means the client's own request; one of ours only if no such request is in flight. */
+  /** Means the peer's own request; one of ours only if no such request is in flight. */
   #cancelled(params: JsonObject | undefined): void {
     const { requestId: id, reason } = params ?? {};
     if (!isRequestId(id)) {
@@ -318,10 +320,10 @@ class Router implements Behaviour<RouterEvent> {
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
-    const call = this.#made?.find({ id: id as ClientRequestId });
+    const call = this.#made?.find({ id: id as InboundRequestId });
     if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
-    const message = `The client cancelled the request${why}`;
+    const message = `The ${this.#options.peer} cancelled the request${why}`;
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
   }
 
@@ -336,7 +338,7 @@ class Router implements Behaviour<RouterEvent> {
     this.#options.report({
       level: 'warning',
       name: 'response.unknown',
-      message: `The client could not read something: error ${code}: ${message.slice(0, 500)}`,
+      message: `The ${this.#options.peer} could not read something: error ${code}: ${message.slice(0, 500)}`,
     });
   }
 
@@ -392,7 +394,7 @@ class Router implements Behaviour<RouterEvent> {
       calls.renewMap();
     }
     if (this.#gate.state === 'closed' && (!calls || calls.isIdle)) {
-      this.#input.session.send({ type: 'calls.drained' });
+      this.#input.owner.send({ type: 'calls.drained' });
     }
   }
 }

@@ -16,7 +16,7 @@ import type {
 } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import { readInitialize } from '../../protocol/initialize.ts';
-import type { ClientDescription } from '../../protocol/initialize.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Caller, RequestHandler } from '../exchange.ts';
 import type { CallScope } from './call.ts';
@@ -50,7 +50,7 @@ export function admitSessionless(
   if (ofSessions.has(method)) return { response: errorResponse(id, needsSession(method)) };
   const handler = handlers.handlerOf(method);
   if (!handler) return { response: errorResponse(id, methodNotOffered(method)) };
-  return { handler, client: unknownClient(revision) };
+  return { handler, peer: unknownClient(revision) };
 }
 
 /** What would be kept for a client, or shown to it of what others have. */
@@ -84,7 +84,7 @@ function unlisted(capability: object): object {
   return Object.fromEntries(members);
 }
 
-function unknownClient(revision: string): ClientDescription {
+function unknownClient(revision: string): PeerDescription {
   return {
     dialect: negotiateDialect(revision),
     requestedVersion: revision,

@@ -27,7 +27,7 @@ export class StatelessCall extends Call {
   override ask(spec: RequestSpec): Promise<JsonObject> {
     if (this.origin?.unaskable !== undefined) return super.ask(spec);
     const { method } = spec;
-    const { dialect, info } = this.client;
+    const { dialect, info } = this.peer;
     const message = `${method} was not sent: the client ${printableName(info.name)} speaks revision ${dialect.version}, in which a server sends no requests`;
     return refused(new RuntimeError('CAPABILITY_MISSING', message));
   }
@@ -40,7 +40,7 @@ export class StatelessCall extends Call {
     const unaskable = this.origin?.unaskable;
     if (unaskable !== undefined) return Promise.resolve(unaskedRoots(unaskable));
     return Promise.resolve(
-      declaresRoots(this.client.capabilities) ? unsupportedRoots : undeclaredRoots,
+      declaresRoots(this.peer.capabilities) ? unsupportedRoots : undeclaredRoots,
     );
   }
 
@@ -100,7 +100,7 @@ export function admit(
   }
   const envelope = readEnvelope(request.params);
   if (!envelope.ok) return errorResponse(id, envelope.error);
-  const { dialect } = envelope.client;
+  const { dialect } = envelope.peer;
   if (scope.isClosing()) return errorResponse(id, dialect.refusal(shuttingDown));
   if (method === Method.discover) {
     const result = dialect.discoverResult(scope.server, statelessVersions, service.discovery);

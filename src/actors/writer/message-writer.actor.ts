@@ -7,10 +7,10 @@ import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import type {
   FramesToSend,
-  SessionFact,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
@@ -22,7 +22,7 @@ import type { Outlet, OutboundFlowOptions, WriterView } from './outbound-flow.ts
 export interface MessageSink {
   /**
    * Takes a copy of a frame, made of JSON values only. Resolves when it has room for the next.
-   * @param relatedTo the client's request that a request or notification belongs to
+   * @param relatedTo the peer's request that a request or notification belongs to
    */
   send(frame: OutboundFrame, relatedTo: RequestId | undefined): Promise<void>;
   /** What a send that failed means: this message alone is lost, or nothing can be sent any more. */
@@ -44,7 +44,7 @@ export function messageWriterActor(
   sink: MessageSink,
   options: OutboundFlowOptions,
 ): Port<WriterEvent, WriterInput> {
-  return plainActor(({ input }) => new MessageWriter(sink, options, input.session));
+  return plainActor(({ input }) => new MessageWriter(sink, options, input.owner));
 }
 
 class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
@@ -53,10 +53,10 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
   readonly #flow: OutboundFlow<Item>;
   readonly #stopListening: () => void;
 
-  constructor(sink: MessageSink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
+  constructor(sink: MessageSink, options: OutboundFlowOptions, owner: Ref<TransportFact>) {
     this.#sink = sink;
     this.#report = options.report;
-    this.#flow = new OutboundFlow(options, session, this, 'The transport');
+    this.#flow = new OutboundFlow(options, owner, this, 'The transport');
     this.#stopListening = sink.listen({ broken: (error) => this.#flow.break(error) });
   }
 

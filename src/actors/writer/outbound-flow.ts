@@ -1,10 +1,10 @@
 /**
- * A session's output on its way to the client, and the one state that it is in. What has to wait is
+ * A session's output on its way to the peer, and the one state that it is in. What has to wait is
  * kept and counted here. The session and the log hear when too much waits, when all of it is gone,
  * and when nobody takes anything any more.
  */
 import type { Ref } from '../../machines/port.ts';
-import type { FramesToSend, SessionFact } from '../../machines/session-ports.ts';
+import type { FramesToSend, TransportFact } from '../../machines/peer-ports.ts';
 import { textOfError } from '../../protocol/errors.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import type { OutboundMessage } from '../../protocol/frames.ts';
@@ -50,7 +50,7 @@ export type FlowState = 'flowing' | 'waiting' | 'blocked' | 'ended';
 
 export class OutboundFlow<T extends { readonly length: number }> {
   readonly #options: OutboundFlowOptions;
-  readonly #session: Ref<SessionFact>;
+  readonly #owner: Ref<TransportFact>;
   readonly #outlet: Outlet<T>;
   readonly #taker: string;
   #state: FlowState = 'flowing';
@@ -67,12 +67,12 @@ export class OutboundFlow<T extends { readonly length: number }> {
   /** @param taker who takes the output, as the subject of a sentence */
   constructor(
     options: OutboundFlowOptions,
-    session: Ref<SessionFact>,
+    owner: Ref<TransportFact>,
     outlet: Outlet<T>,
     taker: string,
   ) {
     this.#options = options;
-    this.#session = session;
+    this.#owner = owner;
     this.#outlet = outlet;
     this.#taker = taker;
   }
@@ -138,7 +138,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       name: 'output.broken',
       message: `${this.#taker} takes no output any more: ${textOfError(error)}`,
     });
-    this.#session.send({ type: 'output.broken', error });
+    this.#owner.send({ type: 'output.broken', error });
   }
 
   /** Lets go of what waits. */
@@ -158,7 +158,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       name: 'output.blocked',
       message: `${this.#taker} takes nothing: ${this.#queued} bytes wait; no request is started until they are taken`,
     });
-    this.#session.send({ type: 'output.blocked' });
+    this.#owner.send({ type: 'output.blocked' });
   }
 
   /** What has waited for longest; undefined if nothing does. */
@@ -186,7 +186,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
         name: 'output.flowing',
         message: `${this.#taker} has taken everything; requests are started again`,
       });
-      this.#session.send({ type: 'output.flowing' });
+      this.#owner.send({ type: 'output.flowing' });
     }
     if (hasRoom && this.#flush === 'asked') this.#flushOutlet();
   }
@@ -197,7 +197,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
   }
 
   #flushed(): void {
-    this.#session.send({ type: 'output.flushed' });
+    this.#owner.send({ type: 'output.flushed' });
   }
 
   #notice(after: 'stallTimeout' | undefined): void {
@@ -211,7 +211,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       name: 'output.stalled',
       message: `${this.#taker} takes nothing: the session ends without sending the rest`,
     });
-    this.#session.send({ type: 'output.stalled' });
+    this.#owner.send({ type: 'output.stalled' });
   }
 
   /** See {@link tellUnserializable}. */

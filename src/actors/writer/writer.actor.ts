@@ -10,10 +10,11 @@ import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import type {
   FramesToSend,
-  SessionFact,
+  PeerRole,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
@@ -52,14 +53,16 @@ const encoder = new TextEncoder();
 /** Replaces a frame that has been encoded. */
 const nothing: OutboundFrame = [];
 
+export interface WriterOptions extends OutboundFlowOptions {
+  /** The peer's name in texts. */
+  readonly peer: PeerRole;
+}
+
 /**
  * The logic of a writer of newline-delimited JSON. Its snapshot's `view` tells the queue's size.
  */
-export function writerActor(
-  sink: Sink,
-  options: OutboundFlowOptions,
-): Port<WriterEvent, WriterInput> {
-  return plainActor(({ input }) => new Writer(sink, options, input.session));
+export function writerActor(sink: Sink, options: WriterOptions): Port<WriterEvent, WriterInput> {
+  return plainActor(({ input }) => new Writer(sink, options, input.owner));
 }
 
 class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
@@ -69,9 +72,9 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   /** The text of this turn. */
   #turn = '';
 
-  constructor(sink: Sink, options: OutboundFlowOptions, session: Ref<SessionFact>) {
+  constructor(sink: Sink, options: WriterOptions, owner: Ref<TransportFact>) {
     this.#sink = sink;
-    this.#flow = new OutboundFlow(options, session, this, 'The client');
+    this.#flow = new OutboundFlow(options, owner, this, `The ${options.peer}`);
     this.#stopListening = sink.listen({
       drained: () => this.#flow.room(),
       broken: (error) => this.#flow.break(error),

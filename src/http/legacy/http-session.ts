@@ -19,16 +19,16 @@ import type {
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  SessionFact,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { ClientRequestId, InboundFrame } from '../../protocol/frames.ts';
+import type { InboundRequestId, InboundFrame } from '../../protocol/frames.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
@@ -79,7 +79,7 @@ export class HttpSession
   #life = activeHttpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   /** The actor of the session that is served, while its writer runs. */
-  #actor: Ref<SessionFact> | undefined = undefined;
+  #actor: Ref<TransportFact> | undefined = undefined;
   #dialect: Dialect | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
@@ -239,7 +239,7 @@ export class HttpSession
     return this.firstEvent('0') === '' ? undefined : this.limits.retryMs;
   }
 
-  openStream(answers: readonly ClientRequestId[]): SessionStream {
+  openStream(answers: readonly InboundRequestId[]): SessionStream {
     return this.#streams.make(answers);
   }
 
@@ -262,9 +262,9 @@ export class HttpSession
     return this.dialect?.firstEvent(lastId, this.limits.retryMs) ?? '';
   }
 
-  channel(is: 'opened' | 'closed'): void {
+  ownStream(is: 'opened' | 'closed'): void {
     this.#use();
-    this.#actor?.send({ type: `channel.${is}` });
+    this.#actor?.send({ type: `ownStream.${is}` });
   }
 
   // Its life.
@@ -300,7 +300,7 @@ export class HttpSession
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: nobody would come for more.
     if (this.mcp.state !== 'closed') this.mcp.shutdown(this.#reason(type), 0);
-    this.#made?.closeChannel();
+    this.#made?.closeOwnStream();
   }
 
   #reason(type: HttpSessionEvent['type']): string {
@@ -343,11 +343,11 @@ export class HttpSession
       this.#router = input.router;
       return deaf;
     });
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => {
-      this.#actor = session;
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => {
+      this.#actor = owner;
       // The client opens its first stream later, if ever.
-      session.send({ type: 'channel.closed' });
-      return new HttpWriter(this, session);
+      owner.send({ type: 'ownStream.closed' });
+      return new HttpWriter(this, owner);
     });
     return { reader, writer };
   }

@@ -1,7 +1,7 @@
 /** The writer of a session over HTTP. It is one object: functions would cost every session. */
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import type { Behaviour, Ref } from '../../machines/port.ts';
-import type { FramesToSend, SessionFact, WriterEvent } from '../../machines/session-ports.ts';
+import type { FramesToSend, TransportFact, WriterEvent } from '../../machines/peer-ports.ts';
 import type { AnsweredInput } from '../../protocol/frames.ts';
 import { PostAnswer } from './post-answer.ts';
 
@@ -17,12 +17,12 @@ export interface WrittenSession {
 
 export class HttpWriter implements Behaviour<WriterEvent> {
   readonly #http: WrittenSession;
-  readonly #session: Ref<SessionFact>;
+  readonly #owner: Ref<TransportFact>;
 
   /** @param session the actor that hears when everything is sent */
-  constructor(http: WrittenSession, session: Ref<SessionFact>) {
+  constructor(http: WrittenSession, owner: Ref<TransportFact>) {
     this.#http = http;
-    this.#session = session;
+    this.#owner = owner;
   }
 
   get view(): { readonly http: HttpSessionView } {
@@ -31,7 +31,7 @@ export class HttpWriter implements Behaviour<WriterEvent> {
 
   receive(event: WriterEvent): void {
     if (event.type === 'frames.send') this.#http.send(event);
-    else if (event.type === 'output.flush') this.#session.send({ type: 'output.flushed' });
+    else if (event.type === 'output.flush') this.#owner.send({ type: 'output.flushed' });
     else if (event.request.id === undefined) answerOf(event.request)?.accept();
     else answerOf(event.request)?.drop();
   }

@@ -6,7 +6,7 @@
  */
 import { isJsonObject, isRequestId } from '../../protocol/classify.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundBatch,
   InboundRequest,
   InvalidFrame,
@@ -40,7 +40,7 @@ export interface AnsweringSession {
   readonly streamAfterMs: number;
   /** How long the client should wait before it comes back, milliseconds; undefined if it would not. */
   readonly pollAfterMs: number | undefined;
-  openStream(answers: readonly ClientRequestId[]): SessionStream;
+  openStream(answers: readonly InboundRequestId[]): SessionStream;
   /** Its client has left before anything was sent, and has nothing to ask for it with. */
   answerLost(answer: PostAnswer): void;
   answerEnded(answer: PostAnswer): void;
@@ -64,12 +64,12 @@ export class PostAnswer extends RequestAnswer implements Tended {
   }
 
   /** The ids of the requests that it answers. */
-  get answers(): readonly ClientRequestId[] {
+  get answers(): readonly InboundRequestId[] {
     const frame = this.frame;
     if (frame.kind !== 'batch') return frame.id === undefined ? [] : [frame.id];
     return frame.messages.flatMap((message) =>
       isJsonObject(message) && 'method' in message && isRequestId(message['id'])
-        ? [message['id'] as ClientRequestId]
+        ? [message['id'] as InboundRequestId]
         : [],
     );
   }
@@ -106,7 +106,7 @@ export class PostAnswer extends RequestAnswer implements Tended {
     return '';
   }
 
-  protected override emit(text: string, answers: ClientRequestId | undefined): void {
+  protected override emit(text: string, answers: InboundRequestId | undefined): void {
     this.#stream?.send(text, answers);
   }
 

@@ -7,7 +7,7 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
-import type { ClientRequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId } from '../../protocol/frames.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventSink } from '../http-exchange.ts';
@@ -59,7 +59,7 @@ const keepalive = ':\n\n';
 export class SessionStream implements LoggedStream {
   readonly name: string;
   /** The requests that it answers; undefined if it is for what belongs to none. */
-  readonly answers: readonly ClientRequestId[] | undefined;
+  readonly answers: readonly InboundRequestId[] | undefined;
   readonly #home: StreamHome;
   #state: StreamState = apart;
   /** The number of its last event. */
@@ -76,7 +76,7 @@ export class SessionStream implements LoggedStream {
   /** Since when it is in its state, the clock's milliseconds. */
   #since: number;
 
-  constructor(name: string, answers: readonly ClientRequestId[] | undefined, home: StreamHome) {
+  constructor(name: string, answers: readonly InboundRequestId[] | undefined, home: StreamHome) {
     this.name = name;
     this.answers = answers;
     this.#home = home;
@@ -168,7 +168,7 @@ export class SessionStream implements LoggedStream {
    * @param text a message, with a line feed at its end
    * @param answers the request that this answers
    */
-  send(text: string, answers?: ClientRequestId): void {
+  send(text: string, answers?: InboundRequestId): void {
     if (this.#isComplete) return;
     const number = ++this.#last;
     const event = `id: ${eventId(this.name, number)}\ndata: ${text}\n`;

@@ -7,7 +7,7 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
 import { describe } from '../../protocol/classify.ts';
-import type { ClientRequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
@@ -39,7 +39,7 @@ export interface StreamingSession {
   /** What a stream begins with whose last event has this id. */
   firstEvent(lastId: string): string;
   /** Its client has a stream for what belongs to no request, or has none any more. */
-  channel(is: 'opened' | 'closed'): void;
+  ownStream(is: 'opened' | 'closed'): void;
 }
 
 type StreamsView = Pick<HttpSessionView, 'streams' | 'waitingPushes' | 'keptEvents' | 'keptBytes'>;
@@ -122,7 +122,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   }
 
   /** Makes a stream. @param answers the requests that it answers */
-  make(answers: readonly ClientRequestId[] | undefined): SessionStream {
+  make(answers: readonly InboundRequestId[] | undefined): SessionStream {
     const { share } = this.#session;
     this.#count = share ? share.home.nextSerial() : this.#count + 1;
     const name = streamName(this.#count, answers, share?.home.stores.node);
@@ -156,7 +156,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   }
 
   /** Ends the streams that belong to no request: the session is over. */
-  closeChannel(): void {
+  closeOwnStream(): void {
     this.#pushes.end();
     for (const stream of this.#streams.values()) {
       if (!stream.answers) stream.end('silenced');
@@ -181,7 +181,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     if (stream.answers) return;
     this.#pushes.opened(stream);
     this.#session.share?.pushes.opened(stream.name);
-    this.#session.channel('opened');
+    this.#session.ownStream('opened');
   }
 
   linger(sink: EventSink): void {
@@ -204,8 +204,8 @@ export class SessionStreams implements StreamHome, ResumingHome {
     this.#pushes.closed(stream);
     this.#session.share?.pushes.closed(stream.name, this.#pushes.newest?.name);
     // What was asked on it may be lost: it is asked again on another one, if there is any.
-    this.#session.channel('closed');
-    if (this.#pushes.isOpen) this.#session.channel('opened');
+    this.#session.ownStream('closed');
+    if (this.#pushes.isOpen) this.#session.ownStream('opened');
   }
 
   over(stream: SessionStream): void {
@@ -246,7 +246,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     stream.resume(sink, place, exchange.authorizedUntil);
   }
 
-  #tellLost(exchange: HttpExchange, answers: readonly ClientRequestId[]): void {
+  #tellLost(exchange: HttpExchange, answers: readonly InboundRequestId[]): void {
     const sink = exchange.stream(streamHeaders);
     sink.write(answers.map(lostAnswer).join(''));
     sink.end();

@@ -16,7 +16,7 @@ import type {
   RouterEvent,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { encodeFrame } from '../../protocol/codec.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import type { Principal, RequestOrigin } from '../../protocol/request-origin.ts';
@@ -112,10 +112,10 @@ export class SseSession implements Tended {
       this.#router = input.router;
       return { receive: () => {} };
     });
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => ({
       receive: (event) => {
         if (event.type === 'frames.send') this.#send(event);
-        else if (event.type === 'output.flush') session.send({ type: 'output.flushed' });
+        else if (event.type === 'output.flush') owner.send({ type: 'output.flushed' });
       },
     }));
     return { reader, writer };

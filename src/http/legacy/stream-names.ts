@@ -7,7 +7,7 @@
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
 import { isRequestId } from '../../protocol/classify.ts';
-import type { ClientRequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId } from '../../protocol/frames.ts';
 import { streamName as sharedStreamName } from '../nodes/names.ts';
 
 /** A place on a stream. */
@@ -16,7 +16,7 @@ export interface EventPlace {
   /** Counts the streams of a session, or of a node if there are several. */
   readonly serial: number;
   /** The requests that the stream answers; undefined if it is for what belongs to none. */
-  readonly answers: readonly ClientRequestId[] | undefined;
+  readonly answers: readonly InboundRequestId[] | undefined;
   /** The events of a stream are 1, 2, 3 and so on; 0 is its beginning. */
   readonly number: number;
 }
@@ -30,7 +30,7 @@ const maxIdsLength = 200;
  */
 export function streamName(
   serial: number,
-  answers: readonly ClientRequestId[] | undefined,
+  answers: readonly InboundRequestId[] | undefined,
   node: string | undefined,
 ): string {
   const name = node === undefined ? `${serial}` : sharedStreamName(node, serial);
@@ -62,10 +62,10 @@ export function readEventId(text: string, isShared: boolean): EventPlace | undef
   return answers && { ...place, answers };
 }
 
-function readIds(text: string): readonly ClientRequestId[] | undefined {
+function readIds(text: string): readonly InboundRequestId[] | undefined {
   try {
     const ids: unknown = JSON.parse(`[${decodeURIComponent(text)}]`);
-    return Array.isArray(ids) && ids.every(isRequestId) ? (ids as ClientRequestId[]) : undefined;
+    return Array.isArray(ids) && ids.every(isRequestId) ? (ids as InboundRequestId[]) : undefined;
   } catch {
     return undefined;
   }

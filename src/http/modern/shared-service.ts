@@ -15,7 +15,7 @@ import type {
   RouterEvent,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
 import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
@@ -130,11 +130,11 @@ export class SharedService implements AnswerKeeper {
       return { receive: () => {} };
     });
     const view = () => this.#view;
-    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { session } }) => ({
+    const writer: Port<WriterEvent, WriterInput> = plainActor(({ input: { owner } }) => ({
       receive: (event) => {
         if (event.type === 'frames.send') this.#send(event);
         else if (event.type === 'request.dropped') answerOf(event.request)?.drop();
-        else session.send({ type: 'output.flushed' });
+        else owner.send({ type: 'output.flushed' });
       },
       view: {
         get http() {

@@ -1,7 +1,7 @@
 /** The answer to a request without a session. What its client does not take is lost. */
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
-import type { ClientRequestId, OutboundFrame } from '../../protocol/frames.ts';
+import type { InboundRequestId, OutboundFrame } from '../../protocol/frames.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { RequestAnswer } from '../request-answer.ts';
@@ -23,7 +23,7 @@ export interface AnswerKeeper {
 }
 
 export type StatelessAnswerOptions = AnswerOptions & {
-  readonly id?: ClientRequestId;
+  readonly id?: InboundRequestId;
   /** When its token expires, the endpoint's clock, if it would last for longer. */
   readonly until?: number | undefined;
 };
@@ -32,7 +32,7 @@ export abstract class StatelessAnswer extends RequestAnswer {
   protected override readonly headers = {};
   readonly #keeper: AnswerKeeper;
   /** Of its request; undefined if it is the answer to a batch. */
-  readonly id: ClientRequestId | undefined;
+  readonly id: InboundRequestId | undefined;
   /** See {@link RequestOrigin.party}. */
   readonly party: string;
   /** When it is ended, the endpoint's clock; undefined if it ends by itself. */

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
-import type { ClientRequestId, RequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId, RequestId } from '../../protocol/frames.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventSink } from '../http-exchange.ts';
@@ -18,7 +18,7 @@ export interface FollowingHome {
   readonly limits: HttpLimits;
   readonly report: HttpReport;
   /** An event in the place of a response that is not kept any more. */
-  lostAnswer(this: void, id: ClientRequestId): string;
+  lostAnswer(this: void, id: InboundRequestId): string;
   /** Its connection has ended, or nothing more comes on it. */
   unfollowed(stream: FollowedStream): void;
 }
@@ -27,14 +27,14 @@ export class FollowedStream {
   readonly #sink: EventSink;
   readonly #home: FollowingHome;
   /** The requests whose responses have not been read yet. */
-  #due: readonly ClientRequestId[];
+  #due: readonly InboundRequestId[];
   #missed = 0;
   /** Stops following; undefined once it has stopped. */
   #stop: (() => void) | undefined;
   #spokenAt: number;
 
   /** @param answers the requests that the stream answers */
-  constructor(sink: EventSink, home: FollowingHome, answers: readonly ClientRequestId[]) {
+  constructor(sink: EventSink, home: FollowingHome, answers: readonly InboundRequestId[]) {
     this.#sink = sink;
     this.#home = home;
     this.#due = answers;
@@ -120,5 +120,5 @@ function goneAnswer(id: RequestId): string {
     message: 'The process that served this request has ended before it was answered',
     data: { reason: 'process-ended', retryable: true },
   };
-  return `data: ${JSON.stringify(errorResponse(id as ClientRequestId, error))}\n\n`;
+  return `data: ${JSON.stringify(errorResponse(id as InboundRequestId, error))}\n\n`;
 }

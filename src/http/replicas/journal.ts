@@ -4,7 +4,7 @@
  */
 import { isJsonObject } from '../../protocol/classify.ts';
 import type {
-  ClientRequestId,
+  InboundRequestId,
   InboundFrame,
   InboundNotification,
   InboundRequest,
@@ -77,7 +77,7 @@ function notification(method: string): InboundNotification {
 }
 
 function request(method: string, params: JsonObject): InboundRequest {
-  const id = `journal:${method}` as ClientRequestId & string;
+  const id = `journal:${method}` as InboundRequestId & string;
   // An origin of its own: with this scope requests are told apart by it.
   return { kind: 'request', id, method, params, origin: { ...journalOrigin } };
 }

@@ -4,7 +4,7 @@
  *
  * @see MCP 2025-11-25, basic/transports, "Resumability and Redelivery"
  */
-import type { ClientRequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId } from '../../protocol/frames.ts';
 import { fault } from '../checks.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { Followed } from '../nodes/event-store.ts';
@@ -19,7 +19,7 @@ export interface SoughtPlace {
   readonly stream: string;
   readonly number: number;
   /** The requests that the stream answers; undefined if it is for what belongs to none. */
-  readonly answers: readonly ClientRequestId[] | undefined;
+  readonly answers: readonly InboundRequestId[] | undefined;
 }
 
 /** The streams of the session at this node. */

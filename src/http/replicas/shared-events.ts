@@ -2,7 +2,7 @@
  * The streams that this node writes for a session, as other nodes may repeat them. What cannot be
  * stored is still sent: only a client that goes on at another node misses it, and is told.
  */
-import type { ClientRequestId, RequestId } from '../../protocol/frames.ts';
+import type { InboundRequestId, RequestId } from '../../protocol/frames.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventPlace } from '../nodes/names.ts';
 import type { Stores } from '../nodes/stores.ts';
@@ -27,7 +27,7 @@ export class SharedEvents {
   }
 
   /** A stream begins. Settles when its client may have the first event. */
-  open(stream: string, answers: readonly ClientRequestId[]): Promise<void> {
+  open(stream: string, answers: readonly InboundRequestId[]): Promise<void> {
     return this.#noted(this.#home.stores.events.open(this.#session, stream, answers));
   }
 

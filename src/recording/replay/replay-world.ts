@@ -11,10 +11,10 @@ import type {
   ReaderEvent,
   ReaderInput,
   RouterEvent,
-  SessionFact,
+  TransportFact,
   WriterEvent,
   WriterInput,
-} from '../../machines/session-ports.ts';
+} from '../../machines/peer-ports.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
@@ -154,7 +154,7 @@ export interface ReplayEnds {
    */
   unsent(line: UnsentLine, id?: unknown): boolean;
   /** Tells the session something as its reader or writer would. */
-  tell(fact: SessionFact): void;
+  tell(fact: TransportFact): void;
 }
 
 export function replayEnds(options: {
@@ -166,13 +166,13 @@ export function replayEnds(options: {
   afterwards?(): void;
 }): ReplayEnds {
   let router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
-  let session: Ref<SessionFact> | undefined = undefined;
+  let owner: Ref<TransportFact> | undefined = undefined;
   const origins = new ReplayedOrigins();
   const sent: Sent[] = [];
   return {
     transport: () => ({
       reader: plainActor<ReaderEvent, ReaderInput>(({ input }) => {
-        ({ router, session } = input);
+        ({ router, owner } = input);
         return { receive: () => {} };
       }),
       writer: plainActor<WriterEvent, WriterInput>(() => ({
@@ -204,13 +204,13 @@ export function replayEnds(options: {
       message?.rejected(new RuntimeError('TRANSPORT_CLOSED', reason), message.frame);
       return message !== undefined;
     },
-    tell: (fact) => session?.send(fact),
+    tell: (fact) => owner?.send(fact),
   };
 }
 
 /** What the writer told the session by such a line. */
-export function writerFact(line: OutputLine | ChannelLine): SessionFact {
-  if ('channel' in line) return { type: `channel.${line.channel}` };
+export function writerFact(line: OutputLine | ChannelLine): TransportFact {
+  if ('channel' in line) return { type: `ownStream.${line.channel}` };
   const { output, error } = line;
   return output === 'broken'
     ? { type: 'output.broken', error: new Error(error) }

@@ -3,16 +3,12 @@ import type { ProgressReport } from '../../src/protocol/dialects/dialect.ts';
 import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
-import type {
-  ClientRequest,
-  RequestOutcome,
-  WriterEvent,
-} from '../../src/machines/session-ports.ts';
+import type { PeerRequest, RequestOutcome, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type {
   JsonObject,
   OutboundFrame,
   RequestId,
-  ServerRequestId,
+  OutboundRequestId,
   WireError,
 } from '../../src/protocol/frames.ts';
 import { serverId } from './ids.ts';
@@ -21,10 +17,10 @@ import { CountingClock } from './counting-clock.ts';
 import { facts, listener, startPort } from './stand-ins.ts';
 
 /** A request that keeps how often and how it was settled, and what progress it heard of. */
-export function clientRequest(changes: Partial<ClientRequest> = {}) {
+export function clientRequest(changes: Partial<PeerRequest> = {}) {
   const outcomes: RequestOutcome[] = [];
   const progress: ProgressReport[] = [];
-  const request: ClientRequest = {
+  const request: PeerRequest = {
     method: 'roots/list',
     timeoutMs: 1000,
     maxTotalMs: 10_000,
@@ -57,6 +53,7 @@ export function startCorrelation({
     clock,
     report,
     requestIds: new RequestIds(),
+    peer: 'client' as const,
     ...options,
   }));
   const { actor, ref, errors, view } = startPort(logic, { writer: writer.ref });
@@ -66,17 +63,17 @@ export function startCorrelation({
   const open = () => actor.send({ type: 'gate.opened' });
   const close = () =>
     actor.send({ type: 'gate.closed', error: new RuntimeError('TRANSPORT_CLOSED', 'over') });
-  const send = (changes: Partial<ClientRequest> = {}) => {
+  const send = (changes: Partial<PeerRequest> = {}) => {
     const sent = clientRequest(changes);
     actor.send({ type: 'requests.send', requests: [sent.request] });
     return sent;
   };
-  const cancel = (request: ClientRequest, reason = 'why') =>
+  const cancel = (request: PeerRequest, reason = 'why') =>
     actor.send({ type: 'request.cancel', request, reason });
   const answer = (id: RequestId | undefined, result: JsonObject = {}) =>
     actor.send({
       type: 'responses.received',
-      responses: [{ kind: 'response', id: id as ServerRequestId, outcome: { ok: true, result } }],
+      responses: [{ kind: 'response', id: id as OutboundRequestId, outcome: { ok: true, result } }],
     });
   const fail = (
     id: RequestId | undefined,
@@ -87,7 +84,7 @@ export function startCorrelation({
     actor.send({
       type: 'responses.received',
       responses: [
-        { kind: 'response', id: id as ServerRequestId, outcome: { ok: false, ...outcome } },
+        { kind: 'response', id: id as OutboundRequestId, outcome: { ok: false, ...outcome } },
       ],
     });
   const progress = (params: JsonObject | undefined) =>

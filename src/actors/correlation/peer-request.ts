@@ -1,13 +1,9 @@
-/** A request to the client as a promise: what handlers and the roots machine's `ask` await. */
+/** A request to the peer as a promise: what handlers and the roots machine's `ask` await. */
 import type { Ref } from '../../machines/port.ts';
-import type {
-  ClientRequest,
-  CorrelationEvent,
-  RequestOutcome,
-} from '../../machines/session-ports.ts';
+import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machines/peer-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { JsonObject, RelatedRequest, ServerRequestId } from '../../protocol/frames.ts';
+import type { JsonObject, RelatedRequest, OutboundRequestId } from '../../protocol/frames.ts';
 import { forgettable, refused } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
@@ -15,11 +11,11 @@ import { afterThis } from '../microtask.ts';
 /** On whose behalf something is asked. */
 export interface Asker {
   readonly correlation: Ref<CorrelationEvent>;
-  /** See {@link ClientRequest.relatedTo}. */
+  /** See {@link PeerRequest.relatedTo}. */
   readonly relatedTo?: RelatedRequest | undefined;
-  /** See {@link ClientRequest.meta}. */
+  /** See {@link PeerRequest.meta}. */
   readonly meta?: JsonObject | undefined;
-  /** See {@link ClientRequest.inBackground}. */
+  /** See {@link PeerRequest.inBackground}. */
   readonly inBackground?: boolean;
   /** Hears of each of its requests that has an outcome. */
   settled?(request: AskedRequest): void;
@@ -29,7 +25,7 @@ export interface Asker {
 const progressFailed = 'its progress callback failed';
 
 /** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
-export class AskedRequest implements ClientRequest {
+export class AskedRequest implements PeerRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly relatedTo: RelatedRequest | undefined;
@@ -40,7 +36,7 @@ export class AskedRequest implements ClientRequest {
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Its index among its asker's requests without an outcome. Only the asker writes it. */
   place = 0;
-  ticket: { readonly id: ServerRequestId } | undefined = undefined;
+  ticket: { readonly id: OutboundRequestId } | undefined = undefined;
   state: 'unsent' | 'sent' | 'settled' = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
   readonly result: Promise<JsonObject>;
@@ -78,7 +74,7 @@ export class AskedRequest implements ClientRequest {
   }
 
   /**
-   * Ends it. The client is told, if it has heard of it.
+   * Ends it. The peer is told, if it has heard of it.
    *
    * @param reason becomes the `cause` of the error
    */
@@ -155,10 +151,10 @@ function refuseAll(requests: readonly AskedRequest[]): void {
 }
 
 /**
- * Asks the client something that is not only a handler's to know, at once.
+ * Asks the peer something that is not only a handler's to know, at once.
  * @throws {RuntimeError} every failure. A caller that forgets the promise does not end the process.
  */
-export function requestClient(
+export function requestPeer(
   correlation: Ref<CorrelationEvent>,
   spec: RequestSpec,
   { inBackground = false, relatedTo }: Pick<Asker, 'inBackground' | 'relatedTo'> = {},
@@ -185,7 +181,7 @@ export function cancelledUnsent(method: string, reason: unknown): RuntimeError {
   });
 }
 
-/** An abort reason as text for the client: never a stack. */
+/** An abort reason as text for the peer: never a stack. */
 export function describeReason(reason: unknown): string {
   if (typeof reason === 'string') return reason;
   return reason instanceof Error ? reason.message : 'cancelled';

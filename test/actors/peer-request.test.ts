@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import {
-  AskedRequest,
-  requestClient,
-  sendAsked,
-} from '../../src/actors/correlation/client-request.ts';
+import { AskedRequest, requestPeer, sendAsked } from '../../src/actors/correlation/peer-request.ts';
 import type { RequestSpec } from '../../src/actors/exchange.ts';
 import type { Ref } from '../../src/machines/port.ts';
-import type { CorrelationEvent } from '../../src/machines/session-ports.ts';
-import { startCorrelation } from './client-requests.ts';
+import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
+import { startCorrelation } from './peer-requests.ts';
 import { settled } from './stand-ins.ts';
 
 const spec = { method: 'roots/list', timeoutMs: 1000, maxTotalMs: 5000 };
@@ -98,7 +94,7 @@ describe('a request as a promise', () => {
     const lost: Promise<unknown>[] = [];
     const first = ask(ref, spec);
     const settled = () => {
-      lost.push(requestClient(ref, spec));
+      lost.push(requestPeer(ref, spec));
       actor.stop();
     };
     const second = new AskedRequest(spec, { correlation: ref, settled });
@@ -112,7 +108,7 @@ describe('a request as a promise', () => {
   test('that is asked while the actor is busy is sent after what it is busy with', async () => {
     const { ref, answer, wire } = opened();
     const next: Promise<unknown>[] = [];
-    const settledFirst = () => void next.push(requestClient(ref, { ...spec, method: 'ping' }));
+    const settledFirst = () => void next.push(requestPeer(ref, { ...spec, method: 'ping' }));
     const first = new AskedRequest(spec, { correlation: ref, settled: settledFirst });
     sendAsked(ref, [first]);
     answer(first.ticket?.id);
@@ -126,7 +122,7 @@ describe('a request as a promise', () => {
     const { signal, listeners, controller } = countedSignal();
     const reason = new Error('too late');
     controller.abort(reason);
-    const error = await requestClient(ref, { ...spec, signal }).catch((thrown: unknown) => thrown);
+    const error = await requestPeer(ref, { ...spec, signal }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
       code: 'CANCELLED',
       request: { method: 'roots/list', elapsedMs: 0 },
@@ -137,7 +133,7 @@ describe('a request as a promise', () => {
 
   test('with a signal that fired before is never sent: a person would see it flash by', () => {
     const { ref, frames } = opened();
-    void requestClient(ref, {
+    void requestPeer(ref, {
       ...spec,
       method: 'elicitation/create',
       signal: AbortSignal.abort(),

@@ -1,0 +1,182 @@
+/**
+ * What the actors of both sides say to each other: everything that happens between the input and
+ * the output of a server's session, or of a host's connection, is one of these events. The peer is
+ * whoever is at the other end: a server's client, a host's server.
+ */
+import type { ProgressReport } from '../protocol/dialects/dialect.ts';
+import type { RuntimeError } from '../protocol/errors.ts';
+import type {
+  AnsweredInput,
+  InboundFrame,
+  InboundResponse,
+  JsonObject,
+  OutboundFrame,
+  OutboundRequestId,
+  OutboundResponse,
+  RelatedRequest,
+  RequestId,
+} from '../protocol/frames.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import type { Ref } from './port.ts';
+
+/** Who the peer is, as messages name it. */
+export type PeerRole = 'client' | 'server';
+
+/**
+ * Whether the peer reads what we write: `blocked` past the outbound queue's limit, `flowing` once
+ * it is empty.
+ */
+export type OutputFlow = { readonly type: 'output.blocked' } | { readonly type: 'output.flowing' };
+
+/**
+ * Whether the peer can be told and asked what belongs to none of its requests. `none`: it only
+ * hears what goes on the stream of a request of its own.
+ */
+export type OwnStream = 'open' | 'none';
+
+/**
+ * What a transport says of the peer's {@link OwnStream}. It counts as open until something else is
+ * heard: a transport that begins without one says `ownStream.closed` when its writer starts.
+ */
+export type OwnStreamFact =
+  | { readonly type: 'ownStream.opened' }
+  | { readonly type: 'ownStream.closed' };
+
+/** What reader and writer tell their owner: the session, or the connection. */
+export type TransportFact =
+  | { readonly type: 'input.ended' }
+  | OwnStreamFact
+  | OutputFlow
+  | { readonly type: 'output.flushed' }
+  | { readonly type: 'output.stalled' }
+  | { readonly type: 'output.broken'; readonly error: unknown };
+
+/** What the reader takes. */
+export type ReaderEvent = OutputFlow;
+
+/** What the router takes. */
+export type RouterEvent =
+  /** From the reader: everything one chunk of input held, in order. */
+  | {
+      readonly type: 'frames.received';
+      readonly frames: readonly InboundFrame[];
+      /** The index to begin at: what comes before it has been dealt with. */
+      readonly from?: number;
+    }
+  /** Requests of this peer are served from now on. */
+  | { readonly type: 'gate.opened'; readonly peer: PeerDescription }
+  /** Each request says itself who has sent it: any other is refused. */
+  | { readonly type: 'envelopes.require' }
+  /** The peer's new requests are refused; those in flight may end, then `calls.drained`. */
+  | { readonly type: 'gate.closed' }
+  /** What the router's owner answers to a lifecycle request. */
+  | {
+      readonly type: 'lifecycle.answered';
+      readonly response: OutboundResponse;
+      readonly request: RelatedRequest;
+    }
+  /** Nobody is there any more who could be answered: the request is cancelled. */
+  | { readonly type: 'request.gone'; readonly request: RelatedRequest; readonly reason: string }
+  /** End every call now. */
+  | { readonly type: 'calls.abandon' }
+  | OutputFlow;
+
+export interface FramesToSend {
+  readonly type: 'frames.send';
+  /** The writer's from then on: it lets go of what it has encoded. */
+  readonly frames: OutboundFrame[];
+  /**
+   * The peer's request that they answer, or that they belong to: if each request has its own
+   * stream, they go there. Responses have it only if their request has an origin.
+   */
+  readonly relatedTo?: AnsweredInput | undefined;
+  /**
+   * Hears of each request or notification that is not sent: JSON cannot hold it, or the transport
+   * did not take it.
+   */
+  readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
+}
+
+/** What the writer takes. */
+export type WriterEvent =
+  | FramesToSend
+  /** The request has an origin and was cancelled: nothing more is sent for it, no answer either. */
+  | { readonly type: 'request.dropped'; readonly request: AnsweredInput }
+  /**
+   * Answer `output.flushed` once everything is with the operating system. If the stall time has
+   * passed since it was asked last, answer `output.stalled` if nothing was taken meanwhile.
+   */
+  | { readonly type: 'output.flush'; readonly after?: 'stallTimeout' };
+
+/** What the correlation actor takes. */
+export type CorrelationEvent =
+  /** Everything that was asked in one turn, in order. */
+  | { readonly type: 'requests.send'; readonly requests: readonly PeerRequest[] }
+  /** Settles it with `CANCELLED` and tells the peer, if it was sent. */
+  | { readonly type: 'request.cancel'; readonly request: PeerRequest; readonly reason: unknown }
+  /** Answers that came one behind the other. */
+  | { readonly type: 'responses.received'; readonly responses: readonly InboundResponse[] }
+  | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
+  /** The peer cancelled an id that is none of its own requests. */
+  | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
+  /** Requests may be sent; those that waited go out now. */
+  | { readonly type: 'gate.opened' }
+  /** Settle everything that is pending with this error, refuse what comes. */
+  | { readonly type: 'gate.closed'; readonly error: RequestFailure };
+
+/**
+ * What requests fail with. Each gets an error of its own: to make one costs its stack, and most
+ * sessions end with nothing pending.
+ */
+export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'>;
+
+/** A request of ours to the peer. The asker makes it; the correlation actor gives it its id. */
+export interface PeerRequest {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  /** The peer's request on whose behalf it is sent. */
+  readonly relatedTo?: RelatedRequest | undefined;
+  /** More for the `_meta` of its params, and of its cancellation. */
+  readonly meta?: JsonObject | undefined;
+  /**
+   * Without an answer for so long, milliseconds, it fails with `REQUEST_TIMEOUT`; progress starts
+   * the time anew.
+   */
+  readonly timeoutMs: number;
+  /** The hard maximum, milliseconds, whatever progress comes. */
+  readonly maxTotalMs: number;
+  /** Nobody's code waits for the answer: it need not keep the process alive. */
+  readonly inBackground?: boolean | undefined;
+  /** Asks for progress, and hears of it. */
+  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** Called exactly once. */
+  settle(outcome: RequestOutcome): void;
+  /** Set once it is taken. */
+  ticket?: { readonly id: OutboundRequestId } | undefined;
+}
+
+export type RequestOutcome =
+  | { readonly ok: true; readonly result: JsonObject }
+  | { readonly ok: false; readonly error: RuntimeError };
+
+/**
+ * How what belongs to one session, or to one connection, reaches its actors, which are made once
+ * for all of them. Each hands it on as it is; none here looks into it.
+ */
+export interface InputScope {
+  /** Missing if the provided actors need nothing of the kind. */
+  readonly scope?: object | undefined;
+}
+
+export interface WriterInput extends InputScope {
+  readonly owner: Ref<TransportFact>;
+}
+
+export interface CorrelationInput extends InputScope {
+  readonly writer: Ref<WriterEvent>;
+}
+
+export interface ReaderInput extends InputScope {
+  readonly owner: Ref<TransportFact>;
+  readonly router: Pick<Ref<RouterEvent>, 'send'>;
+}
