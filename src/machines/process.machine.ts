@@ -12,7 +12,7 @@ import { assign, emit, sendTo, setup } from 'xstate';
 import { describe } from '../protocol/classify.ts';
 import { unprovided } from './port.ts';
 import type { Ref } from './port.ts';
-import type { SessionInputScope } from './session-ports.ts';
+import type { InputScope } from './peer-ports.ts';
 
 /** How long each means of ending a process has, milliseconds. */
 export interface StopTimes {
@@ -109,11 +109,11 @@ export type ProcessReport =
     };
 
 /** The scope is the child's: what to start, and who hears of its streams. */
-export interface ChildInput extends SessionInputScope {
+export interface ChildInput extends InputScope {
   readonly process: Pick<Ref<ChildFact>, 'send'>;
 }
 
-export interface ProcessInput extends SessionInputScope {
+export interface ProcessInput extends InputScope {
   readonly times: StopTimes;
 }
 
