@@ -88,12 +88,25 @@ export function restartPolicyWith(
 
 function refuseField(path: string, field: string, value: unknown): void {
   if (!Object.hasOwn(ranges, field)) {
-    throw new RangeError(`There is no ${path}; there are ${Object.keys(ranges).join(', ')}`);
+    throw new RangeError(`There is no ${path}; there are ${restartFields.join(', ')}`);
   }
-  const { least, most, words } = ranges[field as keyof RestartTimes];
+  if (isRestartValue(field, value)) return;
+  throw new RangeError(`${path} must be ${restartWords(field)}, this is ${describe(value)}`);
+}
+
+/** The names of a policy's times. */
+export const restartFields: readonly string[] = Object.keys(ranges);
+
+/** What a field may be, in words. */
+export function restartWords(field: string): string {
+  return ranges[field as keyof RestartTimes].words;
+}
+
+/** Whether a field may have this value. */
+export function isRestartValue(field: string, value: unknown): value is number {
+  const { least, most } = ranges[field as keyof RestartTimes];
   const isWhole = field !== 'maxAttempts' || value === Infinity || Number.isInteger(value);
-  if (typeof value === 'number' && isWhole && value >= least && value <= most) return;
-  throw new RangeError(`${path} must be ${words}, this is ${describe(value)}`);
+  return typeof value === 'number' && isWhole && value >= least && value <= most;
 }
 
 /**

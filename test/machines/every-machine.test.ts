@@ -29,6 +29,7 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
   ),
+  startupMachine: [{ startupMs: 1 }],
 };
 
 const inputs: { readonly [machine: string]: object } = {
@@ -57,6 +58,7 @@ const inputs: { readonly [machine: string]: object } = {
   },
   processMachine: { times: { inputMs: 1, terminateMs: 1, killMs: 1, drainMs: 1 } },
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1 },
+  startupMachine: { servers: ['a'], startupMs: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {
     id: 1,

@@ -210,9 +210,9 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   'client/hosts': {
-    holds: 'many servers: their file, the names of their tools',
-    imports: ['protocol', 'diagnosis'],
-    packages: ['jsonc-parser'],
+    holds: 'many servers: their file, the names of their tools, who of them runs',
+    imports: [...core, 'diagnosis', 'session', 'client/lists', 'client/connection'],
+    packages: ['jsonc-parser', 'xstate'],
     node: true,
   },
   testing: {
@@ -235,6 +235,9 @@ export const layers: { readonly [path: string]: Layer } = {
       'workspace',
       'workspace/search',
       'check',
+      'client/asked',
+      'client/connection',
+      'client/hosts',
     ],
     node: true,
   },

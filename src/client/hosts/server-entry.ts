@@ -5,23 +5,18 @@ import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { shown } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
+import type { CommandEntry, UrlEntry } from '../connection/options.ts';
+import {
+  httpRestart,
+  isRestartValue,
+  processRestart,
+  restartFields,
+  restartPolicyWith,
+  restartWords,
+} from '../../machines/restart-policy.ts';
+import type { RestartOption } from '../../machines/restart-policy.ts';
 import { expand } from './variables.ts';
 import type { Environment } from './variables.ts';
-
-/** A server that is launched. */
-export interface CommandEntry {
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly env?: { readonly [name: string]: string };
-  readonly cwd?: string;
-}
-
-/** A server that is reached over HTTP; of any kind but `sse` if no type is given. */
-export interface UrlEntry {
-  readonly type?: 'http' | 'streamable-http' | 'sse';
-  readonly url: string;
-  readonly headers?: { readonly [name: string]: string };
-}
 
 /** Which of a server's tools are in the merged list: names, in which `*` stands for any text. */
 export interface ToolFilter {
@@ -31,24 +26,12 @@ export interface ToolFilter {
   readonly deny?: readonly string[];
 }
 
-/** When a lost server is started again; what is missing has its default. */
-export type RestartSetting =
-  | 'none'
-  | {
-      readonly initialMs?: number;
-      readonly maxMs?: number;
-      readonly factor?: number;
-      readonly jitter?: number;
-      readonly maxAttempts?: number;
-      readonly stableMs?: number;
-    };
-
 /** What the manager does with a server, beside connecting to it. */
 export interface ServerSettings {
   readonly entry: CommandEntry | UrlEntry;
   /** How long a request may be unanswered, milliseconds. */
   readonly timeoutMs?: number;
-  readonly restart?: RestartSetting;
+  readonly restart?: RestartOption;
   /** Whether the server is started with its first use. */
   readonly lazy: boolean;
   /** After how long without a request it is stopped, milliseconds; undefined: never. */
@@ -76,13 +59,6 @@ const types = ['stdio', 'http', 'streamable-http', 'sse'];
 const longestMs = 2 ** 31 - 1;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
-const numberFrom =
-  (min: number, max = longestMs) =>
-  (value: unknown): boolean =>
-    typeof value === 'number' && value >= min && value <= max;
-const countFrom = (min: number) => (value: unknown) =>
-  Number.isSafeInteger(value) && numberFrom(min)(value);
-
 /** What a value must be. Of lists and objects, each element. */
 interface Shape {
   readonly allowed: string;
@@ -98,10 +74,10 @@ const texts: Shape = {
   allowed: 'a list of strings',
   each: { of: 'list', allowed: 'a string', takes: (value) => typeof value === 'string' },
 };
-const time = (min: number): Shape => ({
-  allowed: `a whole number of milliseconds, from ${min} to ${longestMs}`,
-  takes: countFrom(min),
-});
+const time: Shape = {
+  allowed: `a whole number of milliseconds, from 1 to ${longestMs}`,
+  takes: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= longestMs,
+};
 const flag: Shape = { allowed: 'true or false', takes: (value) => typeof value === 'boolean' };
 
 const shapes: { readonly [key: string]: Shape } = {
@@ -138,21 +114,19 @@ const shapes: { readonly [key: string]: Shape } = {
     },
   },
   disabled: flag,
-  timeoutMs: time(1),
+  timeoutMs: time,
   lazy: flag,
-  idleMs: time(1),
+  idleMs: time,
 };
 
 const toolShapes: { readonly [key: string]: Shape } = { allow: texts, deny: texts };
 
-const restartShapes: { readonly [key: string]: Shape } = {
-  initialMs: time(0),
-  maxMs: time(0),
-  factor: { allowed: 'a number from 1 to 100', takes: numberFrom(1, 100) },
-  jitter: { allowed: 'a number from 0 to 1', takes: numberFrom(0, 1) },
-  maxAttempts: { allowed: 'a whole number from 0', takes: countFrom(0) },
-  stableMs: time(0),
-};
+const restartShapes: { readonly [key: string]: Shape } = Object.fromEntries(
+  restartFields.map((field) => [
+    field,
+    { allowed: restartWords(field), takes: (value) => isRestartValue(field, value) },
+  ]),
+);
 
 /** What other hosts have in their files: VS Code, Claude Code, Cursor, Cline, Windsurf, Gemini CLI, Codex, LibreChat. */
 const keysOfOthers = new Set(
@@ -188,7 +162,7 @@ export function readServer(
   checkKeys(plain, shapes, '', tell);
   checkKind(plain, tell);
   if (tools !== undefined) checkObject(tools, toolShapes, 'tools', tell);
-  if (!isWord(restart)) checkObject(restart, restartShapes, 'restart', tell);
+  if (!isWord(restart)) checkRestart(restart, entry['command'] !== undefined, tell);
   const others = Object.entries(plain).filter(([key]) => !Object.hasOwn(shapes, key));
   for (const [key] of others.filter(([key]) => !keysOfOthers.has(key))) {
     const near = nearest(key, [...Object.keys(shapes), 'restart', 'tools']);
@@ -222,6 +196,21 @@ function expanded(value: unknown, key: string, environment: Environment, tell: T
 
 const isWord = (restart: unknown): boolean =>
   restart === undefined || typeof restart === 'boolean' || restart === 'none';
+
+/** Field by field, and then whether they fit each other. */
+function checkRestart(restart: unknown, isLaunched: boolean, tell: Tell): void {
+  let faults = 0;
+  checkObject(restart, restartShapes, 'restart', (key, message) => {
+    faults++;
+    tell(key, message);
+  });
+  if (faults > 0) return;
+  try {
+    restartPolicyWith(restart as RestartOption, isLaunched ? processRestart : httpRestart);
+  } catch (error) {
+    tell('restart', (error as RangeError).message);
+  }
+}
 
 /** Of members that are objects themselves. An unknown key is a fault: a filter or a bound that does nothing would be dangerous. */
 function checkObject(
@@ -302,7 +291,7 @@ function settingsOf(entry: JsonObject, others: JsonObject): ServerSettings {
     ...(picked('timeoutMs', 'idleMs') as { readonly timeoutMs?: number; readonly idleMs?: number }),
     ...(restart === undefined || restart === true
       ? {}
-      : { restart: restart === false ? 'none' : (restart as RestartSetting) }),
+      : { restart: restart === false ? 'none' : (restart as RestartOption) }),
     lazy: entry['lazy'] === true,
     tools: (entry['tools'] ?? {}) as ToolFilter,
     others,

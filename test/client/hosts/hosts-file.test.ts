@@ -174,7 +174,7 @@ describe('faults', () => {
       'idleMs: 0 is not a whole number of milliseconds, from 1 to 2147483647',
       'tools.alow: there is no such key: there are allow, deny',
       'restart.retries: there is no such key: there are initialMs, maxMs, factor, jitter, maxAttempts, stableMs',
-      'restart.maxAttempts: 1.5 is not a whole number from 0',
+      'restart.maxAttempts: 1.5 is not a whole number from 0 on, or Infinity',
     ]);
   });
 
@@ -202,6 +202,10 @@ describe('faults', () => {
     [
       { command: 'a', restart: 3 },
       'restart: 3 is not an object with any of initialMs, maxMs, factor, jitter, maxAttempts, stableMs, or true, false or "none"',
+    ],
+    [
+      { command: 'a', restart: { initialMs: 9, maxMs: 5 } },
+      'restart: restart.initialMs must not be more than restart.maxMs, 5, this is 9',
     ],
     ['npx files', '-: "npx files" is not an object with a "command" or a "url"'],
     [{ command: 'a', args: 'b c' }, 'args: "b c" is not a list of strings'],

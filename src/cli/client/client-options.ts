@@ -1,0 +1,75 @@
+/** What `call` and `shell` have in common: their options, and what they tell a person. */
+import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
+import { textOfFault } from '../../client/hosts/config-fault.ts';
+import { nearest } from '../../protocol/nearest.ts';
+import { printable, printableLines } from '../../protocol/printable.ts';
+import { UsageError, print } from '../command.ts';
+import type { OptionTable } from '../options/option.ts';
+
+export const clientOptions = {
+  server: {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: "Only this server of the file. Tools are then named by the server's own names too.",
+  },
+  header: {
+    kind: 'texts',
+    placeholder: 'NAME:VALUE',
+    help: 'Send this header with every request to the URL, such as a token; may be given more than once. It is never shown.',
+  },
+  answer: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Answer the questions of servers with this JSON file: the values of a form, "decline" or "cancel", or a list of those, one for each question. Without it a person at the terminal is asked, and without a terminal nothing is answered.',
+  },
+  verbose: {
+    kind: 'switch',
+    short: 'v',
+    help: 'Show on stderr what servers write there, what they log, and each state of their connections.',
+  },
+} as const satisfies OptionTable;
+
+/**
+ * The configuration with one server alone.
+ *
+ * @throws {UsageError} there is no such server
+ */
+export function onlyServer(config: HostsConfig, name: string): HostsConfig {
+  const server = config.servers.get(name);
+  if (server === undefined) {
+    const names = [...config.servers.keys()];
+    const near = nearest(name, names);
+    const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
+    throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
+  }
+  const isOfIt = (fault: { readonly server?: string | undefined }) => fault.server === name;
+  return {
+    ...config,
+    servers: new Map([[name, server]]),
+    faults: config.faults.filter(isOfIt),
+    remarks: config.remarks.filter(isOfIt),
+  };
+}
+
+/** Writes lines for a person, on stderr. */
+export async function tell(command: string, ...lines: readonly string[]): Promise<void> {
+  for (const line of lines) {
+    await print(process.stderr, `${command}: ${printableLines(line.split('\n'))}\n`);
+  }
+}
+
+/** Tells what is wrong with a configuration, or has no effect in it. */
+export async function tellFaults(command: string, config: HostsConfig): Promise<void> {
+  await tell(command, ...[...config.faults, ...config.remarks].map(textOfFault));
+}
+
+/** Names and what they do, in two columns. */
+export function columns(rows: readonly (readonly [name: string, text: string])[]): string {
+  const width = Math.min(40, Math.max(0, ...rows.map(([name]) => name.length)));
+  return rows
+    .map(([name, text]) => `${printable(name).padEnd(width)}  ${printable(firstLine(text), 160)}`)
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+const firstLine = (text: string): string => /^[^\n]*/.exec(text.trim())?.[0] ?? '';

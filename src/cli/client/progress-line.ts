@@ -1,0 +1,37 @@
+/** The progress of a call, drawn over and over on one line of a terminal. */
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { printable } from '../../protocol/printable.ts';
+import type { ProgressStream } from '../progress.ts';
+
+export interface ProgressLine {
+  readonly update: (report: ProgressReport) => void;
+  /** Removes the line. */
+  readonly end: () => void;
+}
+
+const barCells = 20;
+const clearLine = '\r\u001B[K';
+
+/** Draws on a terminal, and nowhere else. */
+export function drawProgress(stream: ProgressStream): ProgressLine {
+  let line: 'none' | 'drawn' = 'none';
+  return {
+    update: (report) => {
+      if (stream.isTTY !== true) return;
+      line = 'drawn';
+      stream.write(clearLine + textOfProgress(report));
+    },
+    end: () => {
+      if (line === 'drawn') stream.write(clearLine);
+      line = 'none';
+    },
+  };
+}
+
+/** `[#####---------------] 25 of 100 reading` */
+export function textOfProgress({ progress, total, message }: ProgressReport): string {
+  const words = message === undefined ? '' : ` ${printable(message, 100)}`;
+  if (total === undefined || !(total > 0)) return `${progress}${words}`;
+  const done = Math.round(Math.min(1, Math.max(0, progress / total)) * barCells);
+  return `[${'#'.repeat(done)}${'-'.repeat(barCells - done)}] ${progress} of ${total}${words}`;
+}

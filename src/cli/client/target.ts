@@ -1,0 +1,85 @@
+/** Which servers a command is about: a file of them, one URL, or a command after `--`. */
+import { basename } from 'node:path';
+import { readHosts, readHostsFile } from '../../client/hosts/hosts-file.ts';
+import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
+import { UsageError } from '../command.ts';
+
+/** What stands on the command line. */
+export interface Target {
+  /** A file, which is watched if somebody wants that, or what is made of the command line. */
+  readonly source: { readonly file: string } | { readonly config: HostsConfig };
+  /** The arguments behind the target. */
+  readonly rest: readonly string[];
+}
+
+export interface TargetLine {
+  /** Such as `mcp-actors call`, for messages. */
+  readonly command: string;
+  /** Those before `--`, without options. */
+  readonly positionals: readonly string[];
+  /** What stands behind `--`; undefined if there is none. */
+  readonly launched: readonly string[] | undefined;
+  /** Of a URL: `NAME:VALUE`. */
+  readonly headers: readonly string[];
+}
+
+/**
+ * Takes the target from the command line.
+ *
+ * @throws {UsageError} there is none, or it does not fit the rest
+ */
+export function readTarget({ command, positionals, launched, headers }: TargetLine): Target {
+  const [first, ...rest] = positionals;
+  if (launched !== undefined) {
+    const [program, ...args] = launched;
+    if (program === undefined) {
+      throw new UsageError(`${command}: a server's command is missing after --`);
+    }
+    refuseHeaders(headers);
+    return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
+  }
+  if (first === undefined) {
+    throw new UsageError(
+      `${command} needs a file of servers, a URL, or a server's command after --, as in ${command} mcp.json`,
+    );
+  }
+  if (!/^https?:\/\//i.test(first)) {
+    refuseHeaders(headers);
+    return { source: { file: first }, rest };
+  }
+  if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
+  const entry = { url: first, headers: Object.fromEntries(headers.map(readHeader)) };
+  return { source: only(new URL(first).hostname, entry), rest };
+}
+
+/** A configuration of one server. What is written on a command line, the shell has expanded. */
+function only(name: string, entry: object): { readonly config: HostsConfig } {
+  const text = JSON.stringify({ mcpServers: { [name]: entry } });
+  return { config: readHosts(JSON.parse(text.replaceAll('${', () => '$${'))) };
+}
+
+/** Reads a target's configuration. @throws {RuntimeError} CONFIG_INVALID */
+export function configOf({ source }: Target): HostsConfig | Promise<HostsConfig> {
+  return 'file' in source ? readHostsFile(source.file) : source.config;
+}
+
+/** What people call a server: its script or package, else its program. */
+function nameOf(program: string, args: readonly string[]): string {
+  const runs = /^(?:node|npx|bunx?|deno|tsx|uvx?|python3?|pipx)$/.test(basename(program));
+  const words = runs ? args.filter((arg) => !arg.startsWith('-')) : [];
+  const script = words.find((word) => /[/.]/.test(word)) ?? words[0];
+  return basename(script ?? program).replace(/\.\w+$/, '') || program;
+}
+
+function refuseHeaders(headers: readonly string[]): void {
+  if (headers.length > 0) throw new UsageError('--header is about a URL, and none is given');
+}
+
+/** The messages do not repeat what was written: it may be a secret. */
+function readHeader(text: string): readonly [string, string] {
+  const [, name = '', value = ''] = /^([^:\s]+):(.*)$/s.exec(text) ?? [];
+  if (name === '' || value.trim() === '') {
+    throw new UsageError('--header: write NAME:VALUE, as in "Authorization: Bearer …"');
+  }
+  return [name, value.trim()];
+}

@@ -1,0 +1,71 @@
+/** What happens to many servers, as observables. */
+import { BehaviorSubject, Subject, Subscription } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { isDeepStrictEqual } from 'node:util';
+import { GuardedObservable } from '../../session/guarded.observable.ts';
+import type { Guard } from '../../session/guarded-listeners.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { MergedTool, ServersEvent } from './server-reports.ts';
+
+/** Both complete when the servers are closed, and never fail. */
+export interface ServersStreams {
+  /** The merged list of tools, beginning with what is known; whole after every change. */
+  readonly tools$: Observable<readonly MergedTool[]>;
+  /**
+   * What happens on every connection. What a connection tells before anybody listens is kept, up to
+   * a bound, for the first listener.
+   */
+  readonly events$: Observable<ServersEvent>;
+}
+
+/** Feeds the streams. */
+export class ServersFeed implements ServersStreams {
+  readonly tools$: Observable<readonly MergedTool[]>;
+  readonly events$: Observable<ServersEvent>;
+  readonly #tools = new BehaviorSubject<readonly MergedTool[]>([]);
+  readonly #opened = new Subject<Connection>();
+  readonly #own = new Subject<ServersEvent>();
+
+  /** @param connections those that there are now */
+  constructor(guard: Guard, connections: () => Iterable<Connection>) {
+    this.tools$ = new GuardedObservable(guard, (subscriber) => {
+      const subscription = this.#tools.subscribe(subscriber);
+      return () => subscription.unsubscribe();
+    });
+    this.events$ = new GuardedObservable(guard, (subscriber) => {
+      const subscription = new Subscription();
+      const listen = ({ name: server, events$ }: Connection) =>
+        subscription.add(
+          events$.subscribe((event) => subscriber.next({ type: 'connection', server, event })),
+        );
+      subscription.add(this.#opened.subscribe(listen));
+      for (const connection of connections()) listen(connection);
+      subscription.add(this.#own.subscribe(subscriber));
+      return () => subscription.unsubscribe();
+    });
+  }
+
+  /** The merged list as it was told last. */
+  get tools(): readonly MergedTool[] {
+    return this.#tools.value;
+  }
+
+  /** Tells the list, if it differs from the one before. */
+  tell(tools: readonly MergedTool[]): void {
+    if (!isDeepStrictEqual(tools, this.#tools.value)) this.#tools.next(tools);
+  }
+
+  opened(connection: Connection): void {
+    this.#opened.next(connection);
+  }
+
+  happened(event: ServersEvent): void {
+    this.#own.next(event);
+  }
+
+  complete(): void {
+    this.#tools.complete();
+    this.#own.complete();
+    this.#opened.complete();
+  }
+}

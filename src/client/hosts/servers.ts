@@ -1,0 +1,67 @@
+/** Connections to many servers, as their host uses them. */
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { ConnectOptions, RequestOptions, ServerEntry } from '../connection/options.ts';
+import type { CallToolResult } from '../lists/offered.ts';
+import type { ConfigFault } from './config-fault.ts';
+import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
+import type { ServersStreams } from './servers-streams.observable.ts';
+import type { Environment } from './variables.ts';
+
+/** The options of {@link Servers}; those of a connection are for each of them. */
+export interface ServersOptions extends Omit<ConnectOptions, 'name'> {
+  /** How long the start is waited for, milliseconds; 3000 by default. */
+  readonly startupMs?: number;
+  /** How many processes may be starting at once; 8 by default. */
+  readonly maxStarting?: number;
+  /** Options for one server, above the others; the file's stand above both. */
+  readonly forServer?: (name: string) => Partial<ConnectOptions>;
+  /** Where lists of tools are kept between runs; `false`: nowhere. By default the user's caches. */
+  readonly cacheFolder?: string | false;
+  /** Where `${VAR}` comes from; the process's environment by default. */
+  readonly environment?: Environment;
+  /** Whether a file is read again when it changes; by default it is. */
+  readonly watch?: boolean;
+}
+
+/** Connections by the names of their servers. */
+export interface Servers extends ServersStreams, AsyncDisposable {
+  /** What is wrong with the configuration. A server that it is about has failed; the others run. */
+  readonly faults: readonly ConfigFault[];
+  /** What has no effect in the configuration, and may be mistyped. */
+  readonly remarks: readonly ConfigFault[];
+  /** All servers of the configuration, in its order. */
+  readonly status: ReadonlyMap<string, ServerStatus>;
+  /** The merged list, sorted by name, as it is known now. */
+  readonly tools: readonly MergedTool[];
+
+  /** Resolves when each server is ready or has failed, and after `startupMs` at the latest. */
+  started(): Promise<Startup>;
+  /** The connection to a server; undefined if there is none now, or no such server. */
+  get(server: string): Connection | undefined;
+  /**
+   * The connection to a server, which is started if it is idle.
+   *
+   * @throws {RuntimeError} CONFIG_INVALID: there is no such server, or it is disabled or faulty
+   */
+  use(server: string): Promise<Connection>;
+  /**
+   * The merged list, with servers that are idle and have never been seen started for it. What
+   * servers have failed to give is missing.
+   */
+  listTools(
+    options?: RequestOptions & { readonly refresh?: boolean },
+  ): Promise<readonly MergedTool[]>;
+  /**
+   * Calls a tool by its name in the merged list.
+   *
+   * @throws {ProtocolError} there is no such tool; the server's own error
+   * @throws {RuntimeError} as a connection's `callTool`
+   */
+  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult>;
+  /** Ends all connections. */
+  close(): Promise<void>;
+}
+
+/** Makes a connection, without waiting for it. */
+export type OpenConnection = (entry: ServerEntry, options: ConnectOptions) => Connection;
