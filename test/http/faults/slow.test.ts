@@ -11,7 +11,7 @@ import { begin, serveTools } from '../legacy/raw-session.ts';
 import type { RawSession } from '../legacy/raw-session.ts';
 import { headersOf } from '../modern/asking.ts';
 import type { Frame } from '../modern/asking.ts';
-import { sendBytes, socketTo, statusesOf, wire } from './wire.ts';
+import { posted, sendBytes, socketTo, statusesOf, wire } from './wire.ts';
 
 const server = createMcpServer({ name: 'patient', version: '1' });
 
@@ -83,17 +83,6 @@ describe.each(hosts)('a request that does not come to its end, at %s', (_, serve
     expect(socket.bytesWritten).toBeGreaterThan(100);
   });
 });
-
-function posted(url: URL, message: object, headers: { readonly [name: string]: string }): string {
-  const body = JSON.stringify(message);
-  const all = {
-    Host: url.host,
-    'Content-Type': 'application/json',
-    'Content-Length': `${body.length}`,
-    ...headers,
-  };
-  return wire({ headers: Object.entries(all).map((pair) => pair.join(': ')), body });
-}
 
 const called = (id: number, name: string) => ({
   jsonrpc: '2.0',

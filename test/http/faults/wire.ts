@@ -44,6 +44,22 @@ export function wire({ line = 'POST /mcp HTTP/1.1', headers, body = '' }: WireRe
   return [line, ...headers, '', body].join('\r\n');
 }
 
+/** The POST of a message. */
+export function posted(
+  url: URL,
+  message: object,
+  headers: { readonly [name: string]: string },
+): string {
+  const body = JSON.stringify(message);
+  const all = {
+    Host: url.host,
+    'Content-Type': 'application/json',
+    'Content-Length': `${body.length}`,
+    ...headers,
+  };
+  return wire({ headers: Object.entries(all).map((pair) => pair.join(': ')), body });
+}
+
 /** A request after which the server closes the connection: what comes before it has been answered. */
 export function lastRequest(url: URL): string {
   return wire({

@@ -122,6 +122,56 @@ describe('a message that comes where it does not belong', () => {
     expect(facts.filter(({ name }) => name === 'response.unknown')).toHaveLength(2);
   });
 
+  test('an answer under an id of another type settles nothing [HTTP-16]', async () => {
+    const { url } = await serveTools([ask]);
+    const session = await begin(url);
+    const stream = new EventReader(await session.call('ask', {}, 1));
+    const { id } = (await stream.message()).data;
+    const answer = (as: unknown) => session.post({ jsonrpc: '2.0', id: as, result: { as } });
+    const others = [1, null, true, [id], { id }, `${id} `];
+    const answers = await Promise.all(others.map(answer));
+    expect(answers.map(({ status }) => status)).toEqual([202, 400, 400, 400, 400, 202]);
+    await answer(id);
+    const { data } = await stream.message();
+    expect(JSON.stringify(data.result)).toContain(String.raw`{\"as\":\"${id}\"}`);
+  });
+
+  test('two requests whose ids differ by their type alone are two: each is cancelled, and resumed, by its own [HTTP-18]', async () => {
+    const held = gate();
+    const hold = defineTool({
+      name: 'hold',
+      description: 'Waits, once it has begun its stream',
+      inputSchema: { type: 'object', properties: { as: { type: 'string' } } },
+      handler: async ({ as = '' }, { log, signal, http }) => {
+        log.info(as);
+        http?.closeConnection();
+        await held.pass(signal);
+        return as;
+      },
+    });
+    const { url } = await serveTools([hold], {}, { logging: {} });
+    const session = await begin(url);
+    const streams = await Promise.all(
+      [1, '1'].map(
+        async (id) => new EventReader(await session.call('hold', { as: typeof id }, id)),
+      ),
+    );
+    const [number, string] = await Promise.all(streams.map((stream) => stream.rest()));
+    await session.post({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: '1' },
+    });
+    const lastOf = (events: typeof number) => events?.findLast(({ id }) => id !== undefined)?.id;
+    expect((await session.get(lastOf(string))).response.status).toBe(405);
+    const resumed = await session.get(lastOf(number));
+    held.release();
+    expect((await resumed.rest()).at(-1)?.data).toMatchObject({
+      id: 1,
+      result: { content: [{ text: 'number' }] },
+    });
+  });
+
   test('a request that is posted twice is refused while the first one runs, which goes on [HTTP-18]', async () => {
     const held = gate();
     const hold = defineTool({
@@ -142,21 +192,3 @@ describe('a message that comes where it does not belong', () => {
     expect(JSON.stringify(await jsonOf(await first))).toContain('first');
   });
 });
-
-test('streams that are opened and left, thousands of them, leave nothing behind [HTTP-18]', async () => {
-  const { url, facts, told } = await serveTools([echo]);
-  const session = await begin(url);
-  const count = 2000;
-  for (let n = 0; n < count; n++) {
-    const stream = await session.get();
-    await stream.next();
-    await stream.leave();
-  }
-  await told('stream.left');
-  while (facts.filter(({ name }) => name === 'stream.left').length < count) {
-    await (await session.request('ping')).text();
-  }
-  // Each is as good as new: nothing of it was kept.
-  const again = await session.get('1-0');
-  await expect(again.next()).resolves.toMatchObject({ id: `${count + 1}-0` });
-}, 60_000);
