@@ -23,6 +23,8 @@ export type { CallOptions } from './client-calls.ts';
 export type { ListenFilter, Listening } from './client-eras.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export type { Connect, ContractCase } from './contract.ts';
+export { credentialStoreContract } from './credential-store-contract.ts';
+export type { CredentialWorld, OpenCredentialWorld } from './credential-store-contract.ts';
 export { RecordedFacts, converse } from './conversation.ts';
 export type { Connection, Conversation, ConversationOptions } from './conversation.ts';
 export { gate } from './gate.ts';

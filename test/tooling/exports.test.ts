@@ -325,6 +325,7 @@ describe('the public names', () => {
         cancelled
         connect
         converse
+        credentialStoreContract
         endOfInputContract
         enveloped
         expectReplay
@@ -357,6 +358,7 @@ describe('the public names', () => {
         type ContractCase
         type Conversation
         type ConversationOptions
+        type CredentialWorld
         type EnvelopeOptions
         type FrameCheck
         type Gate
@@ -369,6 +371,7 @@ describe('the public names', () => {
         type Listening
         type Message
         type NotificationFrame
+        type OpenCredentialWorld
         type OpenStoresWorld
         type PeerOptions
         type PromptResult

@@ -209,6 +209,12 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...runtime, 'log', 'http', 'http/node'],
     node: true,
   },
+  'client/auth': {
+    holds: "a host's logins: when, once, and where what comes of them is kept",
+    imports: ['protocol', 'machines', 'diagnosis', 'client/http'],
+    packages: ['xstate', '@modelcontextprotocol/client'],
+    node: true,
+  },
   'client/hosts': {
     holds: 'many servers: their file, the names of their tools, who of them runs',
     imports: [...core, 'diagnosis', 'session', 'client/lists', 'client/connection'],
@@ -217,7 +223,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   testing: {
     holds: 'the test kit; an entry of its own',
-    imports: [...runtime, 'recording', 'http/nodes'],
+    imports: [...runtime, 'recording', 'http/nodes', 'client/auth'],
     packages: ['xstate'],
   },
   cli: {

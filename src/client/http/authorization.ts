@@ -47,4 +47,6 @@ export interface HttpAuthorization {
   challenged(challenge: Challenge): Promise<ChallengeOutcome>;
   /** A host connects, or connects again: what was refused before may be asked for once more. */
   begin(): void;
+  /** The connection is over: a login that is under way ends, and who waits for it fails. */
+  close(): void;
 }

@@ -1,0 +1,137 @@
+/**
+ * A lock between processes: a file that only one of them can create. Its holder touches it while it
+ * works. A lock is taken over if its holder's process is gone, or if it was not touched for a while:
+ * then it was left by another machine, or its process number belongs to another by now.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { isJsonObject } from '../../protocol/classify.ts';
+
+/** How patient a lock is. */
+export interface LockTimes {
+  /** The pause between two attempts to get it, milliseconds. */
+  readonly pollMs: number;
+  /** How often its holder touches it, milliseconds. */
+  readonly touchMs: number;
+  /** How long it may be untouched until it counts as left behind, milliseconds. */
+  readonly staleMs: number;
+}
+
+const usual: LockTimes = { pollMs: 50, touchMs: 2000, staleMs: 15_000 };
+
+/**
+ * Runs the work while this process holds the lock.
+ *
+ * @throws what the work throws, the reason of an abort that comes before it begins, or the file
+ *   system's error
+ */
+export async function withFileLock<T>(
+  path: string,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+  times: LockTimes = usual,
+): Promise<T> {
+  const holder = JSON.stringify({ id: randomUUID(), pid: process.pid, host: hostname() });
+  while (!(await isCreated(path, holder))) {
+    signal?.throwIfAborted();
+    if (await isLeft(path, times)) await takeAway(path, times);
+    else await elapse(times.pollMs, undefined, signal ? { signal } : {});
+  }
+  const touching = setInterval(() => touch(path), times.touchMs);
+  // The lock holds no process up: who ends leaves it, and it is taken over.
+  touching.unref();
+  try {
+    signal?.throwIfAborted();
+    return await work();
+  } finally {
+    clearInterval(touching);
+    // A process that was suspended may have lost it to another.
+    if ((await textOf(path)) === holder) await rm(path, { force: true });
+  }
+}
+
+function touch(path: string): void {
+  const now = new Date();
+  // One that is gone was taken over: the work goes on, and its end leaves the other's alone.
+  utimes(path, now, now).catch(() => {});
+}
+
+/** @returns false if it is there already */
+async function isCreated(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Whether nobody holds it any more, though it is there. */
+async function isLeft(path: string, { staleMs }: LockTimes): Promise<boolean> {
+  const text = await textOf(path);
+  if (text === undefined) return false;
+  const pid = pidOnThisMachine(text);
+  if (pid !== undefined && !isAlive(pid)) return true;
+  return await isOld(path, staleMs);
+}
+
+async function isOld(path: string, staleMs: number): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs > staleMs;
+  } catch {
+    // It has just been given back.
+    return false;
+  }
+}
+
+/** The holder's process; undefined if it is on another machine, or is just being written. */
+function pidOnThisMachine(text: string): number | undefined {
+  try {
+    const holder: unknown = JSON.parse(text);
+    if (!isJsonObject(holder) || holder['host'] !== hostname()) return undefined;
+    return typeof holder['pid'] === 'number' ? holder['pid'] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: somebody else's, but there.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/**
+ * Removes a lock that was left. Of several that find it, one gets to do so: otherwise the slower one
+ * would remove the lock that the faster one has just created in its place.
+ */
+async function takeAway(path: string, times: LockTimes): Promise<void> {
+  const claim = `${path}.claim`;
+  if (!(await isCreated(claim, ''))) {
+    // Its maker has died between two calls.
+    if (await isOld(claim, times.staleMs)) await rm(claim, { force: true });
+    else await elapse(times.pollMs);
+    return;
+  }
+  try {
+    if (await isLeft(path, times)) await unlink(path);
+  } finally {
+    await rm(claim, { force: true });
+  }
+}

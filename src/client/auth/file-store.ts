@@ -1,0 +1,129 @@
+/** Credentials in files that nobody but their owner may read. */
+import { createHash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { CredentialStore } from './credential-store.ts';
+import { withFileLock } from './file-lock.ts';
+import { Turns } from './turns.ts';
+
+/** More than any token, and little enough to read at once. */
+const maxFileBytes = 1024 * 1024;
+
+export interface FileStoreOptions {
+  /** A folder of its own. By default `mcp-actors/credentials` in the user's folder for state. */
+  readonly folder?: string;
+}
+
+/**
+ * A store in files, shared by all processes that are given the same folder: mode 0600 in a folder of
+ * mode 0700, one for each key, replaced by rename. The files are not encrypted: whoever can read the
+ * user's files can read them.
+ */
+export function fileCredentialStore(options: FileStoreOptions = {}): CredentialStore {
+  return new FileStore(options.folder ?? defaultCredentialFolder());
+}
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** In the folder for what is to be kept, as the system has it. */
+export function defaultCredentialFolder(
+  environment: Environment = process.env,
+  platform: NodeJS.Platform = process.platform,
+): string {
+  const byPlatform = {
+    darwin: join(homedir(), 'Library', 'Application Support'),
+    win32: environment['LOCALAPPDATA'] || join(homedir(), 'AppData', 'Local'),
+  }[platform as 'darwin' | 'win32'] as string | undefined;
+  const folder =
+    environment['XDG_STATE_HOME'] || (byPlatform ?? join(homedir(), '.local', 'state'));
+  return join(folder, 'mcp-actors', 'credentials');
+}
+
+class FileStore implements CredentialStore {
+  readonly #folder: string;
+  readonly #turns = new Turns();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async read(key: string): Promise<JsonObject | undefined> {
+    const path = this.#pathOf(key);
+    let text;
+    try {
+      if ((await lstat(path)).size > maxFileBytes) throw this.#unreadable(path);
+      text = await readFile(path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    const document = parsed(text);
+    if (document?.['key'] !== key || !isJsonObject(document['value'])) throw this.#unreadable(path);
+    return document['value'];
+  }
+
+  async write(key: string, value: JsonObject): Promise<void> {
+    await this.#ready();
+    const path = this.#pathOf(key);
+    const draft = `${path}.${randomUUID()}.tmp`;
+    try {
+      const file = await open(draft, 'wx', 0o600);
+      try {
+        await file.writeFile(JSON.stringify({ key, value }));
+        // A power cut leaves the old one or the new one.
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, path);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(this.#pathOf(key), { force: true });
+  }
+
+  async exclusive<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    await this.#ready();
+    const lock = `${this.#pathOf(key)}.lock`;
+    return await this.#turns.take(key, () => withFileLock(lock, work, signal), signal);
+  }
+
+  /** Keys hold URLs, which are no names of files. */
+  #pathOf(key: string): string {
+    const name = createHash('sha256').update(key).digest('hex').slice(0, 32);
+    return join(this.#folder, `${name}.json`);
+  }
+
+  async #ready(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const found = await lstat(this.#folder);
+    if (!found.isDirectory()) {
+      throw new Error(`Credentials cannot be kept in ${this.#folder}: it is no directory`);
+    }
+    const mode = found.mode % 0o1000;
+    if (process.platform === 'win32' || mode % 0o100 === 0) return;
+    throw new Error(
+      `Credentials cannot be kept in ${this.#folder}: others may open it (mode ${mode.toString(8)}); give a folder of its own, or make it 700`,
+    );
+  }
+
+  #unreadable(path: string): Error {
+    return new Error(`${path} holds no credentials as this version writes them; remove it`);
+  }
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
