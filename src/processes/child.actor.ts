@@ -18,14 +18,15 @@ import { textOfError } from '../protocol/errors.ts';
 import { findCommand, spawnFailed } from './command.ts';
 import type { Command, FoundCommand } from './command.ts';
 import { countLiving, signalGroup } from './process-group.ts';
-import type { StderrLog } from './stderr-log.ts';
 import { endWithHost, watched, watcherDescriptor } from './watcher.ts';
 import type { Unwatched } from './watcher.ts';
 
 /** The names of the facts that launched processes report. */
 export type ProcessFactName =
   /** A process is started without what would end it if its host is killed. */
-  'process.unwatched';
+  | 'process.unwatched'
+  /** Some of a process group was still there after SIGKILL and its time. */
+  | 'process.unkillable';
 
 /** The ends of a process's pipes that are ours. */
 export interface ChildPipes {
@@ -38,8 +39,8 @@ export interface ChildScope {
   readonly command: Command;
   /** Whether its group is to end if this process is killed. */
   readonly isWatched: boolean;
-  /** Gets all that it writes to its standard error. */
-  readonly stderr: StderrLog;
+  /** Gets all that it writes to its standard error, and hears that there will be no more. */
+  readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
   readonly report: Report<ProcessFactName>;
   /** Called when it runs, before that is told. Whoever wants its output begins to read it now. */

@@ -1,5 +1,7 @@
 /** The environment of a launched process: an allow-list of ours, and what its entry declares. */
 
+import { describe } from '../protocol/classify.ts';
+
 /** Names of variables, or the beginnings of some with a star behind. */
 const inherited =
   process.platform === 'win32'
@@ -45,6 +47,13 @@ export const networkVariables: readonly string[] = [
  * which `NPM_*` stands for all that begin so.
  */
 export type InheritEnv = boolean | readonly string[];
+
+/** @throws {RangeError} it is neither a boolean nor names */
+export function refuseInheritEnv(value: unknown): void {
+  const areNames = Array.isArray(value) && value.every((name) => typeof name === 'string');
+  if (typeof value === 'boolean' || areNames) return;
+  throw new RangeError(`inheritEnv must be a boolean or names, this is ${describe(value)}`);
+}
 
 /** Variables by their names; undefined unsets one that would be inherited. */
 export type Environment = { readonly [name: string]: string | undefined };

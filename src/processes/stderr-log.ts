@@ -16,18 +16,12 @@ const quotedLength = 2000;
 const lineFeed = 10;
 
 export class StderrLog {
-  readonly #lines: (text: string) => void;
   readonly #decoder = new StringDecoder('utf8');
   /** The last bytes; the next one is written at `#bytes`, modulo its length. */
   #ring: Buffer | undefined;
   #bytes = 0;
   /** The beginning of a line whose end is still to come. */
   #unfinished = '';
-
-  /** @param lines gets the lines that have become whole, together, without the last line feed */
-  constructor(lines: (text: string) => void = () => {}) {
-    this.#lines = lines;
-  }
 
   /** All that was ever written. */
   get bytes(): number {
@@ -36,32 +30,43 @@ export class StderrLog {
 
   /** The last 64 KiB of whole lines; the last line may still be unfinished. */
   get text(): string {
-    if (!this.#ring) return '';
-    if (this.#bytes <= keptBytes) return this.#ring.toString('utf8', 0, this.#bytes);
-    const at = this.#bytes % keptBytes;
-    const kept = Buffer.concat([this.#ring.subarray(at), this.#ring.subarray(0, at)]);
+    if (this.#bytes <= keptBytes) return this.#last(this.#bytes).toString('utf8');
+    const kept = this.#last(keptBytes);
     // One line that fills all of it has no beginning any more, and is still worth reading.
     return kept.toString('utf8', kept.indexOf(lineFeed) + 1);
   }
 
-  /** The last lines, as an error quotes them. */
-  get lastLines(): string {
-    const text = this.text.trimEnd();
+  /**
+   * The last lines, as an error quotes them.
+   *
+   * @param from what was written before counts no more: the value of `bytes` then
+   */
+  lastLines(from = 0): string {
+    const kept = Math.min(this.#bytes - from, keptBytes);
+    const text = kept <= 0 ? '' : this.#last(kept).toString('utf8').trimEnd();
     if (text.length <= quotedLength) return text;
     const end = text.slice(-quotedLength);
     return end.slice(end.indexOf('\n') + 1);
   }
 
-  push(chunk: Buffer): void {
+  /** Takes what was written; gives the lines that have become whole, without the last line feed. */
+  push(chunk: Buffer): string | undefined {
     this.#keep(chunk);
-    this.#tell(this.#unfinished + this.#decoder.write(chunk));
+    const text = this.#unfinished + this.#decoder.write(chunk);
+    const end = text.lastIndexOf('\n');
+    this.#unfinished = text.slice(end + 1);
+    if (this.#unfinished.length >= longestLine) {
+      this.#unfinished = '';
+      return text;
+    }
+    return end === -1 ? undefined : text.slice(0, end);
   }
 
-  /** No more comes: a line without an end is one. */
-  end(): void {
+  /** No more comes, of this process at least: a line without an end is one. */
+  end(): string | undefined {
     const rest = this.#unfinished + this.#decoder.end();
     this.#unfinished = '';
-    if (rest !== '') this.#lines(rest);
+    return rest === '' ? undefined : rest;
   }
 
   #keep(chunk: Buffer): void {
@@ -73,12 +78,10 @@ export class StderrLog {
     this.#bytes += chunk.length;
   }
 
-  #tell(text: string): void {
-    const end = text.lastIndexOf('\n');
-    this.#unfinished = text.slice(end + 1);
-    if (end !== -1) this.#lines(text.slice(0, end));
-    if (this.#unfinished.length < longestLine) return;
-    this.#lines(this.#unfinished);
-    this.#unfinished = '';
+  #last(length: number): Buffer {
+    if (!this.#ring) return Buffer.alloc(0);
+    const end = this.#bytes % keptBytes;
+    if (length <= end) return this.#ring.subarray(end - length, end);
+    return Buffer.concat([this.#ring.subarray(end), this.#ring.subarray(0, end)]).subarray(-length);
   }
 }

@@ -62,7 +62,8 @@ export function sourceOf(stream: NodeJS.ReadableStream): ByteSource {
 
 type Write = (chunk: Chunk, done?: () => void) => boolean;
 
-function sinkOf(
+/** What writes to a stream. */
+export function sinkOf(
   stream: NodeJS.WritableStream,
   write: Write = (chunk, done) => stream.write(chunk, done),
 ): Sink {

@@ -52,7 +52,7 @@ export class Started {
   readonly facts: Fact[] = [];
   /** The states that it has been in, in order. */
   readonly states: string[] = [];
-  readonly stderr: StderrLog;
+  readonly stderr = new StderrLog();
   readonly stderrEvents: string[] = [];
   readonly actor: ProcessActor;
   /** Resolves once nothing of it is left. */
@@ -64,12 +64,15 @@ export class Started {
   constructor(command: string, args: readonly string[], options: StartOptions) {
     const { cwd, env, isWatched = true, isUnread } = options;
     const times = { inputMs: 60_000, terminateMs: 60_000, killMs: 60_000, ...options.times };
-    this.stderr = new StderrLog((text) => this.stderrEvents.push(text));
+    const tell = (text = '') => void (text !== '' && this.stderrEvents.push(text));
     this.actor = processActor(
       {
         command: { command, args, cwd, env: environmentFor(env) },
         isWatched,
-        stderr: this.stderr,
+        stderr: {
+          push: (chunk) => tell(this.stderr.push(chunk)),
+          end: () => tell(this.stderr.end()),
+        },
         clock: systemClock,
         report: (fact: Fact<ProcessFactName>) => this.facts.push(fact),
         launched: ({ stdin, stdout }) => {

@@ -128,16 +128,21 @@ export const layers: { readonly [path: string]: Layer } = {
     imports: [...core, 'transports', 'session', 'client/channel', 'client/lists', 'client/asked'],
     packages: ['xstate'],
   },
-  opentelemetry: {
-    holds: 'spans and durations; an entry of its own',
-    imports: runtime,
-    packages: ['@opentelemetry/api'],
-  },
   processes: {
     holds: 'processes that serve us: how they are launched, and how nothing of them is left',
     imports: core,
     packages: ['xstate', 'cross-spawn'],
     node: true,
+  },
+  'client/stdio': {
+    holds: "a connection's way to a server that is launched as a process",
+    imports: [...core, 'transports', 'processes', 'client/channel'],
+    node: true,
+  },
+  opentelemetry: {
+    holds: 'spans and durations; an entry of its own',
+    imports: runtime,
+    packages: ['@opentelemetry/api'],
   },
   // It knows a server by its wire alone.
   check: {
