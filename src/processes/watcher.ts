@@ -16,13 +16,13 @@ const shell = '/bin/sh';
 export const watcherDescriptor = 3;
 
 /**
- * The shell collects the inner subshell at once, so that the watcher is no child of the process: one
- * that waits for all of its children would wait for ever. The watcher holds none of the pipes but its
- * own, and ignores what ends others.
+ * The shell collects the outer subshell before it becomes the process, for two reasons. The watcher is
+ * then no child of the process: one that waits for all of its children would wait for ever. And
+ * nobody but the process holds its pipes. The watcher ignores what ends others.
  */
 const watch =
-  '( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; read -r line; kill -TERM 0; sleep 1; ' +
-  `kill -KILL 0; } <&${watcherDescriptor} >/dev/null 2>&1 & )`;
+  `( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; read -r line; kill -TERM 0; sleep 1; ` +
+  `kill -KILL 0; } <&${watcherDescriptor} & ) </dev/null >/dev/null 2>&1`;
 
 /** What a shell puts into the environment of whatever it starts. */
 const ofTheShell = ['PWD', 'OLDPWD', 'SHLVL', '_'];

@@ -41,6 +41,7 @@ export const programs = [
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',
   'test/e2e/throwing-listeners.ts',
+  'test/processes/host.ts',
 ] as const;
 
 export type Program = (typeof programs)[number];

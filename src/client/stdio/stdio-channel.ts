@@ -100,7 +100,8 @@ export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): Std
 
 /** What makes it the same server to us. A digest: the environment may hold secrets. */
 function keyOf({ command, args = [], env = {}, cwd = '' }: StdioEntry): string {
-  const text = JSON.stringify([command, args, Object.entries(env).sort(), cwd]);
+  const variables = Object.keys(env).sort();
+  const text = JSON.stringify([command, args, variables.map((name) => [name, env[name]]), cwd]);
   return `stdio:${createHash('sha256').update(text).digest('base64url')}`;
 }
 

@@ -1,0 +1,62 @@
+/** What a host leaves when it ends in a way that it does not choose: nothing. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, test } from 'vitest';
+import { program } from '../tooling/programs.ts';
+import { emptied, membersOf, processTable } from './process-table.ts';
+
+const hosts: ChildProcess[] = [];
+const left: number[] = [];
+afterEach(async () => {
+  for (const host of hosts.splice(0)) host.kill('SIGKILL');
+  for (const group of left.splice(0)) {
+    for (const { pid } of membersOf(group)) process.kill(pid, 'SIGKILL');
+    await emptied(group);
+  }
+});
+
+/** A host that leads a process group, as one that a shell has started, and the groups of its servers. */
+async function startHost(...args: readonly string[]) {
+  const host = spawn(process.execPath, [...program('test/processes/host.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  hosts.push(host);
+  const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
+  const line = async () => (await lines.next()).value as string;
+  const groups = JSON.parse(await line()) as number[];
+  left.push(...groups);
+  return { host, groups, line };
+}
+
+test('a host that is killed leaves no server, and no helper of a server', async () => {
+  const { host, groups } = await startHost();
+  for (const group of groups) expect(membersOf(group)).not.toEqual([]);
+  host.kill('SIGKILL');
+  await once(host, 'exit');
+  for (const group of groups) await emptied(group);
+});
+
+test('a host that exits without closing anything leaves nothing either', async () => {
+  const { host, groups } = await startHost('watched', 'exit');
+  if (host.exitCode === null) await once(host, 'exit');
+  for (const group of groups) await emptied(group);
+});
+
+test('without watchers, a host that exits still leaves nothing', async () => {
+  const { host, groups } = await startHost('unwatched', 'exit');
+  if (host.exitCode === null) await once(host, 'exit');
+  for (const group of groups) await emptied(group);
+});
+
+test('an interrupt of the host, as from its terminal, does not reach a server', async () => {
+  const { host, groups, line } = await startHost();
+  const before = groups.map((group) => membersOf(group).map(({ pid }) => pid));
+  process.kill(-(host.pid as number), 'SIGINT');
+  expect(await line()).toBe('interrupted');
+  expect(groups.map((group) => membersOf(group).map(({ pid }) => pid))).toEqual(before);
+  const [hostEntry] = processTable().filter(({ pid }) => pid === host.pid);
+  for (const group of groups) expect(group).not.toBe(hostEntry?.group);
+});
