@@ -14,10 +14,10 @@ import type {
 } from '../../src/machines/connection-ports.ts';
 import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
-import type { RouterEvent, SessionFact, WriterEvent } from '../../src/machines/session-ports.ts';
+import type { RouterEvent, TransportFact, WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { InboundFrame } from '../../src/protocol/frames.ts';
 
-type Owned = ChannelReport | SessionFact;
+type Owned = ChannelReport | TransportFact;
 
 export class ChannelOwner {
   readonly reports: ChannelReport[] = [];
@@ -88,10 +88,8 @@ export class ChannelOwner {
   #hear(event: Owned): void {
     switch (event.type) {
       case 'channel.opened':
-        if ('ends' in event) {
-          this.reports.push(event);
-          this.#open(event.ends);
-        }
+        this.reports.push(event);
+        this.#open(event.ends);
         break;
       case 'input.ended':
       case 'output.broken':
@@ -107,7 +105,7 @@ export class ChannelOwner {
   }
 
   #open({ reader, writer }: Extract<ChannelReport, { type: 'channel.opened' }>['ends']): void {
-    const session = this.#self as Ref<SessionFact>;
+    const owner = this.#self as Ref<TransportFact>;
     const router = {
       send: (event: RouterEvent) => {
         if (event.type === 'frames.received') this.frames.push(...event.frames);
@@ -115,8 +113,8 @@ export class ChannelOwner {
       },
     };
     const ends = [
-      createActor(writer, { input: { session } }),
-      createActor(reader, { input: { session, router } }),
+      createActor(writer, { input: { owner } }),
+      createActor(reader, { input: { owner, router } }),
     ] as unknown as Actor<never>[];
     this.#writer = ends[0] as unknown as Ref<WriterEvent>;
     this.#ends.push(...ends);

@@ -200,7 +200,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     const options = { ...limits, report };
     return {
       reader: readerActor(sourceOf(stdout), options),
-      writer: writerActor(sinkOf(stdin), options),
+      writer: writerActor(sinkOf(stdin), { ...options, peer: 'server' }),
     };
   }
 
