@@ -34,6 +34,8 @@ export type CatalogOutcome =
       readonly items: readonly JsonObject[];
       /** Until when the server calls it fresh, the clock's milliseconds; Infinity if it says nothing. */
       readonly freshUntil: number;
+      /** Why these are not all. */
+      readonly cut?: string;
     }
   /** The server has no such list. */
   | { readonly kind: 'unavailable'; readonly reason: string };
@@ -77,10 +79,10 @@ export interface Catalog {
   readonly items: readonly JsonObject[];
   /** See {@link CatalogOutcome}. */
   readonly freshUntil: number;
+  /** Why the list is cut, or why the server has none. */
+  readonly reason?: string;
   /** Why the last query failed. */
   readonly error?: unknown;
-  /** Why the server has no such list. */
-  readonly reason?: string;
 }
 
 export interface CatalogContext extends CatalogInput, Asked<readonly JsonObject[]> {
@@ -105,8 +107,9 @@ function nextCatalog(
   const generation = (previous?.generation ?? 0) + 1;
   switch (outcome.kind) {
     case 'answered': {
-      const { items, freshUntil } = outcome;
-      return { status: 'known', generation, settled, items, freshUntil };
+      const { items, freshUntil, cut } = outcome;
+      const why = cut === undefined ? {} : { reason: cut };
+      return { status: 'known', generation, settled, items, freshUntil, ...why };
     }
     case 'failed': {
       const { error } = outcome;

@@ -151,6 +151,12 @@ export class RuntimeError extends Error {
   }
 }
 
+/** The code with which the peer has answered a request that failed; undefined if it has not. */
+export function remoteCodeOf(error: unknown): number | undefined {
+  if (error instanceof ProtocolError) return error.code;
+  return error instanceof RuntimeError ? error.remote?.code : undefined;
+}
+
 /** The error for a request with wrong params. The message says what is wrong. */
 export function invalidParams(message: string): ProtocolError {
   return new ProtocolError(ErrorCode.invalidParams, `Invalid params: ${message}`);

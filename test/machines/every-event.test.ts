@@ -10,6 +10,8 @@ import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { ProcessEvent } from '../../src/machines/process.machine.ts';
 import { processMachine } from '../../src/machines/process.machine.ts';
+import type { ListeningEvent } from '../../src/machines/listening.machine.ts';
+import { listeningMachine } from '../../src/machines/listening.machine.ts';
 import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
@@ -100,10 +102,13 @@ const authorization: Table<AuthorizationEvent> = {
   'login.answered': true,
 };
 
+const listening: Table<ListeningEvent> = { 'subscription.acknowledged': true };
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
   [catalogMachine, catalog],
+  [listeningMachine, listening],
   [taskMachine, task],
   [subscriptionMachine, subscription],
   [processMachine, process],

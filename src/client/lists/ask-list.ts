@@ -1,0 +1,188 @@
+/**
+ * Asks a server for a whole list, page by page.
+ *
+ * @see MCP 2025-11-25, server/utilities/pagination
+ * @see MCP 2026-07-28, server/utilities/caching, "Interaction with Pagination"
+ */
+import type { CatalogOutcome } from '../../machines/catalog.machine.ts';
+import { describe } from '../../protocol/classify.ts';
+import { ErrorCode, RuntimeError, remoteCodeOf } from '../../protocol/errors.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import type { ListKind } from './list-kinds.ts';
+import { readEntry } from './list-kinds.ts';
+
+/** Bounds of one list. */
+export interface ListBounds {
+  readonly maxListPages: number;
+  readonly maxListEntries: number;
+}
+
+/** What a server has done wrong in a list. */
+export type ListProblemName =
+  /** Entries that are no items: they alone are left out. */
+  | 'list.entries'
+  /** Several entries of one name: the first counts. */
+  | 'list.repeated'
+  /** A cursor that was there before, or is no cursor: the list ends there. */
+  | 'list.cursor'
+  /** More pages or entries than the host takes. */
+  | 'list.cut';
+
+/** How a request of the host's own is sent. */
+export interface OwnRequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** By default those of the connection. */
+  readonly timeoutMs?: number;
+  readonly maxTotalMs?: number;
+  /** Hears the id that the request has got. */
+  readonly sent?: (id: RequestId) => void;
+}
+
+/** Sends a request of the host's own. @throws as a connection's `request` does */
+export type OwnRequest = (
+  method: string,
+  params: JsonObject | undefined,
+  options: OwnRequestOptions,
+) => Promise<JsonObject>;
+
+/** The server whose lists are asked for. */
+export interface ListSource {
+  /** The clock's milliseconds. */
+  now(): number;
+  readonly bounds: ListBounds;
+  /** What the server has declared. */
+  readonly capabilities: JsonObject;
+  readonly request: OwnRequest;
+  /** Hears what the server has done wrong. */
+  readonly problem: (name: ListProblemName, message: string) => void;
+  /** Why an item cannot be used over this connection; undefined if it can. */
+  readonly refusal: (kind: ListKind, item: JsonObject) => string | undefined;
+}
+
+/**
+ * All pages of a list. If a cursor is refused, the list has changed: it is asked for from the
+ * beginning, once.
+ *
+ * @throws what a page fails with; {RuntimeError} INVALID_RESPONSE if one is no page of a list
+ */
+export async function askList(
+  kind: ListKind,
+  source: ListSource,
+  signal: AbortSignal,
+): Promise<CatalogOutcome> {
+  if (source.capabilities[kind.feature] === undefined) {
+    return { kind: 'unavailable', reason: `The server declares no "${kind.feature}" capability` };
+  }
+  try {
+    const pages = new Pages(kind, source);
+    return await pages.readAll(signal).catch((error: unknown) => {
+      if (!pages.isCursorRefused(error)) throw error;
+      return new Pages(kind, source).readAll(signal);
+    });
+  } catch (error) {
+    if (remoteCodeOf(error) !== ErrorCode.methodNotFound) throw error;
+    return { kind: 'unavailable', reason: `The server does not know ${kind.method}` };
+  }
+}
+
+/** How many faults of entries are put in words. */
+const maxToldFaults = 3;
+
+class Pages {
+  readonly #kind: ListKind;
+  readonly #source: ListSource;
+  readonly #items: JsonObject[] = [];
+  readonly #keys = new Set<unknown>();
+  readonly #cursors = new Set<string>();
+  readonly #faults: string[] = [];
+  readonly #repeated: string[] = [];
+  /** Entries that were looked at. */
+  #entries = 0;
+  #freshUntil = Infinity;
+  #cut: string | undefined = undefined;
+
+  constructor(kind: ListKind, source: ListSource) {
+    this.#kind = kind;
+    this.#source = source;
+  }
+
+  /** True for the answer to a cursor that the server gave and does not know any more. */
+  isCursorRefused(error: unknown): boolean {
+    return this.#cursors.size > 0 && remoteCodeOf(error) === ErrorCode.invalidParams;
+  }
+
+  async readAll(signal: AbortSignal): Promise<CatalogOutcome> {
+    let cursor: string | undefined;
+    do {
+      const params = cursor === undefined ? undefined : { cursor };
+      cursor = this.#read(await this.#source.request(this.#kind.method, params, { signal }));
+    } while (cursor !== undefined);
+    this.#tell('list.entries', this.#faults);
+    this.#tell('list.repeated', this.#repeated);
+    const [items, freshUntil, cut] = [this.#items, this.#freshUntil, this.#cut];
+    return { kind: 'answered', items, freshUntil, ...(cut === undefined ? {} : { cut }) };
+  }
+
+  /** @returns the cursor of the next page */
+  #read(page: JsonObject): string | undefined {
+    const { name, method } = this.#kind;
+    const { [name]: entries, nextCursor, ttlMs } = page;
+    if (!Array.isArray(entries)) {
+      const message = `The result of ${method} must have an array "${name}", this is ${describe(entries)}`;
+      throw new RuntimeError('INVALID_RESPONSE', message);
+    }
+    if (typeof ttlMs === 'number') {
+      this.#freshUntil = Math.min(this.#freshUntil, this.#source.now() + Math.max(0, ttlMs));
+    }
+    const { maxListEntries } = this.#source.bounds;
+    for (const entry of entries as readonly unknown[]) {
+      if (this.#entries === maxListEntries) return this.#end(`${maxListEntries} entries`);
+      this.#add(entry);
+    }
+    return this.#next(nextCursor);
+  }
+
+  #add(entry: unknown): void {
+    const at = `${this.#kind.name}[${this.#entries++}]`;
+    const { item, fault } = readEntry(this.#kind, entry);
+    const refusal = item && this.#source.refusal(this.#kind, item);
+    const said = refusal ?? fault;
+    if (said !== undefined) this.#faults.push(`${at}: ${said}`);
+    if (!item || refusal !== undefined) return;
+    const { key } = this.#kind;
+    if (key !== undefined && this.#keys.has(item[key])) {
+      this.#repeated.push(`${at}: ${describe(item[key])} is in the list already`);
+      return;
+    }
+    if (key !== undefined) this.#keys.add(item[key]);
+    this.#items.push(item);
+  }
+
+  #next(cursor: unknown): string | undefined {
+    // An empty string is a cursor as any other.
+    if (cursor === undefined || cursor === null) return undefined;
+    const { name, method } = this.#kind;
+    if (typeof cursor !== 'string' || this.#cursors.has(cursor)) {
+      const why = typeof cursor === 'string' ? 'was there before' : 'must be a string';
+      const message = `"nextCursor" of ${method} ${why}, this is ${describe(cursor)}: the list of ${name} ends there`;
+      this.#source.problem('list.cursor', message);
+      this.#cut = message;
+      return undefined;
+    }
+    this.#cursors.add(cursor);
+    const { maxListPages } = this.#source.bounds;
+    return this.#cursors.size < maxListPages ? cursor : this.#end(`${maxListPages} pages`);
+  }
+
+  #end(bound: string): undefined {
+    this.#cut = `The server's list of ${this.#kind.name} is longer than ${bound}: the rest is cut`;
+    this.#source.problem('list.cut', this.#cut);
+  }
+
+  #tell(name: 'list.entries' | 'list.repeated', faults: readonly string[]): void {
+    if (faults.length === 0) return;
+    const rest = faults.length - maxToldFaults;
+    const more = rest > 0 ? `; and ${rest} more` : '';
+    this.#source.problem(name, `${faults.slice(0, maxToldFaults).join('; ')}${more}`);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The four lists of a server: how each is asked for, and what an entry of it must have.
+ *
+ * @see MCP 2025-11-25, server/tools, server/prompts, server/resources
+ */
+import type { CatalogName } from '../../machines/catalog.machine.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+
+type MemberType = 'string' | 'object' | 'array';
+
+export interface ListKind {
+  /** Also the member of the result that holds the entries. */
+  readonly name: CatalogName;
+  readonly method: string;
+  /** The capability that a server with such a list declares. */
+  readonly feature: 'tools' | 'prompts' | 'resources';
+  /** The notification of its changes. */
+  readonly changed: string;
+  /** The member that tells entries apart; undefined if two may be alike. */
+  readonly key?: string;
+  /** What an entry must have. */
+  readonly required: { readonly [member: string]: MemberType };
+  /** What it may have: a member that is something else is left out, and the entry stays. */
+  readonly optional: { readonly [member: string]: MemberType };
+}
+
+const labels = { title: 'string', description: 'string' } as const;
+
+export const listKinds: { readonly [name in CatalogName]: ListKind } = {
+  tools: {
+    name: 'tools',
+    method: 'tools/list',
+    feature: 'tools',
+    changed: 'notifications/tools/list_changed',
+    key: 'name',
+    required: { name: 'string', inputSchema: 'object' },
+    optional: { ...labels, outputSchema: 'object', annotations: 'object' },
+  },
+  prompts: {
+    name: 'prompts',
+    method: 'prompts/list',
+    feature: 'prompts',
+    changed: 'notifications/prompts/list_changed',
+    key: 'name',
+    required: { name: 'string' },
+    optional: { ...labels, arguments: 'array' },
+  },
+  resources: {
+    name: 'resources',
+    method: 'resources/list',
+    feature: 'resources',
+    changed: 'notifications/resources/list_changed',
+    key: 'uri',
+    required: { name: 'string', uri: 'string' },
+    optional: { ...labels, mimeType: 'string', annotations: 'object' },
+  },
+  resourceTemplates: {
+    name: 'resourceTemplates',
+    method: 'resources/templates/list',
+    feature: 'resources',
+    changed: 'notifications/resources/list_changed',
+    required: { name: 'string', uriTemplate: 'string' },
+    optional: { ...labels, mimeType: 'string', annotations: 'object' },
+  },
+};
+
+/** An entry as it is used, and what is wrong with it. Without an item it cannot be used. */
+export interface EntryReading {
+  readonly item?: JsonObject;
+  readonly fault?: string;
+}
+
+/** Reads one entry of a list. One without faults is given as it came. */
+export function readEntry({ required, optional }: ListKind, entry: unknown): EntryReading {
+  if (!isJsonObject(entry)) return { fault: `must be an object, this is ${describe(entry)}` };
+  for (const [member, type] of Object.entries(required)) {
+    const fault = faultOf(entry, member, type);
+    if (fault !== undefined) return { fault };
+  }
+  const wrong = Object.entries(optional)
+    .map(([member, type]) => ({ member, fault: faultOf(entry, member, type) }))
+    .filter(({ member, fault }) => fault !== undefined && entry[member] !== undefined);
+  if (wrong.length === 0) return { item: entry };
+  const without = new Set(wrong.map(({ member }) => member));
+  const kept = Object.entries(entry).filter(([member]) => !without.has(member));
+  // Many servers write null for what they do not have.
+  const told = wrong.find(({ member }) => entry[member] !== null);
+  const item = Object.fromEntries(kept);
+  return told ? { item, fault: `${told.fault}, and is left out` } : { item };
+}
+
+function faultOf(entry: JsonObject, member: string, type: MemberType): string | undefined {
+  const value = entry[member];
+  const isRight =
+    type === 'object'
+      ? isJsonObject(value)
+      : type === 'array'
+        ? Array.isArray(value)
+        : typeof value === 'string';
+  return isRight ? undefined : `"${member}" must be ${articled[type]}, this is ${describe(value)}`;
+}
+
+const articled = { string: 'a string', object: 'an object', array: 'an array' } as const;

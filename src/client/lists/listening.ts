@@ -1,0 +1,108 @@
+/**
+ * What a host hears of a server that tells nothing unasked: one subscription for the changes of all
+ * lists, and one for the resources that are watched.
+ *
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { createActor, fromPromise } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
+import type { Clock } from '../../actors/clock.ts';
+import { listeningMachine } from '../../machines/listening.machine.ts';
+import type { ListeningInput } from '../../machines/listening.machine.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
+import type { JsonObject, RequestId } from '../../protocol/frames.ts';
+import { MetaKey } from '../../protocol/meta.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { OwnRequest } from './ask-list.ts';
+
+/** How a subscription is asked for. */
+export interface ListeningPort {
+  readonly clock: Clock;
+  /** Delays before a subscription is opened anew, milliseconds. */
+  readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
+  readonly request: OwnRequest;
+}
+
+/** What becomes of a subscription. */
+export interface ListeningOwner {
+  /** It is open, be it again. @param filter what the server has agreed to tell */
+  opened(filter: JsonObject): void;
+  /** It was cut, or could not be opened; it is tried again. */
+  cut(error: unknown): void;
+  /** The server does not know subscriptions. */
+  refused(error: unknown): void;
+}
+
+/** As long as a timer can be: a subscription has no time of its own. It is opened anew after that. */
+const longestMs = 2 ** 31 - 1;
+
+/** A subscription on one channel. */
+export class Subscription {
+  readonly #port: ListeningPort;
+  readonly #actor: ActorRefFrom<typeof listeningMachine>;
+  /** The request that is open. */
+  #id: RequestId | undefined = undefined;
+
+  constructor(port: ListeningPort, filter: JsonObject, owner: ListeningOwner) {
+    this.#port = port;
+    const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
+    const input = { scope: this, filter, retryMs, maxRetryMs };
+    this.#actor = createActor(machine, { id: 'listening', input, clock: port.clock });
+    this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
+    this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
+    this.#actor.on('listening.refused', ({ error }) => owner.refused(error));
+    this.#actor.start();
+  }
+
+  get state(): 'opening' | 'open' | 'waiting' | 'refused' {
+    const snapshot = this.#actor.getSnapshot();
+    if (snapshot.matches('waiting')) return 'waiting';
+    if (snapshot.matches('refused')) return 'refused';
+    return snapshot.matches({ asked: 'open' }) ? 'open' : 'opening';
+  }
+
+  /** Takes an acknowledgment. Returns whether it was this one's. */
+  acknowledged(params: JsonObject | undefined): boolean {
+    const meta = params?.['_meta'];
+    const id = isJsonObject(meta) ? meta[MetaKey.subscriptionId] : undefined;
+    if (id === undefined || id !== this.#id) return false;
+    const filter = params?.['notifications'];
+    const agreed = isJsonObject(filter) ? filter : {};
+    this.#actor.send({ type: 'subscription.acknowledged', filter: agreed });
+    return true;
+  }
+
+  /** Ends it: the server is told. */
+  stop(): void {
+    this.#actor.stop();
+  }
+
+  /** Sends the request; resolves when the server ends it. */
+  async ask(filter: JsonObject, signal: AbortSignal): Promise<void> {
+    await this.#port.request(
+      Method.listen,
+      { notifications: filter },
+      {
+        signal,
+        timeoutMs: longestMs,
+        maxTotalMs: longestMs,
+        sent: (id) => {
+          this.#id = id;
+        },
+      },
+    );
+  }
+}
+
+const machine = listeningMachine.provide({
+  actors: {
+    listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
+      subscriptionIn(input).ask(input.filter, signal),
+    ),
+  },
+});
+
+function subscriptionIn({ scope }: ListeningInput): Subscription {
+  if (scope instanceof Subscription) return scope;
+  throw new TypeError('A subscription has lost its scope');
+}

@@ -1,0 +1,118 @@
+/**
+ * A subscription that a host keeps open since 2026-07-28: one `subscriptions/listen` after the other,
+ * for as long as somebody wants to hear. After a cut it is opened anew; what happened meanwhile is
+ * not told, so whoever listens asks again once it is open.
+ *
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { assign, emit, fromPromise, setup } from 'xstate';
+import type { ErrorActorEvent, PromiseActorLogic } from 'xstate';
+import { ErrorCode, remoteCodeOf } from '../protocol/errors.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { InputScope } from './peer-ports.ts';
+
+export interface ListeningInput extends InputScope {
+  /** What to hear of: the `notifications` of the request. */
+  readonly filter: JsonObject;
+  /** Delay before the first new request, milliseconds; doubled with each, up to `maxRetryMs`. */
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+}
+
+/** What the machine takes. */
+export type ListeningEvent =
+  /** The server hears the subscription, with what it has agreed to tell. */
+  { readonly type: 'subscription.acknowledged'; readonly filter: JsonObject };
+
+/** What the machine tells. */
+export type ListeningEmitted =
+  | { readonly type: 'listening.opened'; readonly filter: JsonObject }
+  /** The request has ended, or failed; it is sent again after a while. */
+  | { readonly type: 'listening.cut'; readonly error?: unknown }
+  /** The server does not know such a request: nothing is told by it. */
+  | { readonly type: 'listening.refused'; readonly error: unknown };
+
+export interface ListeningContext extends ListeningInput {
+  /** Requests that have ended since one was open for a while. */
+  readonly cuts: number;
+}
+
+const unprovided: PromiseActorLogic<void, ListeningInput> = fromPromise(() =>
+  Promise.reject(
+    new Error(
+      'listeningMachine needs a "listen" actor: listeningMachine.provide({ actors: { listen } })',
+    ),
+  ),
+);
+
+const errorOf = ({ event }: { event: ErrorActorEvent }) => ({ error: event.error });
+
+/** One subscription on one channel. */
+export const listeningMachine = setup({
+  types: {
+    input: {} as ListeningInput,
+    context: {} as ListeningContext,
+    events: {} as ListeningEvent,
+    emitted: {} as ListeningEmitted,
+  },
+  actors: { listen: unprovided },
+  guards: {
+    isRefusal: (_, { error }: { readonly error: unknown }) =>
+      remoteCodeOf(error) === ErrorCode.methodNotFound,
+  },
+  delays: {
+    /** So long it must have been open for its cuts to be forgotten. */
+    stableTimeout: ({ context }) => context.maxRetryMs,
+    retryTimeout: ({ context }) =>
+      Math.min(context.maxRetryMs, context.retryMs * 2 ** Math.min(context.cuts - 1, 30)),
+  },
+  actions: {
+    tellOpened: emit(({ event }) => ({
+      type: 'listening.opened',
+      filter: event.filter,
+    })),
+    tellCut: emit((_, { error }: { readonly error?: unknown }) => ({
+      type: 'listening.cut',
+      error,
+    })),
+    tellRefused: emit((_, { error }: { readonly error: unknown }) => ({
+      type: 'listening.refused',
+      error,
+    })),
+    countCut: assign({ cuts: ({ context }) => context.cuts + 1 }),
+    forgetCuts: assign({ cuts: 0 }),
+  },
+}).createMachine({
+  id: 'listening',
+  context: ({ input }) => ({ ...input, cuts: 0 }),
+  initial: 'asked',
+  states: {
+    asked: {
+      description: 'The request lives, and its answer would be its end.',
+      invoke: {
+        id: 'listen',
+        src: 'listen',
+        input: ({ context }) => context,
+        onDone: { target: 'waiting', actions: ['countCut', { type: 'tellCut', params: {} }] },
+        onError: [
+          {
+            guard: { type: 'isRefusal', params: errorOf },
+            target: 'refused',
+            actions: { type: 'tellRefused', params: errorOf },
+          },
+          { target: 'waiting', actions: ['countCut', { type: 'tellCut', params: errorOf }] },
+        ],
+      },
+      initial: 'opening',
+      states: {
+        opening: {
+          description: 'Nothing is told before the acknowledgment.',
+          on: { 'subscription.acknowledged': { target: 'open', actions: 'tellOpened' } },
+        },
+        open: { after: { stableTimeout: { actions: 'forgetCuts' } } },
+      },
+    },
+    waiting: { after: { retryTimeout: 'asked' } },
+    refused: { description: 'The server does not know such a request: it is not asked again.' },
+  },
+});
