@@ -147,6 +147,7 @@ const languages: { readonly [extension: string]: string } = {
   '.ts': 'ts',
   '.mjs': 'js',
   '.jsonl': 'json',
+  '.jsonc': 'jsonc',
 };
 
 function fenced(language: string, text: string): string {

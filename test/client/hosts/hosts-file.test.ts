@@ -47,6 +47,18 @@ describe('a file of servers', () => {
     });
   });
 
+  test('is read whole, as the example is', async () => {
+    const file = join(import.meta.dirname, '../../../examples/client/mcp.jsonc');
+    const { servers, faults, remarks } = await readHostsFile(file, { environment });
+    expect([faults, remarks]).toEqual([[], []]);
+    expect([...servers].map(([name, { kind }]) => `${name} ${kind}`)).toEqual([
+      'files enabled',
+      'github enabled',
+      'lab enabled',
+      'old disabled',
+    ]);
+  });
+
   test('has its servers under "mcpServers" or, as VS Code, under "servers"', () => {
     const { servers } = readHosts({ servers: { a: { command: 'a' } }, inputs: [] });
     expect([...servers.keys()]).toEqual(['a']);
