@@ -39,7 +39,13 @@ export type Loss =
   /** It has refused the handshake, or answered it with what the protocol does not allow. */
   | { readonly kind: 'refused'; readonly error: Error }
   /** An HTTP status that means neither an era nor a session. */
-  | { readonly kind: 'http'; readonly status: number; readonly message: string }
+  | {
+      readonly kind: 'http';
+      readonly status: number;
+      readonly message: string;
+      /** How long the server wants to be left alone, milliseconds. */
+      readonly retryAfterMs?: number;
+    }
   /** The endpoint cannot be reached. */
   | { readonly kind: 'unreachable'; readonly error: unknown }
   /** It wants a login that was not given, or was refused. */

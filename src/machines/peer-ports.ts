@@ -95,6 +95,12 @@ export interface FramesToSend {
    * did not take it.
    */
   readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
+  /**
+   * Hears of each request that the peer has not served and never will, though nothing is wrong with
+   * it: it was not reached, or does not know the session any more. It may be sent once more, by
+   * whoever writes to the peer next. If this is absent, it is rejected.
+   */
+  readonly returned?: (frame: OutboundFrame) => void;
 }
 
 /** What the writer takes. */

@@ -114,6 +114,11 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'what a connection asks of each way to a server; the official SDK transports',
     imports: [...core, 'transports'],
   },
+  'client/http': {
+    holds: "a connection's way to a server over HTTP, in both eras",
+    imports: [...core, 'schema', 'diagnosis', 'client/channel'],
+    packages: ['eventsource-parser', 'xstate'],
+  },
   'client/lists': {
     holds: 'what a server offers, kept as new as it says, and its subscriptions',
     imports: [...core, 'schema', 'session'],
@@ -204,10 +209,6 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: "an HTTP endpoint on node's own server; an entry of its own",
     imports: ['protocol', 'actors', 'http'],
     node: true,
-  },
-  'client/http': {
-    holds: "a connection's way to a server over HTTP, in both eras",
-    imports: ['protocol', 'schema'],
   },
   serve: {
     holds: 'a server as a process, and over HTTP; an entry of its own',

@@ -1,0 +1,20 @@
+/** What a channel over HTTP is made with, and the kind of way to a server that it is. */
+import type { Clock } from '../../actors/clock.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { RestartTimes } from '../../machines/restart-policy.ts';
+import type { HttpAuthorization } from './authorization.ts';
+import type { PostLimits } from './post-queue.ts';
+import type { ToolParameters } from './tool-parameters.ts';
+
+/** Everything that a channel gets besides its address. */
+export interface HttpChannelOptions {
+  readonly limits: PostLimits & { readonly maxLineBytes: number; readonly maxDepth: number };
+  readonly report: Report;
+  readonly clock: Clock;
+  /** How streams are resumed. */
+  readonly times: RestartTimes;
+  readonly fetch: typeof fetch;
+  readonly authorization: HttpAuthorization | undefined;
+  /** What the connection's channels have learnt of the server's tools. */
+  readonly tools: ToolParameters;
+}

@@ -1,0 +1,106 @@
+/** The messages of a channel: how they leave, what takes them back, and what is made of their answers. */
+import type { FramesToSend } from '../../machines/peer-ports.ts';
+import { encodeFrame } from '../../protocol/codec.ts';
+import type { InboundFrame, OutboundMessage } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { HttpChannelOptions } from './channel-options.ts';
+import { OutgoingMessage } from './outgoing-message.ts';
+import { PostQueue } from './post-queue.ts';
+import { Posting } from './posting.ts';
+import type { PostingChannel } from './posting.ts';
+
+/** The channel, as it knows its messages. */
+export interface PostedChannel extends PostingChannel {
+  /** Whether the server understands that a request is taken back by another message. */
+  readonly takesCancellations: boolean;
+}
+
+type Hearers = Pick<FramesToSend, 'rejected' | 'returned'>;
+
+export class ChannelPosts {
+  readonly queue: PostQueue;
+  readonly #channel: PostedChannel;
+  readonly #options: HttpChannelOptions;
+  readonly #deliver: (frames: readonly InboundFrame[]) => void;
+
+  constructor(
+    channel: PostedChannel,
+    options: HttpChannelOptions,
+    deliver: (frames: readonly InboundFrame[]) => void,
+  ) {
+    this.#channel = channel;
+    this.#options = options;
+    this.#deliver = deliver;
+    this.queue = new PostQueue(options.limits);
+  }
+
+  /** Sends frames, each with a request of its own. @param left called when less waits than before */
+  post({ frames, ...hearers }: FramesToSend, left: () => void): void {
+    for (const frame of frames) {
+      const body = encodeFrame(frame, (_, error) => hearers.rejected?.(error, frame)).trimEnd();
+      // A host answers no batches.
+      if (body === '' || 'length' in frame) continue;
+      const message = this.#messageOf(frame, body, hearers);
+      if (!this.#takesBack(message, left))
+        this.queue.add(new Posting(message, this.#channel), left);
+    }
+  }
+
+  #messageOf(
+    frame: OutboundMessage,
+    body: string,
+    { rejected, returned }: Hearers,
+  ): OutgoingMessage {
+    const message: OutgoingMessage = new OutgoingMessage(frame, body, {
+      heard: (frames) => {
+        const delivered = frames.flatMap((heard) => this.#read(heard, message));
+        if (delivered.length > 0) this.#deliver(delivered);
+      },
+      invalid: (fault) => {
+        this.#problem('frame.invalid', `On the answer to ${message.what}: ${fault}`);
+      },
+      failed: (error) => {
+        if (rejected && message.kind !== 'response') rejected(error, frame);
+        else this.#problem('output.lost', error.message);
+      },
+      returned: (error) => {
+        if (returned && message.kind === 'request') returned(frame);
+        else if (message.kind !== 'response') rejected?.(error, frame);
+      },
+    });
+    return message;
+  }
+
+  /** Whether a message takes back a request, and the request itself is all that it needs for that. */
+  #takesBack({ method, params, message, body }: OutgoingMessage, left: () => void): boolean {
+    if (method !== Method.cancelled) return false;
+    const posting = this.queue.find(params?.['requestId']);
+    if (!posting) return !this.#channel.takesCancellations;
+    if (posting.message.revision !== undefined || !posting.isStarted) {
+      posting.cancel();
+      return true;
+    }
+    const told = new Posting(this.#messageOf(message, body, {}), this.#channel);
+    // Whatever still came on its answer would be for nobody.
+    void told.ended.then(() => posting.cancel());
+    this.queue.add(told, left);
+    return true;
+  }
+
+  /** What an answer may hold; the tools of a list without those that must not be called. */
+  #read(frame: InboundFrame, { revision, method, what }: OutgoingMessage): readonly InboundFrame[] {
+    if (revision === undefined) return [frame];
+    if (frame.kind === 'request') {
+      const fault = `On the answer to ${what}: ${frame.method}, and servers of ${revision} send no requests`;
+      this.#problem('request.unexpected', fault);
+      return [];
+    }
+    if (method !== 'tools/list' || frame.kind !== 'response' || !frame.outcome.ok) return [frame];
+    const result = this.#options.tools.read(frame.outcome.result);
+    return [{ ...frame, outcome: { ok: true, result } }];
+  }
+
+  #problem(name: string, message: string): void {
+    this.#options.report({ level: 'warning', name, message });
+  }
+}

@@ -1,0 +1,68 @@
+/** Servers that are reached over HTTP, as a way that a connection can take. */
+import { plainActor } from '../../machines/port.ts';
+import { streamResumption } from '../../machines/http-stream.machine.ts';
+import { httpRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
+import type { RestartTimes } from '../../machines/restart-policy.ts';
+import type { ChannelKind } from '../channel/channel-kind.ts';
+import { addressOf } from './address.ts';
+import type { HttpEntry } from './address.ts';
+import type { HttpAuthorization } from './authorization.ts';
+import { HttpChannel } from './http-channel.ts';
+import { ToolParameters } from './tool-parameters.ts';
+
+/** The options of a connection over HTTP. */
+export interface HttpChannelKindOptions {
+  /** Gets, keeps and renews the login. Without it, what wants one fails with `UNAUTHORIZED`. */
+  readonly authorization?: HttpAuthorization | undefined;
+  /** Allows `http:` beyond loopback: whoever is on the way reads and changes everything. */
+  readonly allowInsecure?: boolean | undefined;
+  /** How a stream that was cut is resumed. */
+  readonly streamRetry?: { readonly [K in keyof RestartTimes]?: number | undefined } | undefined;
+  /** Requests that are open at once; more wait. Each has a connection of its own. */
+  readonly maxOpenRequests?: number | undefined;
+  /** Sends requests in the place of the platform's `fetch`: through a proxy, with certificates. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** As many open files as a process has everywhere. */
+const defaultOpenRequests = 256;
+
+/**
+ * The way to a server over HTTP.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: the entry is wrong
+ * @throws {RangeError} an option is wrong
+ */
+export function httpChannelKind(
+  entry: HttpEntry,
+  options: HttpChannelKindOptions = {},
+): ChannelKind {
+  const {
+    authorization,
+    allowInsecure,
+    streamRetry,
+    maxOpenRequests = defaultOpenRequests,
+  } = options;
+  const address = addressOf(entry, allowInsecure);
+  const times = restartPolicyWith(streamRetry, streamResumption, 'streamRetry') as RestartTimes;
+  if (!Number.isInteger(maxOpenRequests) || maxOpenRequests < 1) {
+    throw new RangeError(
+      `maxOpenRequests must be a whole number from 1 on, this is ${maxOpenRequests}`,
+    );
+  }
+  return {
+    name: address.url.host,
+    shows: 'answer',
+    restart: httpRestart,
+    eraKey: address.url.origin,
+    logic: ({ limits, report, clock }) => {
+      const tools = new ToolParameters(report);
+      const channelOptions = {
+        limits: { ...limits, maxOpenRequests },
+        ...{ report, clock, times, authorization, tools },
+        fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
+      };
+      return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * One HTTP request to a server and the head of its answer: with the headers of the entry and of the
+ * login, on its own origin alone, once more after a login.
+ *
+ * @see MCP 2025-11-25, basic/authorization, "Access Token Usage"
+ */
+import { RuntimeError, textOfError } from '../../protocol/errors.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { placeOf } from './address.ts';
+import type { HttpAddress } from './address.ts';
+import type { Challenge, HttpAuthorization } from './authorization.ts';
+import { networkFailure } from './failures.ts';
+import type { NetworkFailure } from './failures.ts';
+
+export interface WireRequest {
+  /** For errors: what is sent, such as the method of its message. */
+  readonly what: string;
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+/** What came of a request. */
+export type Sent =
+  | { readonly kind: 'answered'; readonly response: Response; readonly url: URL }
+  | NetworkFailure
+  /** It leads elsewhere, or wants a login that is not to be had. */
+  | { readonly kind: 'redirected'; readonly error: RuntimeError; readonly status: number }
+  | { readonly kind: 'unauthorized'; readonly error: RuntimeError }
+  /** Its signal has fired. */
+  | { readonly kind: 'aborted' };
+
+export interface WireOptions {
+  readonly fetch: typeof fetch;
+  readonly authorization: HttpAuthorization | undefined;
+  /** A request waits for a login; gives what is called once it goes on. */
+  readonly challenged: () => () => void;
+}
+
+/** So often is a request redirected, and so often sent again for a login. */
+const maxRedirects = 5;
+const maxLogins = 5;
+
+type Headers = Readonly<Record<string, string>>;
+type Answer = Extract<Sent, { readonly kind: 'answered' }>;
+type Verdict = { readonly kind: 'retry' } | Exclude<Sent, Answer>;
+
+export class HttpWire {
+  readonly #address: HttpAddress;
+  readonly #options: WireOptions;
+
+  constructor(address: HttpAddress, options: WireOptions) {
+    this.#address = address;
+    this.#options = options;
+  }
+
+  async send(request: WireRequest): Promise<Sent> {
+    for (let retries = 0; ; retries++) {
+      const login = await this.#login(request.url);
+      if (login instanceof RuntimeError) return { kind: 'unauthorized', error: login };
+      const sent = await this.#follow(request, login);
+      if (sent.kind !== 'answered') return sent;
+      const { status } = sent.response;
+      if (status !== 401 && !isInsufficientScope(sent.response)) return sent;
+      const verdict = await this.#challenge(request, sent, {
+        status: status === 401 ? 401 : 403,
+        wwwAuthenticate: sent.response.headers.get('www-authenticate') ?? undefined,
+        url: sent.url.href,
+        sent: login,
+        retries,
+        signal: request.signal,
+      });
+      if (verdict.kind !== 'retry') return verdict;
+    }
+  }
+
+  async #login({ href }: URL): Promise<Headers | RuntimeError> {
+    try {
+      return (await this.#options.authorization?.headers(href)) ?? {};
+    } catch (cause) {
+      return new RuntimeError('UNAUTHORIZED', `There is no login: ${textOfError(cause)}`, {
+        cause,
+      });
+    }
+  }
+
+  async #follow(
+    { what, url: begin, headers, ...request }: WireRequest,
+    login: Headers,
+  ): Promise<Sent> {
+    let url = begin;
+    for (let redirects = 0; ; redirects++) {
+      let response: Response;
+      try {
+        response = await this.#options.fetch(url, {
+          ...request,
+          headers: { ...this.#address.headers, ...login, ...headers },
+          redirect: 'manual',
+        });
+      } catch (error) {
+        return request.signal.aborted ? { kind: 'aborted' } : networkFailure(what, url, error);
+      }
+      if (!isRedirect(response)) return { kind: 'answered', response, url };
+      await discard(response);
+      const target = targetOf(response, url);
+      if (!target || target.origin !== url.origin || redirects === maxRedirects) {
+        return redirected(what, { url, target, status: response.status });
+      }
+      url = target;
+    }
+  }
+
+  async #challenge(
+    request: WireRequest,
+    { response, url }: Answer,
+    challenge: Challenge,
+  ): Promise<Verdict> {
+    const { authorization, challenged } = this.#options;
+    const { status } = challenge;
+    await discard(response);
+    const refused = (why: string, cause?: unknown): Verdict => {
+      const message = `${request.what}: ${placeOf(url)} answered with status ${status}: ${why}`;
+      return {
+        kind: 'unauthorized',
+        error: new RuntimeError('UNAUTHORIZED', message, { status, cause }),
+      };
+    };
+    if (!authorization) return refused('it wants a login, and there is none for it');
+    if (challenge.retries === maxLogins) return refused(`no login of ${maxLogins} was good enough`);
+    const goOn = challenged();
+    try {
+      const outcome = await authorization.challenged(challenge);
+      if (outcome.kind === 'retry') return outcome;
+      if (outcome.kind === 'refused')
+        return refused(textOfError(outcome.error.message), outcome.error);
+      const { error: cause } = outcome;
+      const error = new RuntimeError('CLOSED', `${request.what}: ${cause.message}`, { cause });
+      return { kind: 'unreachable', error };
+    } catch (error) {
+      return request.signal.aborted ? { kind: 'aborted' } : refused(textOfError(error), error);
+    } finally {
+      goOn();
+    }
+  }
+}
+
+/**
+ * A login that may do less than is needed can be widened.
+ *
+ * @see MCP 2025-11-25, basic/authorization, "Scope Challenge Handling"
+ */
+function isInsufficientScope({ status, headers }: Response): boolean {
+  if (status !== 403) return false;
+  return /\berror\s*=\s*"?insufficient_scope\b/i.test(headers.get('www-authenticate') ?? '');
+}
+
+/** A browser hides where an answer leads to. */
+function isRedirect({ status, type }: Response): boolean {
+  return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+}
+
+function targetOf({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get('location');
+  // Status 303 would have the message itself sent nowhere.
+  if (status === 303 || location === null || !URL.canParse(location, from.href)) return undefined;
+  return new URL(location, from);
+}
+
+function redirected(
+  what: string,
+  {
+    url,
+    target,
+    status,
+  }: { readonly url: URL; readonly target: URL | undefined; readonly status: number },
+): Sent {
+  const where = target ? `to ${quoted(placeOf(target))}` : 'to nowhere that we would go';
+  const why =
+    target && target.origin === url.origin
+      ? 'that is one redirection too many'
+      : 'nothing is sent to another origin than its own. If that is the server, give its URL';
+  const message = `${what}: ${placeOf(url)} redirects ${where} (status ${status}): ${why}`;
+  return {
+    kind: 'redirected',
+    status,
+    error: new RuntimeError('HTTP_STATUS', message, { status }),
+  };
+}
+
+/** Lets go of a body that nobody reads. */
+export async function discard({ body }: Response): Promise<void> {
+  try {
+    await body?.cancel();
+  } catch {
+    // It broke: there is nothing left of it to let go of.
+  }
+}

@@ -1,0 +1,168 @@
+/** The legacy era over HTTP: a session, its headers, its own stream, its end. */
+import { describe, expect, test } from 'vitest';
+import { laboratory } from '../../../examples/lab/laboratory.ts';
+import { serveHttp } from '../../http/serving.ts';
+import { HttpHost, errorOf } from './http-host.ts';
+import { greeted, scriptedServer } from './scripted-server.ts';
+
+describe('a session over HTTP', () => {
+  test('with our own server is greeted, asked, and ended without a complaint', async () => {
+    const url = await serveHttp(laboratory);
+    const host = new HttpHost({ url: url.href });
+    expect(await host.greet()).toMatchObject({ result: { serverInfo: { name: 'lab' } } });
+    const call = { name: 'echo', arguments: { message: 'hi' } };
+    expect(await host.request('tools/call', call)).toMatchObject({
+      result: { content: [{ text: 'hi' }] },
+    });
+    await host.close();
+    expect(host.facts.all.filter(({ level }) => level === 'warning')).toEqual([]);
+  });
+
+  test('says its version and its session on every request after the handshake', async () => {
+    const server = await scriptedServer((asked) => greeted(asked) || asked.result());
+    const host = new HttpHost({ url: server.url.href, headers: { 'X-Key': 'k', Accept: 'no' } });
+    await host.greet('2025-06-18');
+    await host.request('ping');
+    host.send({ jsonrpc: '2.0', id: 7, result: {} } as never);
+    await server.next(({ message }) => message?.id === 7);
+    await host.close();
+    const seen = server.asked.map(({ method, message, headers }) => [
+      [method, message?.method ?? message?.id].join(' ').trim(),
+      headers['mcp-protocol-version'],
+      headers['mcp-session-id'],
+    ]);
+    // The stream of the server's own is asked for beside the rest.
+    expect(seen).toHaveLength(6);
+    expect(seen).toEqual(
+      expect.arrayContaining([
+        ['POST initialize', undefined, undefined],
+        ['POST notifications/initialized', '2025-06-18', 's-1'],
+        ['GET', '2025-06-18', 's-1'],
+        ['POST ping', '2025-06-18', 's-1'],
+        ['POST 7', '2025-06-18', 's-1'],
+        ['DELETE', '2025-06-18', 's-1'],
+      ]),
+    );
+    for (const { headers, method } of server.asked) {
+      expect(headers['x-key']).toBe('k');
+      if (method === 'POST') {
+        expect(headers['accept']).toBe('application/json, text/event-stream');
+        expect(headers['content-type']).toBe('application/json');
+      }
+    }
+  });
+
+  test('sends nothing more until the server has taken notifications/initialized', async () => {
+    const server = await scriptedServer((asked) => {
+      if (asked.message?.method !== 'notifications/initialized' && !greeted(asked)) asked.result();
+    });
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    const answer = host.request('ping');
+    const initialized = await server.next(
+      ({ message }) => message?.method === 'notifications/initialized',
+    );
+    expect(server.asked).toHaveLength(2);
+    initialized.response.writeHead(202).end();
+    expect(await answer).toEqual({ kind: 'result', result: {} });
+  });
+
+  test('a server without a stream of its own is asked for it once', async () => {
+    const server = await scriptedServer((asked) => greeted(asked) || asked.result());
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    await host.facts.first(({ name }) => name === 'stream.absent');
+    await host.request('ping');
+    expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1);
+    expect(host.facts.all).toMatchObject([{ level: 'debug', name: 'stream.absent' }]);
+  });
+
+  test('what comes on the own stream of the server is heard, and answered by a POST', async () => {
+    const server = await scriptedServer((asked) => {
+      if (asked.method !== 'GET') return greeted(asked) || asked.result();
+      asked.stream();
+      return asked.event({ jsonrpc: '2.0', id: 'q', method: 'roots/list' });
+    });
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    expect(await host.heard.first(() => true)).toMatchObject({ kind: 'request', id: 'q' });
+    host.send({ jsonrpc: '2.0', id: 'q', result: { roots: [] } } as never);
+    await server.next(({ message }) => message?.id === 'q');
+  });
+
+  test('ends with a DELETE that waits 2 s at most', async () => {
+    const server = await scriptedServer((asked) => {
+      if (asked.method !== 'DELETE') greeted(asked);
+    });
+    const timers: [callback: () => void, delayMs: number][] = [];
+    const clock = {
+      now: () => 0,
+      setTimeout: (callback: () => void, delayMs: number) => timers.push([callback, delayMs]),
+      clearTimeout: () => {},
+    };
+    const host = new HttpHost({ url: server.url.href }, { clock });
+    await host.greet();
+    await host.facts.first(({ name }) => name === 'stream.absent');
+    const closed = host.close();
+    await server.next(({ method }) => method === 'DELETE');
+    expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
+    const [end] = timers.filter(([, delayMs]) => delayMs === 2000);
+    end?.[0]();
+    await closed;
+    expect(host.reports.all.at(-1)).toEqual({ type: 'channel.stopped' });
+  });
+
+  test('a request that is cancelled is taken back by a message, and its stream closed', async () => {
+    const server = await scriptedServer((asked) => {
+      if (asked.message?.method === 'tools/call') return asked.stream();
+      return greeted(asked);
+    });
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    void host.request('tools/call', { name: 'slow' }, 9);
+    const call = await server.next(({ message }) => message?.method === 'tools/call');
+    const gone = new Promise((resolve) => call.response.on('close', resolve));
+    host.cancel(9);
+    const told = await server.next(({ message }) => message?.method === 'notifications/cancelled');
+    expect(told.message?.params).toEqual({ requestId: 9 });
+    await gone;
+  });
+});
+
+describe('a session that the server has forgotten', () => {
+  test('is told once; all requests that met it are given back, and served in the next', async () => {
+    let session = 1;
+    const held: (() => void)[] = [];
+    const server = await scriptedServer((asked) => {
+      if (greeted(asked, `s-${session}`)) return;
+      if (asked.headers['mcp-session-id'] === `s-${session}`) return asked.result();
+      return held.push(() => asked.text('Session not found', 'text/plain', 404));
+    });
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    await host.request('ping');
+    session = 2;
+    const lost = [host.request('tools/list'), host.request('prompts/list')];
+    await server.next(() => held.length === 2);
+    held[0]?.();
+    await host.told('session.expired');
+    await host.greet();
+    // The second meets its own 404 only now, while there is a new session.
+    held[1]?.();
+    expect(await Promise.all(lost)).toEqual([{ kind: 'returned' }, { kind: 'returned' }]);
+    expect(await host.request('ping')).toEqual({ kind: 'result', result: {} });
+    const told = host.reports.all.filter(({ type }) => type === 'session.expired');
+    expect(told).toHaveLength(1);
+  });
+
+  test('is a loss if it has served nothing: a new one would be no better', async () => {
+    const server = await scriptedServer(
+      (asked) => greeted(asked) || asked.text('Session not found', 'text/plain', 404),
+    );
+    const host = new HttpHost({ url: server.url.href });
+    await host.greet();
+    const outcome = await host.request('tools/list');
+    expect(errorOf(outcome).code).toBe('CLOSED');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
+  });
+});
