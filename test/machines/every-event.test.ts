@@ -5,6 +5,8 @@ import type { AuthorizationEvent } from '../../src/machines/authorization.machin
 import { authorizationMachine } from '../../src/machines/authorization.machine.ts';
 import type { CatalogEvent } from '../../src/machines/catalog.machine.ts';
 import { catalogMachine } from '../../src/machines/catalog.machine.ts';
+import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
+import { connectionMachine } from '../../src/machines/connection.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
@@ -103,12 +105,40 @@ const authorization: Table<AuthorizationEvent> = {
 };
 
 const listening: Table<ListeningEvent> = { 'subscription.acknowledged': true };
+/** What readers, writers and routers tell of either side, and a connection need not know. */
+type Unheard =
+  | 'output.flushed'
+  | 'output.stalled'
+  | 'ownStream.opened'
+  | 'ownStream.closed'
+  | 'calls.drained';
+
+const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard }>> = {
+  'connection.open': true,
+  'connection.reopen': true,
+  'connection.close': true,
+  'channel.opened': true,
+  'channel.lost': true,
+  'channel.stopped': true,
+  'channel.challenged': true,
+  'channel.authorized': true,
+  'session.expired': true,
+  'era.found': true,
+  'era.refused': true,
+  'greeting.accepted': true,
+  'greeting.refused': true,
+  'input.ended': true,
+  'output.broken': true,
+  'output.blocked': true,
+  'output.flowing': true,
+};
 
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
   [catalogMachine, catalog],
   [listeningMachine, listening],
+  [connectionMachine, connection],
   [taskMachine, task],
   [subscriptionMachine, subscription],
   [processMachine, process],

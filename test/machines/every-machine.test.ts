@@ -5,10 +5,13 @@ import { streamResumption } from '../../src/machines/http-stream.machine.ts';
 import type { RootsUpdated } from '../../src/machines/roots.machine.ts';
 import type { CorrelationEvent } from '../../src/machines/peer-ports.ts';
 import type { ClientUnresponsive } from '../../src/machines/session-ports.ts';
+import { processRestart } from '../../src/machines/restart-policy.ts';
 import { delaysOf, everyMachine, nodesOf, reachableNodes, usedNames } from './every-machine.ts';
 import { listener, noKeepalive } from './stand-ins.ts';
 
 const machines = await everyMachine();
+
+const connectionTimes = { connectTimeoutMs: 30_000, probeMs: 500, loginTimeoutMs: 300_000 };
 
 /** Contexts in which a machine's delays are computed, the extreme ones among them. */
 const contexts: { readonly [machine: string]: readonly object[] } = {
@@ -26,11 +29,24 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
     times: { inputMs: ms, terminateMs: ms, killMs: ms, drainMs: ms },
   })),
   httpSessionMachine: [{}],
+  connectionMachine: [
+    { times: connectionTimes, restart: 'none', delayMs: 0 },
+    { times: connectionTimes, restart: processRestart, delayMs: 30_000 },
+  ],
   authorizationMachine: [{ visitTimeoutMs: 1 }, { visitTimeoutMs: 300_000 }],
   httpStreamMachine: [0, 1, 5, 1_000_000].flatMap((attempts) =>
     [undefined, 0, 500, 2 ** 53].map((retryMs) => ({ attempts, retryMs, times: streamResumption })),
   ),
   startupMachine: [{ startupMs: 1 }],
+};
+
+const connectionInput = {
+  times: connectionTimes,
+  restart: 'none',
+  random: () => 0,
+  era: { kind: 'unknown' },
+  shows: 'pipe',
+  opens: 'once',
 };
 
 const inputs: { readonly [machine: string]: object } = {
@@ -59,6 +75,7 @@ const inputs: { readonly [machine: string]: object } = {
   },
   processMachine: { times: { inputMs: 1, terminateMs: 1, killMs: 1, drainMs: 1 } },
   listeningMachine: { filter: {}, retryMs: 1, maxRetryMs: 1 },
+  connectionMachine: connectionInput,
   catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1 },
   startupMachine: { servers: ['a'], startupMs: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },

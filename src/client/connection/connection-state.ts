@@ -1,9 +1,9 @@
 /** What a connection shows of itself: its state, its server, what happens on it. */
 import type { Loss } from '../../machines/connection-ports.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { Implementation } from '../../protocol/implementation.ts';
 import type { ListReport, Tool } from '../lists/offered.ts';
-import type { Era } from './options.ts';
+
+export type { ServerProfile } from '../../machines/connection-context.ts';
 
 /** Where a connection stands. Times are the connection's clock's milliseconds. */
 export interface ConnectionState {
@@ -19,17 +19,6 @@ export interface ConnectionState {
   readonly delayMs?: number;
   /** Why there is no connection; in `connecting`, why the one before ended. */
   readonly loss?: Loss;
-}
-
-/** What a server says of itself, once it is known. */
-export interface ServerProfile {
-  readonly era: Era;
-  /** The revision of the protocol that is spoken. */
-  readonly revision: string;
-  readonly info: Implementation & JsonObject;
-  readonly capabilities: JsonObject;
-  /** For the model: how the server wants to be used. */
-  readonly instructions?: string;
 }
 
 /** What happens on a connection, beside its state. */

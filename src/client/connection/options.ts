@@ -1,6 +1,7 @@
 /** How a host says which server it wants, and how it wants to be connected. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
+import type { Era } from '../../machines/connection-context.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
@@ -39,9 +40,6 @@ export interface TransportEntry {
 
 /** Which server a connection is to. */
 export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
-
-/** `legacy`: begins with `initialize`, until 2025-11-25. `modern`: without a handshake, since 2026-07-28. */
-export type Era = 'legacy' | 'modern';
 
 /** The options of a connection. What is absent is a default that docs/limits.md names. */
 export interface ConnectOptions extends Providers {

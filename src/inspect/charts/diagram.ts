@@ -1,6 +1,7 @@
 /** A machine as a Mermaid state diagram, drawn from its code. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { connectionMachine } from '../../machines/connection.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
@@ -17,6 +18,7 @@ export const charts = {
   task: taskMachine,
   subscription: subscriptionMachine,
   http: httpSessionMachine,
+  connection: connectionMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;

@@ -1,0 +1,139 @@
+/** What a connection knows: its bounds, its actors, its server, and how often it was lost. */
+import { negotiateDialect } from '../protocol/dialects/registry.ts';
+import type { JsonObject } from '../protocol/frames.ts';
+import type { Implementation } from '../protocol/implementation.ts';
+import type { PeerDescription } from '../protocol/initialize.ts';
+import type { ChannelEnds, ChannelEvent, ChannelGate, Loss } from './connection-ports.ts';
+import type {
+  CorrelationEvent,
+  InputScope,
+  ReaderEvent,
+  RouterEvent,
+  TransportFact,
+  WriterEvent,
+} from './peer-ports.ts';
+import type { Ref } from './port.ts';
+import type { RestartPolicy } from './restart-policy.ts';
+
+/** `legacy`: begins with `initialize`, until 2025-11-25. `modern`: without a handshake, since 2026-07-28. */
+export type Era = 'legacy' | 'modern';
+
+/** What a server says of itself, once it is known. */
+export interface ServerProfile {
+  readonly era: Era;
+  /** The revision of the protocol that is spoken. */
+  readonly revision: string;
+  readonly info: Implementation & JsonObject;
+  readonly capabilities: JsonObject;
+  /** For the model: how the server wants to be used. */
+  readonly instructions?: string;
+}
+
+/** What is known of a server's era before it is asked. */
+export type EraKnowledge =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'legacy' }
+  /** `profile`: what it said when it was asked; without one it is asked again. */
+  | { readonly kind: 'modern'; readonly profile?: ServerProfile };
+
+/** Times of a connection's own, milliseconds. The defaults are in `client/connection/limits.ts`. */
+export interface ConnectionTimes {
+  /** From the launch until the connection is ready, a login not counted. */
+  readonly connectTimeoutMs: number;
+  /** How long a server behind a pipe may take to say its era. */
+  readonly probeMs: number;
+  /** How long a person may take to log in. */
+  readonly loginTimeoutMs: number;
+}
+
+export interface ConnectionInput extends InputScope {
+  readonly times: ConnectionTimes;
+  readonly restart: RestartPolicy;
+  /** From 0 to less than 1, for the jitter. */
+  readonly random: () => number;
+  readonly era: EraKnowledge;
+  /**
+   * How a server shows its era. `pipe`: by what it says; if it says nothing, or ends upon the probe,
+   * it is greeted in the legacy way. `answer`: the transport has an answer to each request, so that
+   * silence and ends say nothing.
+   */
+  readonly shows: 'pipe' | 'answer';
+  /** `once`: closed is the end of the actor. `again`: it may be opened again. */
+  readonly opens: 'once' | 'again';
+}
+
+/** What the handshake takes. */
+export type HandshakeEvent =
+  /** Ask `server/discover`. */
+  | { readonly type: 'handshake.probe' }
+  /** Send `initialize`. */
+  | { readonly type: 'handshake.greet' };
+
+/** What the handshake tells. Each once for what was asked. */
+export type HandshakeFact =
+  | { readonly type: 'era.found'; readonly era: 'legacy' }
+  | { readonly type: 'era.found'; readonly era: 'modern'; readonly profile: ServerProfile }
+  /** The server is modern, and cannot be talked to. */
+  | { readonly type: 'era.refused'; readonly error: Error }
+  | { readonly type: 'greeting.accepted'; readonly profile: ServerProfile }
+  | { readonly type: 'greeting.refused'; readonly error: Error };
+
+export interface HandshakeInput extends InputScope {
+  readonly connection: Ref<HandshakeFact>;
+  readonly correlation: Ref<CorrelationEvent>;
+}
+
+export interface HostRouterInput extends InputScope {
+  readonly owner: Ref<TransportFact | { readonly type: 'calls.drained' }>;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
+}
+
+/** The actors that carry one channel's messages. There are some from `channel.opened` on. */
+export interface Messaging {
+  readonly reader: Ref<ReaderEvent>;
+  readonly router: Ref<RouterEvent>;
+  readonly writer: Ref<WriterEvent>;
+  readonly handshake: Ref<HandshakeEvent>;
+}
+
+/** What has come of `server/discover` on the present channel. */
+export type Probe =
+  | { readonly state: 'unasked' | 'pending' | 'legacy' }
+  | { readonly state: 'modern'; readonly profile: ServerProfile }
+  | { readonly state: 'refused'; readonly error: Error };
+
+export interface ConnectionContext extends ConnectionInput {
+  /** What was known at first; a server that proves it wrong is asked again. */
+  readonly given: EraKnowledge;
+  readonly correlation: Ref<CorrelationEvent | ChannelGate>;
+  /** From its launch until nothing of it is left. */
+  readonly channel: Ref<ChannelEvent> | undefined;
+  readonly messaging: Messaging | undefined;
+  readonly probe: Probe;
+  /** The server of the last handshake. */
+  readonly profile: ServerProfile | undefined;
+  /** Why there is no connection, or why the last one ended. */
+  readonly loss: Loss | undefined;
+  /** New attempts since the connection was last stable. */
+  readonly attempts: number;
+  /** Channels that were opened. */
+  readonly launches: number;
+  /** Sessions that have expired since the connection was last stable. */
+  readonly expiries: number;
+  /** How long the backoff takes, milliseconds. */
+  readonly delayMs: number;
+  /** Whether the server reads what it is sent. */
+  readonly output: 'blocked' | 'flowing';
+}
+
+/** The reader's and the writer's logic comes with each channel. */
+export interface OfChannel {
+  readonly ends: ChannelEnds;
+}
+
+/** A legacy server, as a router knows its peer. */
+export function peerOf({ revision, info, capabilities }: ServerProfile): PeerDescription {
+  const dialect = negotiateDialect(revision);
+  return { dialect, requestedVersion: revision, info, capabilities };
+}

@@ -1,0 +1,98 @@
+/** What a host's requests fail with if their connection is lost, has failed or was closed. */
+import { RuntimeError, textOfError } from '../protocol/errors.ts';
+import type { ProcessExit, RuntimeErrorCode } from '../protocol/errors.ts';
+import type { Loss } from './connection-ports.ts';
+import type { RequestFailure } from './peer-ports.ts';
+
+/** What a request fails with, and how the process has ended or the endpoint has answered. */
+interface LossFailure extends RequestFailure {
+  readonly exit?: ProcessExit;
+  readonly status?: number;
+}
+
+/** What a request fails with that was sent when its host closed the connection. */
+export const closedByHost: RequestFailure = {
+  code: 'CLOSED',
+  message: 'The host has closed the connection',
+};
+
+/** What a request fails with that was sent when the connection was lost in this way. */
+export function failureOf(loss: Loss | undefined): LossFailure {
+  if (!loss) return closedByHost;
+  return { code: 'CLOSED', message: lossInWords(loss), ...detailsOf(loss) };
+}
+
+/** The error of a connection that did not come about. */
+export function errorOf(loss: Loss | undefined): RuntimeError {
+  if (!loss) return new RuntimeError('CLOSED', closedByHost.message);
+  return new RuntimeError(codeOf(loss), lossInWords(loss), detailsOf(loss));
+}
+
+function codeOf(loss: Loss): RuntimeErrorCode {
+  switch (loss.kind) {
+    case 'spawn-failed':
+      return 'SPAWN_FAILED';
+    case 'timeout':
+      return 'CONNECT_TIMEOUT';
+    case 'refused':
+      return loss.error instanceof RuntimeError ? loss.error.code : 'CLOSED';
+    case 'http':
+      return 'HTTP_STATUS';
+    case 'unauthorized':
+      return 'UNAUTHORIZED';
+    case 'exited':
+    case 'input-ended':
+    case 'output-broken':
+    case 'unreachable':
+    case 'reconnect':
+    case 'failure':
+      return 'CLOSED';
+  }
+}
+
+function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
+  switch (loss.kind) {
+    case 'exited': {
+      const { code, signal, stderr } = loss;
+      return { cause: undefined, exit: { code, signal, stderr } };
+    }
+    case 'http':
+      return { cause: undefined, status: loss.status };
+    default:
+      return { cause: 'error' in loss ? loss.error : undefined };
+  }
+}
+
+/** A loss as a sentence, with the last words of the server's process. */
+export function lossInWords(loss: Loss): string {
+  const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
+  return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${words}`}`;
+}
+
+function sentence(loss: Loss): string {
+  switch (loss.kind) {
+    case 'exited':
+      return loss.signal === null
+        ? `The server's process has exited with code ${loss.code}`
+        : `The server's process was ended by ${loss.signal}`;
+    case 'spawn-failed':
+      return `The server could not be started: ${textOfError(loss.error)}`;
+    case 'input-ended':
+      return 'The server has closed its output';
+    case 'output-broken':
+      return `The server takes no input: ${textOfError(loss.error)}`;
+    case 'timeout':
+      return `The server was not ready within ${loss.timeoutMs} ms`;
+    case 'refused':
+    case 'unauthorized':
+      return loss.error.message;
+    case 'http':
+      return `The server answered with HTTP status ${loss.status}: ${loss.message}`;
+    case 'unreachable':
+      return `The server cannot be reached: ${textOfError(loss.error)}`;
+    case 'reconnect':
+      return 'The host has asked for a new connection';
+    case 'failure':
+      return `A part of the connection has failed: ${textOfError(loss.error)}`;
+  }
+}

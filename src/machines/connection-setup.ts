@@ -1,0 +1,200 @@
+/** The actors, guards, delays and actions of the connection machine. */
+import { assign, emit, enqueueActions, sendTo, setup } from 'xstate';
+import { Method } from '../protocol/methods.ts';
+import { peerOf } from './connection-context.ts';
+import type {
+  ConnectionContext,
+  ConnectionInput,
+  Era,
+  HandshakeEvent,
+  HandshakeInput,
+  HostRouterInput,
+  OfChannel,
+  ServerProfile,
+} from './connection-context.ts';
+import { probeOf } from './connection-events.ts';
+import type {
+  ConnectionEmitted,
+  ConnectionMachineEvent,
+  ConnectionOutput,
+} from './connection-events.ts';
+import { closedByHost, failureOf } from './connection-failures.ts';
+import { forbidsRetry } from './connection-ports.ts';
+import type { ChannelEvent, ChannelGate, ChannelInput, Loss } from './connection-ports.ts';
+import type {
+  CorrelationEvent,
+  InputScope,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from './peer-ports.ts';
+import { unprovided } from './port.ts';
+import { delayBefore } from './restart-policy.ts';
+import type { StateMeta } from './state-name.ts';
+
+const initialized = { jsonrpc: '2.0', method: Method.initialized } as const;
+
+/** What the chart is made with. */
+export const connectionSetup = setup({
+  types: {
+    input: {} as ConnectionInput,
+    context: {} as ConnectionContext,
+    events: {} as ConnectionMachineEvent,
+    emitted: {} as ConnectionEmitted,
+    output: {} as ConnectionOutput,
+    meta: {} as StateMeta,
+  },
+  actors: {
+    channel: unprovided<ChannelEvent, ChannelInput>('channel'),
+    reader: unprovided<ReaderEvent, ReaderInput & OfChannel>('reader'),
+    writer: unprovided<WriterEvent, WriterInput & OfChannel>('writer'),
+    router: unprovided<RouterEvent, HostRouterInput>('router'),
+    correlation: unprovided<CorrelationEvent | ChannelGate, InputScope>('correlation'),
+    handshake: unprovided<HandshakeEvent, HandshakeInput>('handshake'),
+  },
+  delays: {
+    connectTimeout: ({ context }) => context.times.connectTimeoutMs,
+    probeTimeout: ({ context }) => context.times.probeMs,
+    loginTimeout: ({ context }) => context.times.loginTimeoutMs,
+    stableTimeout: ({ context }) => (context.restart === 'none' ? 0 : context.restart.stableMs),
+    backoffTimeout: ({ context }) => context.delayMs,
+  },
+  guards: {
+    hasNoChannel: ({ context }) => context.channel === undefined,
+    isOpenedOnce: ({ context }) => context.opens === 'once',
+    isUsed: ({ context }) => context.launches > 0,
+    isLegacy: ({ context }) => context.era.kind === 'legacy',
+    isKnown: ({ context }) => context.era.kind === 'modern' && context.era.profile !== undefined,
+    mayBeLegacy: ({ context }) => context.given.kind !== 'modern',
+    isPipe: ({ context }) => context.shows === 'pipe',
+    isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
+    isProbedModern: ({ context }) => context.probe.state === 'modern',
+    isProbePending: ({ context }) => context.probe.state === 'pending',
+    isFirstExpiry: ({ context }) => context.expiries === 0,
+    mayRetry: ({ context: { loss, restart, attempts } }) =>
+      !(loss && forbidsRetry(loss)) && delayBefore(attempts + 1, restart, () => 0) !== 'give-up',
+  },
+  actions: {
+    openChannel: assign({
+      channel: ({ context: { scope }, self, spawn }) =>
+        spawn('channel', { id: 'channel', input: { scope, connection: self } }),
+      launches: ({ context }) => context.launches + 1,
+      probe: { state: 'unasked' },
+    }),
+    closeChannel: enqueueActions(({ context, enqueue }) => {
+      if (context.channel) enqueue.sendTo(context.channel, { type: 'channel.close' });
+    }),
+    dropChannel: enqueueActions(({ context, enqueue }) => {
+      const { channel, messaging } = context;
+      if (messaging) {
+        enqueue.stopChild(messaging.handshake);
+        enqueue.stopChild(messaging.reader);
+        enqueue.stopChild(messaging.router);
+        enqueue.stopChild(messaging.writer);
+      }
+      if (channel) enqueue.stopChild(channel);
+      enqueue.assign({ channel: undefined, messaging: undefined, output: 'flowing' });
+    }),
+    startMessaging: assign({
+      messaging: ({ context: { scope, correlation }, self, spawn }, { ends }: OfChannel) => {
+        const of = { scope, owner: self };
+        const writer = spawn('writer', { id: 'writer', input: { ...of, ends } });
+        const router = spawn('router', { id: 'router', input: { ...of, writer, correlation } });
+        const input = { scope, connection: self, correlation };
+        const handshake = spawn('handshake', { id: 'handshake', input });
+        const reader = spawn('reader', { id: 'reader', input: { ...of, ends, router } });
+        return { writer, router, handshake, reader };
+      },
+    }),
+    offerWriter: enqueueActions(({ context: { correlation, messaging }, enqueue }) => {
+      if (!messaging) return;
+      enqueue.sendTo(correlation, { type: 'channel.opened', writer: messaging.writer });
+    }),
+    sendProbe: enqueueActions(({ context, enqueue }) => {
+      enqueue.assign({ probe: { state: 'pending' } });
+      if (context.messaging) {
+        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.probe' });
+      }
+    }),
+    sendGreeting: enqueueActions(({ context, enqueue }) => {
+      if (context.messaging) {
+        enqueue.sendTo(context.messaging.handshake, { type: 'handshake.greet' });
+      }
+    }),
+    noteProbe: assign(({ event }) => ({ probe: probeOf(event) })),
+    takeForLegacy: assign({ era: { kind: 'legacy' } }),
+    forgetEra: assign(({ context }) => ({ era: context.given })),
+    /** The channel learns the revision first: HTTP says it with each request. */
+    settle: enqueueActions(
+      ({ context, enqueue }, { profile }: { readonly profile: ServerProfile | undefined }) => {
+        const { channel, messaging, correlation } = context;
+        if (!profile || !channel || !messaging) return;
+        const { era, revision } = profile;
+        enqueue.assign({
+          profile,
+          loss: undefined,
+          era: era === 'legacy' ? { kind: 'legacy' } : { kind: 'modern', profile },
+        });
+        enqueue.sendTo(channel, { type: 'channel.negotiated', revision });
+        if (era === 'legacy') {
+          enqueue.sendTo(messaging.writer, { type: 'frames.send', frames: [initialized] });
+          enqueue.sendTo(messaging.router, { type: 'gate.opened', peer: peerOf(profile) });
+        }
+        enqueue.sendTo(correlation, { type: 'gate.opened' });
+      },
+    ),
+    holdRequests: sendTo(({ context }) => context.correlation, { type: 'gate.held' }),
+    /** Nothing has been sent to the server's last process that could still be answered. */
+    settleRequests: sendTo(
+      ({ context }) => context.correlation,
+      ({ context }) => ({ type: 'channel.lost', error: failureOf(context.loss) }),
+    ),
+    refuseRequests: sendTo(
+      ({ context }) => context.correlation,
+      ({ context }) => ({ type: 'gate.closed', error: failureOf(context.loss) }),
+    ),
+    endRequests: sendTo(({ context }) => context.correlation, {
+      type: 'gate.closed',
+      error: closedByHost,
+    }),
+    /** What the server has asked, nobody waits for any more. */
+    withdrawAsked: enqueueActions(({ context, enqueue }) => {
+      if (!context.messaging) return;
+      enqueue.sendTo(context.messaging.router, { type: 'gate.closed' });
+      enqueue.sendTo(context.messaging.router, { type: 'calls.abandon' });
+    }),
+    noteLoss: assign((_, { loss }: { readonly loss: Loss }) => ({ loss })),
+    tellLoss: enqueueActions(({ context, enqueue }) => {
+      if (context.loss) enqueue.emit({ type: 'connection.lost', loss: context.loss });
+    }),
+    tellFailure: enqueueActions(({ context, enqueue }) => {
+      if (context.loss) enqueue.emit({ type: 'connection.failed', loss: context.loss });
+    }),
+    tellProbeEnded: emit({ type: 'probe.ended' }),
+    tellClosed: emit({ type: 'connection.closed' }),
+    tellReady: enqueueActions(({ context, enqueue }) => {
+      if (context.profile) enqueue.emit({ type: 'connection.ready', profile: context.profile });
+    }),
+    countAttempt: assign(({ context }) => {
+      const attempts = context.attempts + 1;
+      const delay = delayBefore(attempts, context.restart, context.random);
+      return { attempts, delayMs: delay === 'give-up' ? 0 : delay };
+    }),
+    countExpiry: assign({ expiries: ({ context }) => context.expiries + 1 }),
+    clearCounts: assign({ attempts: 0, expiries: 0 }),
+    askChannel: ({ context, event }) => {
+      if (event.type === 'input.ended' || event.type === 'output.broken') {
+        context.channel?.send(event);
+      }
+    },
+    tellFlow: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'output.blocked' && event.type !== 'output.flowing') return;
+      enqueue.assign({ output: event.type === 'output.blocked' ? 'blocked' : 'flowing' });
+      if (!context.messaging) return;
+      enqueue.sendTo(context.messaging.router, event);
+      enqueue.sendTo(context.messaging.reader, event);
+    }),
+  },
+});

@@ -1,0 +1,313 @@
+/**
+ * The lifecycle of a host's connection to one server: when a channel is opened, which era the server
+ * is of, and what becomes of a loss.
+ *
+ * Ordinary messages never come here. A channel is opened only if nothing is left of the one before,
+ * so that no two processes of one connection ever run.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle
+ * @see MCP 2026-07-28, basic/versioning, "Backward Compatibility"
+ */
+import { and } from 'xstate';
+import { connectionSetup } from './connection-setup.ts';
+import { lossBy, profileFrom } from './connection-events.ts';
+import { anyActorFailed } from './xstate-events.ts';
+
+/** A connection's actor logic. `client/connection` provides its actors. */
+export const connectionMachine = connectionSetup.createMachine({
+  id: 'connection',
+  context: ({ input, spawn }) => ({
+    ...input,
+    given: input.era,
+    correlation: spawn('correlation', { id: 'correlation', input: { scope: input.scope } }),
+    channel: undefined,
+    messaging: undefined,
+    probe: { state: 'unasked' },
+    profile: undefined,
+    loss: undefined,
+    attempts: 0,
+    launches: 0,
+    expiries: 0,
+    delayMs: 0,
+    output: 'flowing',
+  }),
+  initial: 'closed',
+  on: {
+    'input.ended': { actions: 'askChannel' },
+    'output.broken': { actions: 'askChannel' },
+    'output.blocked': { actions: 'tellFlow' },
+    'output.flowing': { actions: 'tellFlow' },
+    // A host waits neither for its output nor for its answers, and has no streams of its own.
+    'calls.drained': {},
+    'output.flushed': {},
+    'output.stalled': {},
+    'ownStream.opened': {},
+    'ownStream.closed': {},
+    [anyActorFailed]: {
+      target: '.lost',
+      actions: [{ type: 'noteLoss', params: lossBy.failure }, 'dropChannel'],
+    },
+  },
+  states: {
+    closed: {
+      description: 'Nothing of it is there.',
+      always: { guard: and(['isOpenedOnce', 'isUsed']), target: 'ended' },
+      on: {
+        'connection.open': 'connecting',
+        'connection.close': { guard: 'isOpenedOnce', target: 'ended' },
+      },
+    },
+    connecting: {
+      initial: 'timed',
+      on: {
+        'connection.close': 'stopping',
+        'channel.lost': {
+          target: 'lost',
+          actions: { type: 'noteLoss', params: lossBy.told },
+        },
+        'channel.stopped': {
+          target: 'lost',
+          actions: [{ type: 'noteLoss', params: lossBy.stop }, 'dropChannel'],
+        },
+      },
+      states: {
+        timed: {
+          description: 'The server has so long to be ready.',
+          meta: { isNameless: true },
+          initial: 'clearing',
+          after: {
+            connectTimeout: {
+              target: '#connection.lost',
+              actions: { type: 'noteLoss', params: lossBy.timeout },
+            },
+          },
+          onDone: '#connection.ready',
+          on: { 'channel.challenged': 'authorizing' },
+          states: {
+            clearing: {
+              description: 'The channel before is being ended: no two are ever there.',
+              always: { guard: 'hasNoChannel', target: 'opening' },
+              on: { 'channel.stopped': { actions: 'dropChannel' }, 'channel.lost': {} },
+            },
+            opening: {
+              entry: 'openChannel',
+              on: {
+                'channel.opened': [
+                  {
+                    guard: 'isKnown',
+                    target: 'greeted',
+                    actions: [
+                      { type: 'startMessaging', params: ({ event }) => event },
+                      'offerWriter',
+                      { type: 'settle', params: profileFrom.memory },
+                    ],
+                  },
+                  {
+                    guard: 'isLegacy',
+                    target: 'greeting',
+                    actions: [
+                      { type: 'startMessaging', params: ({ event }) => event },
+                      'offerWriter',
+                      'sendGreeting',
+                    ],
+                  },
+                  {
+                    target: 'probing',
+                    actions: [
+                      { type: 'startMessaging', params: ({ event }) => event },
+                      'offerWriter',
+                      'sendProbe',
+                    ],
+                  },
+                ],
+              },
+            },
+            probing: {
+              description: 'The server is asked which era it is of.',
+              on: {
+                'era.found': [
+                  {
+                    guard: { type: 'isFoundModern', params: ({ event }) => event },
+                    target: 'greeted',
+                    actions: { type: 'settle', params: profileFrom.answer },
+                  },
+                  {
+                    guard: 'mayBeLegacy',
+                    target: 'greeting',
+                    actions: ['noteProbe', 'takeForLegacy', 'sendGreeting'],
+                  },
+                  {
+                    target: '#connection.lost',
+                    actions: { type: 'noteLoss', params: lossBy.otherEra },
+                  },
+                ],
+                'era.refused': {
+                  target: '#connection.lost',
+                  actions: { type: 'noteLoss', params: lossBy.refusal },
+                },
+                'channel.lost': [
+                  {
+                    guard: and(['isPipe', 'mayBeLegacy']),
+                    target: 'clearing',
+                    actions: [
+                      'takeForLegacy',
+                      'tellProbeEnded',
+                      { type: 'noteLoss', params: lossBy.told },
+                      'settleRequests',
+                      'closeChannel',
+                    ],
+                  },
+                  {
+                    target: '#connection.lost',
+                    actions: { type: 'noteLoss', params: lossBy.told },
+                  },
+                ],
+              },
+              after: {
+                probeTimeout: {
+                  guard: and(['isPipe', 'mayBeLegacy']),
+                  target: 'greeting',
+                  actions: 'sendGreeting',
+                },
+              },
+            },
+            greeting: {
+              description: '`initialize` is sent; behind a probe that is pending, if there is one.',
+              on: {
+                'era.found': { actions: 'noteProbe' },
+                'era.refused': { actions: 'noteProbe' },
+                'greeting.accepted': {
+                  target: 'greeted',
+                  actions: { type: 'settle', params: profileFrom.answer },
+                },
+                'greeting.refused': [
+                  {
+                    guard: 'isProbedModern',
+                    target: 'greeted',
+                    actions: { type: 'settle', params: profileFrom.probe },
+                  },
+                  {
+                    guard: 'isProbePending',
+                    target: 'reconsidering',
+                    actions: { type: 'noteLoss', params: lossBy.refusal },
+                  },
+                  {
+                    target: '#connection.lost',
+                    actions: [{ type: 'noteLoss', params: lossBy.refusal }, 'forgetEra'],
+                  },
+                ],
+              },
+            },
+            reconsidering: {
+              description: '`initialize` was refused, and the probe is still to be answered.',
+              on: {
+                'era.found': [
+                  {
+                    guard: { type: 'isFoundModern', params: ({ event }) => event },
+                    target: 'greeted',
+                    actions: { type: 'settle', params: profileFrom.answer },
+                  },
+                  { target: '#connection.lost', actions: 'forgetEra' },
+                ],
+                'era.refused': {
+                  target: '#connection.lost',
+                  actions: { type: 'noteLoss', params: lossBy.refusal },
+                },
+              },
+            },
+            greeted: { type: 'final' },
+            interrupted: { type: 'history' },
+          },
+        },
+        authorizing: {
+          description: 'The channel sees to a login; a person may be asked.',
+          on: { 'channel.authorized': 'timed.interrupted' },
+          after: {
+            loginTimeout: {
+              target: '#connection.lost',
+              actions: { type: 'noteLoss', params: lossBy.noLogin },
+            },
+          },
+        },
+      },
+    },
+    ready: {
+      entry: 'tellReady',
+      initial: 'fresh',
+      on: {
+        'channel.lost': {
+          target: 'lost',
+          actions: { type: 'noteLoss', params: lossBy.told },
+        },
+        'channel.stopped': {
+          target: 'lost',
+          actions: [{ type: 'noteLoss', params: lossBy.stop }, 'dropChannel'],
+        },
+        'session.expired': [
+          {
+            guard: 'isFirstExpiry',
+            target: 'connecting.timed.greeting',
+            actions: ['countExpiry', 'holdRequests', 'sendGreeting'],
+          },
+          { target: 'lost', actions: { type: 'noteLoss', params: lossBy.expiry } },
+        ],
+        'connection.reopen': {
+          target: 'connecting',
+          actions: [
+            { type: 'noteLoss', params: lossBy.request },
+            'clearCounts',
+            'tellLoss',
+            'settleRequests',
+            'withdrawAsked',
+            'closeChannel',
+          ],
+        },
+        'connection.close': 'stopping',
+      },
+      states: {
+        fresh: {
+          description: 'A server that greets and dies would be started for ever if this counted.',
+          after: { stableTimeout: { target: 'stable', actions: 'clearCounts' } },
+        },
+        stable: {},
+      },
+    },
+    lost: {
+      description: 'What is left of the channel is ended before anything else.',
+      entry: ['tellLoss', 'settleRequests', 'withdrawAsked', 'closeChannel'],
+      always: [
+        { guard: and(['hasNoChannel', 'mayRetry']), target: 'backoff', actions: 'countAttempt' },
+        { guard: 'hasNoChannel', target: 'failed' },
+      ],
+      on: {
+        'channel.stopped': { actions: 'dropChannel' },
+        'connection.reopen': { target: 'connecting', actions: 'clearCounts' },
+        'connection.close': 'stopping',
+      },
+    },
+    backoff: {
+      after: { backoffTimeout: 'connecting' },
+      on: {
+        'connection.reopen': 'connecting',
+        'connection.close': { target: 'closed', actions: ['endRequests', 'tellClosed'] },
+      },
+    },
+    failed: {
+      entry: ['refuseRequests', 'tellFailure'],
+      on: {
+        'connection.reopen': { target: 'connecting', actions: ['clearCounts', 'settleRequests'] },
+        'connection.close': { target: 'closed', actions: ['endRequests', 'tellClosed'] },
+      },
+    },
+    stopping: {
+      entry: ['endRequests', 'withdrawAsked', 'closeChannel'],
+      always: { guard: 'hasNoChannel', target: 'closed', actions: 'tellClosed' },
+      on: {
+        'channel.stopped': { actions: 'dropChannel' },
+        [anyActorFailed]: { actions: 'dropChannel' },
+      },
+    },
+    ended: { type: 'final', description: 'Closed for good: it was to be opened once.' },
+  },
+  output: ({ context }) => ({ loss: context.loss }),
+});

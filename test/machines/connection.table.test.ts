@@ -1,0 +1,317 @@
+import { initialTransition, transition } from 'xstate';
+import type { EventFromLogic, SnapshotFrom } from 'xstate';
+import { describe, expect, test } from 'vitest';
+import type { ConnectionInput, ServerProfile } from '../../src/machines/connection-context.ts';
+import type { ConnectionMachineEvent } from '../../src/machines/connection-events.ts';
+import { connectionMachine } from '../../src/machines/connection.machine.ts';
+import { processRestart } from '../../src/machines/restart-policy.ts';
+import { stateName } from '../../src/machines/state-name.ts';
+import { recorder, inWords } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof connectionMachine>;
+
+const input: ConnectionInput = {
+  times: { connectTimeoutMs: 30_000, probeMs: 500, loginTimeoutMs: 300_000 },
+  restart: { ...processRestart, maxAttempts: 2 },
+  random: () => 0.5,
+  era: { kind: 'unknown' },
+  shows: 'pipe',
+  opens: 'again',
+};
+const profileOf = (era: 'legacy' | 'modern'): ServerProfile => ({
+  era,
+  revision: era === 'legacy' ? '2025-11-25' : '2026-07-28',
+  info: { name: 'server', version: '1' },
+  capabilities: {},
+});
+
+/** An actor that takes everything and does nothing. */
+const ignoring = recorder<never, never>([]) as never;
+
+const events = {
+  open: { type: 'connection.open' },
+  reopen: { type: 'connection.reopen' },
+  close: { type: 'connection.close' },
+  opened: { type: 'channel.opened', ends: { reader: ignoring, writer: ignoring } },
+  lost: { type: 'channel.lost', loss: { kind: 'exited', code: 1, signal: null, stderr: 'oh' } },
+  'not spawned': { type: 'channel.lost', loss: { kind: 'spawn-failed', error: 'ENOENT' } },
+  stopped: { type: 'channel.stopped' },
+  challenged: { type: 'channel.challenged' },
+  authorized: { type: 'channel.authorized' },
+  expired: { type: 'session.expired' },
+  modern: { type: 'era.found', era: 'modern', profile: profileOf('modern') },
+  legacy: { type: 'era.found', era: 'legacy' },
+  'no revision': { type: 'era.refused', error: new Error('no revision') },
+  accepted: { type: 'greeting.accepted', profile: profileOf('legacy') },
+  refused: { type: 'greeting.refused', error: new Error('refused') },
+  'input ended': { type: 'input.ended' },
+  'output broken': { type: 'output.broken', error: 'EPIPE' },
+  'output blocked': { type: 'output.blocked' },
+  'output flowing': { type: 'output.flowing' },
+} satisfies Record<string, ConnectionMachineEvent>;
+
+/** What XState itself sends: no part of the machine's own event union. */
+const timers = {
+  'the probe timeout': 'xstate.after.probeTimeout.connection.connecting.timed.probing',
+  'the connect timeout': 'xstate.after.connectTimeout.connection.connecting.timed',
+  'the login timeout': 'xstate.after.loginTimeout.connection.connecting.authorizing',
+  'the stable timeout': 'xstate.after.stableTimeout.connection.ready.fresh',
+  'the backoff timeout': 'xstate.after.backoffTimeout.connection.backoff',
+};
+const failure = { type: 'xstate.error.actor.reader', error: 'bug', actorId: 'reader' };
+
+type EventName = keyof typeof events | keyof typeof timers | 'an actor failed';
+
+const eventOf = (name: EventName): EventFromLogic<typeof connectionMachine> => {
+  if (name === 'an actor failed') return failure as never;
+  if (Object.hasOwn(timers, name)) return { type: timers[name as keyof typeof timers] } as never;
+  return events[name as keyof typeof events];
+};
+
+const after = (names: readonly EventName[], changed: Partial<ConnectionInput> = {}): Snapshot =>
+  names.reduce(
+    (state, name) => transition(connectionMachine, state, eventOf(name))[0],
+    initialTransition(connectionMachine, { ...input, ...changed })[0],
+  );
+
+const ready = ['open', 'opened', 'modern'] as const;
+const paths = {
+  closed: [],
+  'connecting.opening': ['open'],
+  'connecting.probing': ['open', 'opened'],
+  'connecting.clearing': ['open', 'opened', 'lost'],
+  'connecting.greeting': ['open', 'opened', 'the probe timeout'],
+  'connecting.reconsidering': ['open', 'opened', 'the probe timeout', 'refused'],
+  'connecting.authorizing': ['open', 'opened', 'challenged'],
+  'ready.fresh': ready,
+  'ready.stable': [...ready, 'the stable timeout'],
+  lost: [...ready, 'lost'],
+  backoff: [...ready, 'lost', 'stopped'],
+  failed: [...ready, 'not spawned', 'stopped'],
+  stopping: [...ready, 'close'],
+} satisfies Record<string, readonly EventName[]>;
+
+type StateName = keyof typeof paths;
+type Row = { readonly [name in EventName]?: readonly [next: string, ...done: readonly string[]] };
+
+const settle = 'correlation<channel.lost';
+const withdraw = ['router<gate.closed', 'router<calls.abandon'] as const;
+const end = 'channel<channel.close';
+const lost = ['lost', 'emit connection.lost', settle, ...withdraw, end] as const;
+const lostUnopened = ['lost', 'emit connection.lost', settle, end] as const;
+const backoff = ['backoff', 'after 500'] as const;
+const stopping = ['stopping', 'correlation<gate.closed', ...withdraw, end] as const;
+const stoppingUnopened = ['stopping', 'correlation<gate.closed', end] as const;
+const closed = ['closed', 'emit connection.closed'] as const;
+const closedAtOnce = ['closed', 'correlation<gate.closed', 'emit connection.closed'] as const;
+const opening = ['connecting.opening', 'after 30000'] as const;
+const greets = ['connecting.greeting', 'handshake<handshake.greet'] as const;
+const readyModern = [
+  'ready.fresh',
+  'channel<channel.negotiated',
+  'correlation<gate.opened',
+  'emit connection.ready',
+  'after 60000',
+] as const;
+const readyLegacy = [
+  'ready.fresh',
+  'channel<channel.negotiated',
+  'writer<frames.send',
+  'router<gate.opened',
+  'correlation<gate.opened',
+  'emit connection.ready',
+  'after 60000',
+] as const;
+
+/** What the channel's own actors say goes to the channel, which knows why. */
+const asks = (state: string): Row => ({
+  'input ended': [state, 'askChannel'],
+  'output broken': [state, 'askChannel'],
+});
+const flows = (state: string): Row => ({
+  'output blocked': [state, 'router<output.blocked', 'reader<output.blocked'],
+  'output flowing': [state, 'router<output.flowing', 'reader<output.flowing'],
+});
+const anywhere = (state: string): Row => ({ ...asks(state), ...flows(state) });
+const unopened = (state: string): Row => ({
+  ...asks(state),
+  'output blocked': [state],
+  'output flowing': [state],
+});
+/** A bug: the channel is released, and nothing is tried again. */
+const breaks: Row = {
+  'an actor failed': [
+    'failed',
+    'emit connection.lost',
+    settle,
+    'correlation<gate.closed',
+    'emit connection.failed',
+  ],
+};
+const loses: Row = {
+  lost,
+  'not spawned': lost,
+  stopped: ['backoff', 'emit connection.lost', settle, 'after 500'],
+};
+const connects: Row = {
+  ...breaks,
+  close: stopping,
+  ...loses,
+  'the connect timeout': lost,
+  challenged: ['connecting.authorizing', 'after 300000'],
+};
+
+const table: { readonly [state in StateName]: Row } = {
+  closed: { ...unopened('closed'), ...breaks, open: opening },
+  'connecting.opening': {
+    ...unopened('connecting.opening'),
+    ...connects,
+    close: stoppingUnopened,
+    lost: lostUnopened,
+    'not spawned': lostUnopened,
+    'the connect timeout': lostUnopened,
+    opened: [
+      'connecting.probing',
+      'correlation<channel.opened',
+      'handshake<handshake.probe',
+      'after 500',
+    ],
+  },
+  'connecting.probing': {
+    ...anywhere('connecting.probing'),
+    ...connects,
+    lost: ['connecting.clearing', 'emit probe.ended', settle, end],
+    'not spawned': ['connecting.clearing', 'emit probe.ended', settle, end],
+    modern: readyModern,
+    legacy: greets,
+    'no revision': lost,
+    'the probe timeout': greets,
+  },
+  'connecting.clearing': {
+    ...anywhere('connecting.clearing'),
+    ...connects,
+    lost: undefined as never,
+    'not spawned': undefined as never,
+    stopped: ['connecting.opening'],
+  },
+  'connecting.greeting': {
+    ...anywhere('connecting.greeting'),
+    ...connects,
+    modern: ['connecting.greeting'],
+    legacy: ['connecting.greeting'],
+    'no revision': ['connecting.greeting'],
+    accepted: readyLegacy,
+    refused: ['connecting.reconsidering'],
+  },
+  'connecting.reconsidering': {
+    ...anywhere('connecting.reconsidering'),
+    ...connects,
+    modern: readyModern,
+    legacy: lost,
+    'no revision': lost,
+  },
+  'connecting.authorizing': {
+    ...anywhere('connecting.authorizing'),
+    ...breaks,
+    close: stopping,
+    ...loses,
+    authorized: ['connecting.probing', 'after 30000', 'after 500'],
+    'the login timeout': lost,
+  },
+  'ready.fresh': {
+    ...anywhere('ready.fresh'),
+    ...breaks,
+    ...loses,
+    close: stopping,
+    reopen: [
+      'connecting.clearing',
+      'emit connection.lost',
+      settle,
+      ...withdraw,
+      end,
+      'after 30000',
+    ],
+    expired: [
+      'connecting.greeting',
+      'correlation<gate.held',
+      'handshake<handshake.greet',
+      'after 30000',
+    ],
+    'the stable timeout': ['ready.stable'],
+  },
+  'ready.stable': {
+    ...anywhere('ready.stable'),
+    ...breaks,
+    ...loses,
+    close: stopping,
+    reopen: [
+      'connecting.clearing',
+      'emit connection.lost',
+      settle,
+      ...withdraw,
+      end,
+      'after 30000',
+    ],
+    expired: [
+      'connecting.greeting',
+      'correlation<gate.held',
+      'handshake<handshake.greet',
+      'after 30000',
+    ],
+  },
+  lost: {
+    ...anywhere('lost'),
+    ...breaks,
+    stopped: backoff,
+    reopen: ['connecting.clearing', 'after 30000'],
+    close: stopping,
+  },
+  backoff: {
+    ...unopened('backoff'),
+    ...breaks,
+    reopen: opening,
+    'the backoff timeout': opening,
+    close: closedAtOnce,
+  },
+  failed: {
+    ...unopened('failed'),
+    ...breaks,
+    reopen: ['connecting.opening', settle, 'after 30000'],
+    close: closedAtOnce,
+  },
+  stopping: {
+    ...anywhere('stopping'),
+    stopped: closed,
+    'an actor failed': closed,
+  },
+};
+
+const eventNames = [
+  ...Object.keys(events),
+  ...Object.keys(timers),
+  'an actor failed',
+] as EventName[];
+const cells = (Object.keys(paths) as StateName[]).flatMap((state) =>
+  eventNames.map((event) => ({ state, event, row: table[state][event] })),
+);
+
+describe('a connection', () => {
+  test.each(cells.filter(({ row }) => row))(
+    'in $state, on $event: $row',
+    ({ state, event, row }) => {
+      const [next, actions] = transition(connectionMachine, after(paths[state]), eventOf(event));
+      expect([stateName(next), ...inWords(actions)]).toEqual(row);
+    },
+  );
+
+  test.each(cells.filter(({ row }) => !row))('in $state, is not changed by $event', (cell) => {
+    const before = after(paths[cell.state]);
+    const [next, actions] = transition(connectionMachine, before, eventOf(cell.event));
+    expect([stateName(next), ...inWords(actions)]).toEqual([cell.state]);
+    expect(next.context).toEqual(before.context);
+  });
+
+  test('gets to each of its states by the path that the table takes', () => {
+    for (const [state, path] of Object.entries(paths)) expect(stateName(after(path))).toBe(state);
+  });
+});
