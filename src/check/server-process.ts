@@ -1,7 +1,15 @@
 /** A server as the player sees it, and one that runs in its own process, over stdio. */
 import type { Exchange } from './http/exchange.ts';
-import { spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { systemClock } from '../actors/clock.ts';
+import { stopTimesWith } from '../machines/process.machine.ts';
+import type { ExitStatus } from '../machines/process.machine.ts';
+import type { ChildScope } from '../processes/child.actor.ts';
+import type { Command } from '../processes/command.ts';
+import { environmentFor } from '../processes/environment.ts';
+import { processActor } from '../processes/start-process.ts';
+import type { ProcessActor } from '../processes/start-process.ts';
+import { StderrLog } from '../processes/stderr-log.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -74,57 +82,82 @@ export interface ServerWire {
 /** Starts a server. */
 export type Launch = (listener: ServerListener) => ServerWire;
 
-/** The running servers. They are killed when this process ends. */
-const running = new Set<ChildProcessWithoutNullStreams>();
-process.on('exit', () => {
-  for (const child of running) killGroup(child);
-});
+/** It is the check that has no more patience, not the process's machine. */
+const patience = stopTimesWith({ inputMs: 2 ** 31 - 1 });
 
-/** How many of the last characters of stderr are kept. */
-const keptStderr = 2000;
-
-/** Starts a command as a server, in the working directory of this process. */
+/** Starts a command as a server, in the working directory of this process and its environment. */
 export function launchProcess(command: string, args: readonly string[]): Launch {
-  return (listener) => {
-    // In a group of its own, so that what a wrapper such as npx has started ends with it.
-    const child = spawn(command, args, { stdio: 'pipe', detached: process.platform !== 'win32' });
-    running.add(child);
-    let failure: string | undefined;
-    let stderr = '';
-    const ended = (exit: Exit) => {
-      if (!running.delete(child)) return;
-      // Processes that it started may still run.
-      killGroup(child);
-      listener.ended(exit);
-    };
-    child.on('error', (error) => {
-      failure = error.message;
-      if (child.pid === undefined) ended({ code: null, signal: null, failure });
+  return (listener) => new ProcessWire({ command, args, env: environmentFor({}, true) }, listener);
+}
+
+class ProcessWire implements ServerWire {
+  readonly #listener: ServerListener;
+  readonly #stderr = new StderrLog();
+  readonly #process: ProcessActor;
+  /** Resolves once it runs: what is to be sent, and the end of it, wait for that. */
+  readonly #stdin: Promise<Writable>;
+  #exit: Exit | undefined;
+
+  constructor(command: Command, listener: ServerListener) {
+    this.#listener = listener;
+    let launched: (stdin: Writable) => void = () => {};
+    this.#stdin = new Promise((resolve) => {
+      launched = resolve;
     });
-    child.on('close', (code, signal) =>
-      ended({ code, signal, stderr, ...(failure ? { failure } : {}) }),
-    );
-    // It may end before it has read everything.
-    child.stdin.on('error', () => {});
-    child.stderr.setEncoding('utf8');
-    child.stderr.on('data', (text: string) => {
-      stderr = (stderr + text).slice(-keptStderr);
-    });
-    eachLine(child, (line) => listener.line(line));
-    return {
-      send: (text) => {
-        if (child.stdin.writable) child.stdin.write(text);
-      },
-      end: () => child.stdin.end(),
-      kill: () => {
-        if (running.has(child)) killGroup(child);
+    const scope: ChildScope = {
+      command,
+      isWatched: true,
+      stderr: { push: (chunk) => void this.#stderr.push(chunk), end: () => {} },
+      clock: systemClock,
+      report: () => {},
+      launched: (pipes) => {
+        eachLine(pipes.stdout, (line) => listener.line(line));
+        launched(pipes.stdin);
       },
     };
-  };
+    this.#process = processActor(scope, patience);
+    this.#process.on('process.failed', ({ error }) => {
+      this.#ended({ code: null, signal: null, failure: (error as Error).message });
+    });
+    this.#process.on('process.exited', (exit) => this.#exited(exit));
+    // Killed before it was started.
+    this.#process.on('process.gone', () => this.#ended({ code: null, signal: null }));
+    this.#process.start();
+  }
+
+  send(text: string): void {
+    void this.#stdin.then((stdin) => {
+      if (stdin.writable) stdin.write(text);
+    });
+  }
+
+  end(): void {
+    void this.#stdin.then(() => this.#tell('process.stop'));
+  }
+
+  kill(): void {
+    this.#tell('process.kill');
+  }
+
+  #exited({ code, signal }: ExitStatus): void {
+    this.#ended({ code, signal, stderr: this.#stderr.lastLines() });
+    // Processes that it started may still run, and nobody waits for them.
+    this.#tell('process.kill');
+  }
+
+  #ended(exit: Exit): void {
+    if (this.#exit) return;
+    this.#exit = exit;
+    this.#listener.ended(exit);
+  }
+
+  #tell(type: 'process.stop' | 'process.kill'): void {
+    if (this.#process.getSnapshot().status === 'active') this.#process.send({ type });
+  }
 }
 
 /** Splits stdout at line feeds. Invalid UTF-8 becomes a line that is not JSON. */
-function eachLine({ stdout }: ChildProcessWithoutNullStreams, take: (line: string) => void): void {
+function eachLine(stdout: Readable, take: (line: string) => void): void {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let parts: Buffer[] = [];
   const finish = () => {
@@ -148,14 +181,4 @@ function eachLine({ stdout }: ChildProcessWithoutNullStreams, take: (line: strin
   stdout.on('end', () => {
     if (parts.length > 0) finish();
   });
-}
-
-function killGroup({ pid }: ChildProcessWithoutNullStreams): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
-  } catch (error) {
-    // It has ended in the meantime.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

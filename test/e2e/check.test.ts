@@ -184,7 +184,7 @@ describe('mcp-actors check', () => {
     ['--call: "=1" names no tool', ['--call', '=1', ...server]],
     ['--revision: "2020-01-01" is not one of 2025-11-25', ['--revision', '2020-01-01', ...server]],
     [
-      'no-such-command could not be started: spawn no-such-command ENOENT',
+      'no-such-command could not be started: There is no command "no-such-command" in PATH',
       ['--', 'no-such-command'],
     ],
   ])('ends with 2 and says: %s', async ([expected, args]) => {

@@ -139,6 +139,13 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['xstate', 'cross-spawn'],
     node: true,
   },
+  // It knows a server by its wire alone.
+  check: {
+    holds: 'plays a client against any server',
+    imports: [...core, 'processes'],
+    packages: ['xstate'],
+    node: true,
+  },
   'client/stdio': {
     holds: "a connection's way to a server that is launched as a process",
     imports: [...core, 'transports', 'processes', 'client/channel'],
@@ -148,13 +155,6 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: 'spans and durations; an entry of its own',
     imports: runtime,
     packages: ['@opentelemetry/api'],
-  },
-  // It knows a server by its wire alone.
-  check: {
-    holds: 'plays a client against any server',
-    imports: ['protocol'],
-    packages: ['xstate'],
-    node: true,
   },
   inspect: {
     holds:
