@@ -23,7 +23,7 @@ defineTool({
   });
   const config = {
     extends: join(repository, 'tsconfig.json'),
-    compilerOptions: { types: [], noEmit: true },
+    compilerOptions: { types: [], noEmit: true, incremental: false },
     files: [join(folder, 'wrong.ts')],
     include: [],
   };
