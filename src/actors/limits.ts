@@ -60,6 +60,12 @@ export interface ListLimits {
   readonly maxSubscriptions: number;
 }
 
+/**
+ * How many clients may use their bounds up, if many share one session, before others have to wait
+ * for them: all together have so many times the bounds of one. See `RequestOrigin.party`.
+ */
+export const fullParties = 4;
+
 /** Bounds of a session's tasks. */
 export interface TaskLimits {
   /** Tasks whose handlers run at once; more are refused with a retryable error. */

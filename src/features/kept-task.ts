@@ -32,6 +32,8 @@ export class KeptTask {
   readonly taskId: string;
   /** The id of the principal whose task it is; undefined without authentication. */
   readonly owner: string | undefined;
+  /** Whose share of the bounds it counts towards; see `RequestOrigin.party`. */
+  readonly party: string | undefined;
   /** Its place in the list of the session's tasks; see `RegistryEntry`. */
   readonly place: number;
   readonly #actor: TaskRef;
@@ -43,13 +45,14 @@ export class KeptTask {
 
   constructor(
     taskId: string,
-    owner: string | undefined,
+    { origin }: Pick<Exchange, 'origin'>,
     place: number,
     actor: TaskRef,
     questions: TaskQuestions,
   ) {
     this.taskId = taskId;
-    this.owner = owner;
+    this.owner = origin?.principal?.id;
+    this.party = origin?.party;
     this.place = place;
     this.#actor = actor;
     this.questions = questions;

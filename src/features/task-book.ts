@@ -4,6 +4,7 @@
 import { createActor } from 'xstate';
 import type { ActorFactName, Report } from '../actors/facts.ts';
 import type { Exchange, RequestHandler } from '../actors/exchange.ts';
+import { fullParties } from '../actors/limits.ts';
 import { taskMachine } from '../machines/task.machine.ts';
 import { describe, isJsonObject } from '../protocol/classify.ts';
 import {
@@ -59,7 +60,7 @@ export class TaskBook {
    * @throws {ProtocolError} -32000, retryable: too many tasks run or are kept
    */
   create(call: Exchange, handler: RequestHandler, requestedTtlMs: number | undefined): Task {
-    this.#makeRoom();
+    this.#makeRoom(call.origin?.party);
     const session = this.#session;
     const { limits, clock, inspect } = session;
     const { taskTtlMs, maxTaskTtlMs, taskPollIntervalMs: pollIntervalMs } = limits;
@@ -84,13 +85,7 @@ export class TaskBook {
     });
     const { dialect } = call.peer;
     const questions = new TaskQuestions(clock);
-    const task = new KeptTask(
-      taskId,
-      call.origin?.principal?.id,
-      this.#nextPlace++,
-      actor,
-      questions,
-    );
+    const task = new KeptTask(taskId, call, this.#nextPlace++, actor, questions);
     actor.subscribe({ error: (error) => this.#failed(task, error) });
     actor.start();
     // From here on. That the task begins is the answer to the request, not a change.
@@ -144,15 +139,27 @@ export class TaskBook {
     this.#tasks.clear();
   }
 
-  #makeRoom(): void {
-    const { maxTasks, maxKeptTasks } = this.#session.limits;
-    const running = this.list().filter((task) => !task.hasEnded).length;
+  #makeRoom(party: string | undefined): void {
+    const all = this.list();
+    if (party === undefined) return this.#makeRoomAmong(all, 1);
+    this.#makeRoomAmong(
+      all.filter((task) => task.party === party),
+      1,
+    );
+    this.#makeRoomAmong(this.list(), fullParties);
+  }
+
+  /** @param times how many times the bounds of one client hold */
+  #makeRoomAmong(tasks: readonly KeptTask[], times: number): void {
+    const { limits } = this.#session;
+    const [maxTasks, maxKeptTasks] = [limits.maxTasks * times, limits.maxKeptTasks * times];
+    const running = tasks.filter((task) => !task.hasEnded).length;
     if (running >= maxTasks) {
       throw this.#tooMany(`${maxTasks} tasks run; try again when one of them has ended`);
     }
-    if (this.#tasks.size < maxKeptTasks) return;
+    if (tasks.length < maxKeptTasks) return;
     // The others are kept for as long as their clients were promised.
-    const cancelled = this.list().find(({ item }) => item.status === 'cancelled');
+    const cancelled = tasks.find(({ item }) => item.status === 'cancelled');
     if (!cancelled) {
       throw this.#tooMany(`${maxKeptTasks} tasks are kept; try again when one of them has expired`);
     }

@@ -51,6 +51,11 @@ export interface HttpExchange extends ServedHttpRequest {
   onGone(callback: () => void): void;
 }
 
+/** Whose share of the endpoint's bounds a request counts towards: see `RequestOrigin.party`. */
+export function partyOf({ principal, remoteAddress }: HttpExchange): string {
+  return principal?.id ?? remoteAddress ?? 'unknown';
+}
+
 /** Headers that show who the client is, and are shown to nobody. */
 const secretHeaders = new Set(['authorization', 'cookie', 'proxy-authorization']);
 

@@ -19,6 +19,7 @@ import { refusedState } from './request-state.ts';
 import type { RequestState, StateSealer, StatedQuestion } from './request-state.ts';
 import { Run } from './run.ts';
 import type { RunKeeper } from './run.ts';
+import { WaitingRuns } from './waiting-runs.ts';
 
 export interface RoundsOptions {
   readonly limits: RoundLimits & Pick<CorrelationLimits, 'maxPending'>;
@@ -47,7 +48,7 @@ export class Rounds implements RunKeeper, CallRounds {
   readonly #options: RoundsOptions;
   /** By id: those that were suspended once, or that go on from a state. */
   readonly #runs = new Map<string, Run>();
-  readonly #timers = new Map<Run, unknown>();
+  readonly #waiting = new WaitingRuns();
   readonly #begun = new WeakMap<Run, Pick<RequestState, 'begunAt' | 'request'>>();
   /** Handlers of such runs that have not settled. */
   readonly #unsettled = new Set<Run>();
@@ -221,17 +222,16 @@ export class Rounds implements RunKeeper, CallRounds {
       report({ level: 'info', name: 'call.expired', message });
       this.#forsake(run, message);
     };
-    this.#timers.set(run, this.clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
-    const [oldest] = this.#timers.keys();
-    if (this.#timers.size <= limits.maxSuspendedCalls || !oldest) return;
+    this.#waiting.add(run, this.clock.setTimeout(expire, limits.suspendedCallTimeoutMs));
+    const excess = this.#waiting.excess(run, limits.maxSuspendedCalls);
+    if (!excess) return;
     const message = `More than ${limits.maxSuspendedCalls} calls wait for the client to go on`;
     report({ level: 'warning', name: 'call.expired', message });
-    this.#forsake(oldest, message);
+    this.#forsake(excess, message);
   }
 
   resumed(run: Run): void {
-    this.clock.clearTimeout(this.#timers.get(run));
-    this.#timers.delete(run);
+    this.clock.clearTimeout(this.#waiting.delete(run));
   }
 
   voided(run: Run): void {

@@ -3,12 +3,10 @@
  * has the bounds of a session to itself, and all together so many times as much. None keeps the
  * others from their turn.
  */
+import { fullParties } from '../limits.ts';
 import type { Call } from './call.ts';
 import { CallQueue, SharedPlaces } from './call-queue.ts';
 import type { HoldReason, QueueBounds } from './call-queue.ts';
-
-/** How many clients may use their bounds up before others have to wait for them. */
-const parties = 4;
 
 export class PartyQueues {
   readonly #bounds: QueueBounds;
@@ -22,7 +20,7 @@ export class PartyQueues {
   constructor(bounds: QueueBounds, run: (call: Call) => void) {
     this.#bounds = bounds;
     this.#run = run;
-    this.#shared = new SharedPlaces(bounds, parties);
+    this.#shared = new SharedPlaces(bounds, fullParties);
     this.#own = this.#made();
   }
 

@@ -5,7 +5,6 @@
  * @see MCP 2025-11-25, basic/transports, "Streamable HTTP"
  */
 import type { Clock } from '../../actors/clock.ts';
-import { tellUnserializable } from '../../actors/writer/outbound-flow.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import { shortenedId } from '../../actors/writer/http-view.ts';
 import type { HttpSessionView } from '../../actors/writer/http-view.ts';
@@ -15,7 +14,6 @@ import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { activeHttpSession, nextHttpSession } from '../../machines/http-session.machine.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import type {
-  FramesToSend,
   ReaderEvent,
   ReaderInput,
   RouterEvent,
@@ -24,12 +22,8 @@ import type {
   WriterInput,
 } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
-import { encodeFrame } from '../../protocol/codec.ts';
-import type { Unserializable } from '../../protocol/codec.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
 import type { InboundRequestId, InboundFrame } from '../../protocol/frames.ts';
-import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -41,11 +35,12 @@ import type { HttpFactName } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import type { Replica, SharedSession } from '../replicas/shared-session.ts';
-import { answerPassed, sendOnceNoted } from './shared-answers.ts';
-import { HttpWriter, answerOf } from './http-writer.ts';
+import { answerPassed } from './shared-answers.ts';
+import { HttpWriter } from './http-writer.ts';
 import type { WrittenSession } from './http-writer.ts';
 import { PostAnswer, jsonOnly } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
+import type { WaitingPush } from './push-streams.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
@@ -62,12 +57,20 @@ export interface SessionHome {
   ended(session: HttpSession, by: HttpSessionEvent['type']): void;
 }
 
+/** Those whose sessions share the room that there is: a principal's, or those of an address. */
+export interface SessionParty {
+  readonly name: string;
+  /** How many are open. */
+  sessions: number;
+}
+
 export class HttpSession
   implements AnsweringSession, StreamingSession, WrittenSession, Replica, Tended
 {
   readonly id: string;
   /** Whose session it is; undefined without authorization. */
   readonly principal: Principal | undefined;
+  readonly party: SessionParty;
   readonly server: McpServer;
   /** What other nodes have to do with it; undefined if there are none. */
   readonly share: SharedSession | undefined;
@@ -90,12 +93,13 @@ export class HttpSession
   constructor(
     server: McpServer,
     listening: ListenOptions,
-    who: Pick<HttpSession, 'id' | 'principal' | 'share'>,
+    who: Pick<HttpSession, 'id' | 'principal' | 'party' | 'share'>,
     home: SessionHome,
   ) {
     this.#home = home;
     this.id = who.id;
     this.principal = who.principal;
+    this.party = who.party;
     this.share = who.share;
     this.server = server;
     this.#usedAt = home.clock.now();
@@ -356,32 +360,8 @@ export class HttpSession
     this.#actor = undefined;
   }
 
-  send({ frames, relatedTo, rejected }: FramesToSend): void {
-    const answer = answerOf(relatedTo);
-    const unserializable: Unserializable = (message, error) =>
-      tellUnserializable(this.report, { message, error, rejected });
-    for (const frame of frames) {
-      if (answer) {
-        const noting = this.share?.noting(answer.frame, frame);
-        if (noting) sendOnceNoted(noting, answer, frame, this.report);
-        else if (!answer.send(frame, unserializable)) this.#undelivered(frame, rejected);
-        continue;
-      }
-      // Another node has answered it.
-      if (relatedTo?.origin) continue;
-      const text = encodeFrame(frame, unserializable);
-      if (text === '') continue;
-      const isRequest = 'method' in frame && 'id' in frame;
-      const dropped = isRequest ? () => this.#undelivered(frame, rejected) : undefined;
-      this.#streams.push({ text, dropped });
-    }
-  }
-
-  /** A frame has no way to the client. If it asks for something, whoever waits for that hears so. */
-  #undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): void {
-    if (!('method' in frame)) return;
-    const message = `${frame.method} was not sent: the client has no stream that it could go on`;
-    rejected?.(new RuntimeError('TRANSPORT_CLOSED', message), frame);
+  push(message: WaitingPush): void {
+    this.#streams.push(message);
   }
 }
 

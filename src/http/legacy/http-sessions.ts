@@ -18,7 +18,7 @@ import { accepts, closing, fault } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
-import { servedRequest } from '../http-exchange.ts';
+import { partyOf, servedRequest } from '../http-exchange.ts';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served } from '../options.ts';
@@ -28,7 +28,7 @@ import { SharedSessions } from '../replicas/shared-sessions.ts';
 import { reportUnavailable, unavailable } from '../replicas/unavailable.ts';
 import type { HttpSessionEvent } from '../../machines/http-session.machine.ts';
 import { HttpSession } from './http-session.ts';
-import type { SessionHome } from './http-session.ts';
+import type { SessionHome, SessionParty } from './http-session.ts';
 import { Upkeep, upkeepMs } from '../upkeep.ts';
 
 const sessionHeader = 'mcp-session-id';
@@ -43,6 +43,7 @@ export class HttpSessions implements SessionHome {
   readonly #door: Doorkeeper;
   readonly #report: HttpReport;
   readonly #sessions = new Map<string, HttpSession>();
+  readonly #parties = new Map<string, SessionParty>();
   readonly #shared: SharedSessions | undefined;
   #phase: 'serving' | 'closing' = 'serving';
 
@@ -124,7 +125,8 @@ export class HttpSessions implements SessionHome {
 
   ended(session: HttpSession, by: HttpSessionEvent['type']): void {
     this.#sessions.delete(session.id);
-    const { share } = session;
+    const { share, party } = session;
+    if (--party.sessions === 0) this.#parties.delete(party.name);
     if (!share) return;
     this.#shared?.forget(share);
     // A replica that is not needed here any more may be needed elsewhere.
@@ -134,7 +136,7 @@ export class HttpSessions implements SessionHome {
   }
 
   #begin(exchange: HttpExchange, frame: InboundFrame): void {
-    if (!this.#makeRoom()) return this.#refuseForRoom(exchange);
+    if (!this.#makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
     const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;
     session.post(exchange, frame);
@@ -150,8 +152,11 @@ export class HttpSessions implements SessionHome {
       const options = beginning(served, this.#options);
       const share = this.#shared?.hold(id, principal?.id, options.environment);
       const own = share ? { ...options, environment: share.environment } : options;
-      const session = new HttpSession(served.server, own, { id, principal, share }, this);
+      const party = this.#partyNamed(partyOf(exchange));
+      const session = new HttpSession(served.server, own, { id, principal, party, share }, this);
       this.#sessions.set(id, session);
+      this.#parties.set(party.name, party);
+      party.sessions++;
       share?.attach(session, record);
       return session;
     } catch (error) {
@@ -201,7 +206,7 @@ export class HttpSessions implements SessionHome {
       this.#refuse(exchange, closing);
       return 'refused';
     }
-    if (!this.#makeRoom()) {
+    if (!this.#makeRoom(partyOf(exchange))) {
       this.#refuseForRoom(exchange);
       return 'refused';
     }
@@ -233,16 +238,33 @@ export class HttpSessions implements SessionHome {
     exchange.answer(answer);
   }
 
-  /** @returns false if as many sessions as there may be are in use */
-  #makeRoom(): boolean {
+  #partyNamed(name: string): SessionParty {
+    return this.#parties.get(name) ?? { name, sessions: 0 };
+  }
+
+  /**
+   * Makes room for a session of a party's. Whoever has the most sessions gives one up first: nobody
+   * takes others' places by beginning many.
+   *
+   * @returns false if as many sessions as there may be are in use
+   */
+  #makeRoom(party: string): boolean {
     if (this.#sessions.size < this.limits.maxSessions) return true;
-    let oldest: HttpSession | undefined;
-    for (const session of this.#sessions.values()) {
-      if (oldest && session.usedAt >= oldest.usedAt) continue;
-      if (session.isEvictable) oldest = session;
-    }
+    let most = this.#partyNamed(party);
+    for (const each of this.#parties.values()) if (each.sessions > most.sessions) most = each;
+    const ofMost = this.#longestIdle((session) => session.party === most);
+    const oldest = ofMost ?? (most.name === party ? undefined : this.#longestIdle(() => true));
     oldest?.evict();
     return oldest !== undefined;
+  }
+
+  #longestIdle(isMeant: (session: HttpSession) => boolean): HttpSession | undefined {
+    let oldest: HttpSession | undefined;
+    for (const session of this.#sessions.values()) {
+      if ((oldest && session.usedAt >= oldest.usedAt) || !isMeant(session)) continue;
+      if (session.isEvictable) oldest = session;
+    }
+    return oldest;
   }
 }
 

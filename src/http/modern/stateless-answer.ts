@@ -2,6 +2,7 @@
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { InboundRequestId, OutboundFrame } from '../../protocol/frames.ts';
+import { partyOf } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { RequestAnswer } from '../request-answer.ts';
@@ -48,7 +49,7 @@ export abstract class StatelessAnswer extends RequestAnswer {
     this.#keeper = keeper;
     this.#until = options.until;
     this.id = options.id;
-    this.party = exchange.principal?.id ?? exchange.remoteAddress ?? 'unknown';
+    this.party = partyOf(exchange);
     exchange.onGone(() => this.#leave('The client has closed the connection'));
   }
 

@@ -1,0 +1,53 @@
+/**
+ * The calls that wait for their clients' retries, and their timers. Each client may have as many
+ * as a session of its own could, and all together some times as many.
+ */
+import { fullParties } from '../actors/limits.ts';
+import type { Run } from './run.ts';
+
+interface WaitingRun {
+  readonly timer: unknown;
+  /** Its client may come back from another address. */
+  readonly party: string | undefined;
+  /** The others of its client's, the oldest first. */
+  readonly among: Set<Run>;
+}
+
+export class WaitingRuns {
+  /** The oldest first. */
+  readonly #runs = new Map<Run, WaitingRun>();
+  /** By whose they are; see `RequestOrigin.party`. */
+  readonly #parties = new Map<string | undefined, Set<Run>>();
+
+  /** @param timer ends its wait */
+  add(run: Run, timer: unknown): void {
+    const party = run.origin?.party;
+    const among = this.#parties.get(party) ?? new Set();
+    this.#parties.set(party, among.add(run));
+    this.#runs.set(run, { timer, party, among });
+  }
+
+  /** @returns its timer; undefined if it does not wait */
+  delete(run: Run): unknown {
+    const waiting = this.#runs.get(run);
+    if (!waiting) return undefined;
+    this.#runs.delete(run);
+    waiting.among.delete(run);
+    if (waiting.among.size === 0) this.#parties.delete(waiting.party);
+    return waiting.timer;
+  }
+
+  /**
+   * The one that has to go, as another one has come.
+   * @param max of one client's
+   * @returns the oldest of its client's, or of the client that has the most; undefined if all may stay
+   */
+  excess(run: Run, max: number): Run | undefined {
+    const own = this.#runs.get(run)?.among;
+    if (own && own.size > max) return own.values().next().value;
+    if (this.#runs.size <= max * fullParties) return undefined;
+    let most = own;
+    for (const runs of this.#parties.values()) if (runs.size > (most?.size ?? 0)) most = runs;
+    return most?.values().next().value;
+  }
+}
