@@ -54,9 +54,21 @@ export class AuthorizationServer {
   #keys: SigningKey[] = [];
   /** What it was asked: `GET /jwks`. */
   readonly asked: string[] = [];
+  /** Of each request the URL, the `Authorization` and the body. */
+  readonly received: string[] = [];
   /** Of those who may introspect. */
   readonly introspector = { clientId: 'mcp server', clientSecret: 'p%ss: w+rd' };
   fault: Fault = () => false;
+  /** Another metadata document than it would show. */
+  metadata: (own: object) => object = (own) => own;
+  /** Another URL than it would send a person to. */
+  sendBack: (url: URL) => URL = (url) => url;
+  /** Awaited before it answers a request for this path. */
+  meanwhile: (path: string) => Promise<void> | void = () => {};
+  /** Whether an answer is lost: what it says has happened. */
+  isLost: (path: string) => boolean = () => false;
+  /** A client that logs in for itself. */
+  readonly machine = { clientId: 'machine', clientSecret: 'machine-secret' };
   /** How long its tokens are valid, seconds. */
   lifetime = 3600;
   issuer = '';
@@ -108,6 +120,17 @@ export class AuthorizationServer {
     this.#opaque.delete(token);
   }
 
+  /** Every refresh token is spent. */
+  forgetRefreshTokens(): void {
+    this.#refreshing.clear();
+  }
+
+  /** Everybody has to register anew. */
+  forgetClients(): void {
+    this.#clients.clear();
+    this.#refreshing.clear();
+  }
+
   /** How often this path was asked for. */
   count(path: string): number {
     return this.asked.filter((one) => one.endsWith(` ${path}`)).length;
@@ -123,8 +146,12 @@ export class AuthorizationServer {
     this.asked.push(`${request.method} ${url.pathname}`);
     if (this.fault(request, response)) return;
     try {
-      const given = await this.#answer(url, request);
-      if (given instanceof URL) response.writeHead(302, { location: given.href }).end();
+      const body = await text(request);
+      this.received.push(`${url.href} ${request.headers.authorization ?? ''} ${body}`);
+      await this.meanwhile(url.pathname);
+      const given = await this.#answer(url, request, body);
+      if (this.isLost(url.pathname)) response.destroy();
+      else if (given instanceof URL) response.writeHead(302, { location: given.href }).end();
       else
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(given));
     } catch (error) {
@@ -137,14 +164,14 @@ export class AuthorizationServer {
     }
   }
 
-  async #answer(url: URL, request: IncomingMessage): Promise<object> {
+  async #answer(url: URL, request: IncomingMessage, body: string): Promise<object> {
     const path = this.#options.path ?? '';
-    if (url.pathname === this.#metadataPath()) return this.#metadata();
+    if (url.pathname === this.#metadataPath()) return this.metadata(this.#metadata());
     if (url.pathname === `${path}/jwks`) return { keys: this.#keys.map(({ jwk }) => jwk) };
     if (url.pathname === `${path}/authorize`) return this.#authorize(url.searchParams);
-    if (url.pathname === `${path}/register`) return this.#register(await text(request));
-    const form = new URLSearchParams(await text(request));
-    if (url.pathname === `${path}/token`) return await this.#token(form);
+    if (url.pathname === `${path}/register`) return this.#register(body);
+    const form = new URLSearchParams(body);
+    if (url.pathname === `${path}/token`) return await this.#token(form, request);
     if (url.pathname === `${path}/introspect`) return this.#introspect(form, request);
     throw new Refused('not_found');
   }
@@ -168,7 +195,7 @@ export class AuthorizationServer {
       response_types_supported: ['code'],
       grant_types_supported: ['authorization_code', 'refresh_token'],
       code_challenge_methods_supported: ['S256'],
-      token_endpoint_auth_methods_supported: ['none'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic'],
       authorization_response_iss_parameter_supported: true,
     };
   }
@@ -199,12 +226,13 @@ export class AuthorizationServer {
     back.searchParams.set('code', code);
     back.searchParams.set('iss', this.issuer);
     if (state !== null) back.searchParams.set('state', state);
-    return back;
+    return this.sendBack(back);
   }
 
-  async #token(form: URLSearchParams): Promise<object> {
-    const grant =
-      form.get('grant_type') === 'refresh_token' ? this.#refresh(form) : this.#code(form);
+  async #token(form: URLSearchParams, request: IncomingMessage): Promise<object> {
+    const type = form.get('grant_type');
+    if (type === 'client_credentials') return await this.#machineToken(form, request);
+    const grant = type === 'refresh_token' ? this.#refresh(form) : this.#code(form);
     // A token is for the resource that was asked for, and for no other.
     if (form.has('resource') && form.get('resource') !== grant.resource) {
       throw new Refused('invalid_target');
@@ -221,6 +249,13 @@ export class AuthorizationServer {
     };
   }
 
+  async #machineToken(form: URLSearchParams, request: IncomingMessage): Promise<object> {
+    if (!isGiven(request, this.machine)) throw new Refused('invalid_client');
+    const [aud, scope] = [form.get('resource'), form.get('scope') ?? ''];
+    const access_token = await this.issue({ aud, client_id: this.machine.clientId, scope });
+    return { access_token, token_type: 'Bearer', expires_in: this.lifetime };
+  }
+
   #code(form: URLSearchParams): Grant {
     const code = this.#codes.get(form.get('code') ?? '');
     this.#codes.delete(form.get('code') ?? '');
@@ -235,6 +270,7 @@ export class AuthorizationServer {
 
   /** Each refresh token serves once. */
   #refresh(form: URLSearchParams): Grant {
+    if (!this.#clients.has(form.get('client_id') ?? '')) throw new Refused('invalid_client');
     const token = form.get('refresh_token') ?? '';
     const grant = this.#refreshing.get(token);
     this.#refreshing.delete(token);
@@ -242,13 +278,22 @@ export class AuthorizationServer {
     return grant;
   }
 
-  #introspect(form: URLSearchParams, { headers, method }: IncomingMessage): object {
-    const encoded = headers.authorization?.replace(/^Basic /, '') ?? '';
-    const given = new URLSearchParams(atob(encoded).replace(':', '='));
-    const { clientId, clientSecret } = this.introspector;
-    if (method !== 'POST' || given.get(clientId) !== clientSecret)
+  #introspect(form: URLSearchParams, request: IncomingMessage): object {
+    if (request.method !== 'POST' || !isGiven(request, this.introspector)) {
       throw new Refused('invalid_client');
+    }
     const claims = this.#opaque.get(form.get('token') ?? '');
     return claims ? { active: true, token_type: 'Bearer', ...claims } : { active: false };
   }
+}
+
+interface Secret {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** Whether a request has these as HTTP Basic authentication. */
+function isGiven({ headers }: IncomingMessage, { clientId, clientSecret }: Secret): boolean {
+  const encoded = headers.authorization?.replace(/^Basic /, '') ?? '';
+  return new URLSearchParams(atob(encoded).replace(':', '=')).get(clientId) === clientSecret;
 }

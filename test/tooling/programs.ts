@@ -31,6 +31,7 @@ export const programs = [
   'examples/sampling/server.ts',
   'examples/valibot/server.ts',
   'examples/zod/server.ts',
+  'test/client/auth/caller.ts',
   'test/client/auth/lock-holder.ts',
   'test/e2e/asking-server.ts',
   'test/e2e/awaiting-script.ts',

@@ -11,7 +11,7 @@ import {
   fileCredentialStore,
 } from '../../../src/client/auth/file-store.ts';
 import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
-import { Holder } from './holder.ts';
+import { LineProcess } from './line-process.ts';
 
 const isPosix = process.platform !== 'win32';
 
@@ -94,6 +94,15 @@ describe('a store in files', () => {
   });
 });
 
+/** Another process, which takes the lock that it is told, and holds it until it is told more. */
+async function startHolder(folder: string, key: string): Promise<LineProcess> {
+  const holder = await LineProcess.start('test/client/auth/lock-holder.ts', folder);
+  onTestFinished(() => holder.kill());
+  holder.tell(key);
+  await holder.says(`holds ${key}`);
+  return holder;
+}
+
 /** What a process that holds a lock has written into it. */
 const heldBy = (pid: number, host = hostname()) => JSON.stringify({ id: 'x', pid, host });
 
@@ -109,23 +118,21 @@ describe('a lock between processes', () => {
   test('is held against another process, which waits', async () => {
     const folder = join(await temporaryDirectory(), 'credentials');
     const store = fileCredentialStore({ folder });
-    const holder = await Holder.start(folder);
-    onTestFinished(() => holder.kill());
-    await holder.holds('a');
+    const holder = await startHolder(folder, 'a');
     const order: string[] = [];
     const mine = store.exclusive('a', async () => void order.push('mine'));
     // As many steps as the other needs to meet the lock, and more.
     await store.exclusive('b', async () => void order.push('another key'));
     order.push('released');
-    await holder.release();
+    holder.tell('enough');
+    await holder.says('released');
     await mine;
     expect(order).toEqual(['another key', 'released', 'mine']);
   });
 
   test('is taken over when its process was killed', async () => {
     const folder = join(await temporaryDirectory(), 'credentials');
-    const holder = await Holder.start(folder);
-    await holder.holds('a');
+    const holder = await startHolder(folder, 'a');
     const [lock = ''] = (await readdir(folder)).filter((name) => name.endsWith('.lock'));
     const before = JSON.parse(await readFile(join(folder, lock), 'utf8')) as { pid: number };
     expect(before.pid).toBe(holder.pid);

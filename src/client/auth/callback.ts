@@ -1,0 +1,130 @@
+/**
+ * Listens on loopback for the one request that a browser makes when the authorization server sends a
+ * person back.
+ *
+ * @see RFC 8252, section 7.3
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { unlessAborted } from './turns.ts';
+
+/** Where a person is sent back to. */
+export interface Callback {
+  /** For the authorization server. */
+  readonly redirectUrl: string;
+  /**
+   * Resolves to the URL of the request that has this `state`. Others are turned away, whoever has
+   * sent them, and waited past.
+   *
+   * @throws the signal's reason
+   */
+  answer(state: string, signal: AbortSignal): Promise<URL>;
+  /** Listens no longer. */
+  close(): Promise<void>;
+}
+
+type Phase =
+  | { readonly name: 'idle' }
+  | { readonly name: 'waiting'; readonly state: string; readonly take: (url: URL) => void }
+  | { readonly name: 'answered' };
+
+/** A URL on loopback: this one, or any port that is free, the given one if it is. */
+export type Wish = { readonly redirectUrl: string } | { readonly port: number | undefined };
+
+/** @throws {Error} the port of the URL is taken */
+export async function listenForCallback(wish: Wish): Promise<Callback> {
+  if ('redirectUrl' in wish) return await LoopbackCallback.at(new URL(wish.redirectUrl));
+  const anywhere = (port: number) => new URL(`http://127.0.0.1:${port}/callback`);
+  try {
+    return await LoopbackCallback.at(anywhere(wish.port ?? 0));
+  } catch (error) {
+    if (wish.port === undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
+      throw error;
+    return await LoopbackCallback.at(anywhere(0));
+  }
+}
+
+class LoopbackCallback implements Callback {
+  readonly redirectUrl: string;
+  readonly #url: URL;
+  readonly #http: ReturnType<typeof createServer>;
+  #phase: Phase = { name: 'idle' };
+
+  static async at(url: URL): Promise<LoopbackCallback> {
+    const http = createServer();
+    const host = url.hostname === 'localhost' ? '127.0.0.1' : url.hostname.replace(/^\[|\]$/g, '');
+    await new Promise<void>((resolve, reject) => {
+      http.once('error', reject);
+      // `new URL` leaves out the port of the scheme; 0 is written.
+      http.listen(url.port === '' ? 80 : Number(url.port), host, resolve);
+    });
+    const actual = new URL(url);
+    actual.port = String((http.address() as AddressInfo).port);
+    return new LoopbackCallback(actual, http, url.port === '0' ? actual.href : url.href);
+  }
+
+  private constructor(url: URL, http: ReturnType<typeof createServer>, redirectUrl: string) {
+    this.#url = url;
+    this.#http = http;
+    this.redirectUrl = redirectUrl;
+    http.on('request', (request, response) => this.#serve(request, response));
+    // It is there for a person's login, and holds up no process that wants to end.
+    http.unref();
+  }
+
+  async answer(state: string, signal: AbortSignal): Promise<URL> {
+    const answered = new Promise<URL>((take) => {
+      this.#phase = { name: 'waiting', state, take };
+    });
+    return await unlessAborted(answered, signal);
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
+    this.#http.closeAllConnections();
+    await closed;
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const { status, text, after } = this.#judge(request);
+    response.writeHead(status, {
+      'content-type': 'text/html; charset=utf-8',
+      // The code is in this page's address.
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'",
+      connection: 'close',
+    });
+    response.end(page(text), after);
+  }
+
+  /** What the browser is answered, and what happens once it has the answer. */
+  #judge(request: IncomingMessage): { status: number; text: string; after?: () => void } {
+    const { headers, method, url = '/' } = request;
+    const target = URL.canParse(url, this.#url.href) ? new URL(url, this.#url) : undefined;
+    if (target?.host !== this.#url.host || headers.host !== this.#url.host) {
+      return { status: 403, text: 'This address is for one program on this machine.' };
+    }
+    if (target.pathname !== this.#url.pathname) return { status: 404, text: 'Nothing is here.' };
+    // A person is sent here by a navigation. Everything else is another page's doing.
+    const mode = headers['sec-fetch-mode'];
+    if (method !== 'GET' || headers.origin !== undefined || (mode ?? 'navigate') !== 'navigate') {
+      return { status: 403, text: 'Only a browser that was sent here is answered.' };
+    }
+    const phase = this.#phase;
+    if (phase.name === 'answered') return { status: 410, text: 'This login is done already.' };
+    if (phase.name === 'idle' || target.searchParams.get('state') !== phase.state) {
+      return { status: 400, text: 'This is not the answer to the login that was begun here.' };
+    }
+    this.#phase = { name: 'answered' };
+    return {
+      status: 200,
+      text: 'The answer has been received. You can close this page.',
+      after: () => phase.take(target),
+    };
+  }
+}
+
+const page = (text: string): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title><p>${text}</p></html>`;

@@ -1,0 +1,57 @@
+/** Which authorization server a resource names, and whether a host may trust it. */
+import { assertTrusted } from './guarded-fetch.ts';
+import { refused } from './official-client.ts';
+import type { Official } from './official-client.ts';
+
+/** What the official client finds. */
+export type Discovered = Awaited<ReturnType<Official['discoverOAuthServerInfo']>>;
+
+/** The issuer that credentials are kept by. */
+export function issuerOf({ authorizationServerMetadata, authorizationServerUrl }: Discovered) {
+  return authorizationServerMetadata?.issuer ?? authorizationServerUrl;
+}
+
+/**
+ * What is found has to be for this server, and nothing may lead to where secrets are not sent.
+ *
+ * @throws {RefusedAuthorization} it is of another resource
+ * @throws {RuntimeError} UNAUTHORIZED: an endpoint is not to be trusted
+ */
+export function assertItsOwn(found: Discovered, server: URL, official: Official): void {
+  const resource = found.resourceMetadata?.resource;
+  const requestedResource = official.resourceUrlFromServerUrl(server);
+  if (
+    resource !== undefined &&
+    !official.checkResourceAllowed({ requestedResource, configuredResource: resource })
+  ) {
+    throw refused(
+      'unsafe',
+      `The server ${server.origin} says that it is ${resource}: no token of another resource is sent to it`,
+    );
+  }
+  const metadata = found.authorizationServerMetadata;
+  for (const [name, url] of [
+    ['authorization server', found.authorizationServerUrl],
+    ['authorization endpoint', metadata?.authorization_endpoint],
+    ['token endpoint', metadata?.token_endpoint],
+    ['registration endpoint', metadata?.registration_endpoint],
+  ] as const) {
+    if (url !== undefined) assertTrusted(new URL(url), server, `The ${name}`);
+  }
+}
+
+/**
+ * A person's login needs PKCE with S256. The official client goes on if the metadata do not say; the
+ * specification forbids that.
+ *
+ * @throws {RefusedAuthorization} the metadata do not say so, or there are none
+ * @see MCP 2025-11-25, basic/authorization, "Authorization Code Protection"
+ */
+export function assertProtectsCodes(found: Discovered): void {
+  const metadata = found.authorizationServerMetadata;
+  if (metadata?.code_challenge_methods_supported?.includes('S256')) return;
+  throw refused(
+    'unsafe',
+    `The authorization server ${issuerOf(found)} ${metadata ? 'does not say that it supports PKCE with S256' : 'has no metadata'}: a login there could be stolen`,
+  );
+}

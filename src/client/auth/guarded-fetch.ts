@@ -1,0 +1,74 @@
+/** Requests to authorization servers: to https alone, bounded in time and size. */
+import { RuntimeError } from '../../protocol/errors.ts';
+
+/** How long one request may take, milliseconds. */
+const requestMs = 30_000;
+/** How long one answer may be. */
+const maxBytes = 256 * 1024;
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** Whether a request to this URL stays on this machine. */
+export function isLoopback(url: URL): boolean {
+  return loopback.test(url.hostname);
+}
+
+/**
+ * Checks where secrets are about to go. A server that is elsewhere must not lead a host to its own
+ * machine, so `http://` on loopback is allowed only if the server is there too.
+ *
+ * @param what names the URL in the error
+ * @throws {RuntimeError} UNAUTHORIZED
+ */
+export function assertTrusted(url: URL, server: URL, what: string): void {
+  if (url.protocol === 'https:') return;
+  if (url.protocol === 'http:' && isLoopback(url) && isLoopback(server)) return;
+  throw new RuntimeError(
+    'UNAUTHORIZED',
+    `${what} is ${url.protocol}//${url.host}: no secret is sent there, it must begin with https:// (http:// on loopback alone)`,
+  );
+}
+
+/**
+ * A `fetch` for the login at this server. It does not follow redirects by itself.
+ *
+ * @throws {RuntimeError} UNAUTHORIZED: the URL is not to be trusted, or its answer is too long
+ */
+export function guardedFetch(server: URL, signal: AbortSignal): Fetch {
+  return async (target, init) => {
+    const url = new URL(target);
+    assertTrusted(url, server, 'A URL that the login leads to');
+    const response = await fetch(url, {
+      ...init,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+    });
+    const body = await bounded(response, url);
+    // A status without a body does not take an empty one.
+    return new Response(body.byteLength === 0 ? null : body, response);
+  };
+}
+
+async function bounded({ body }: Response, url: URL): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // Leaving the loop cancels the rest.
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > maxBytes) {
+      throw new RuntimeError(
+        'UNAUTHORIZED',
+        `${url.origin} has answered with more than ${maxBytes} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}

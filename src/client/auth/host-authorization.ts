@@ -1,0 +1,303 @@
+/**
+ * The authorization of one connection: which token a request carries, and what becomes of one that
+ * was refused. When something is asked for says its machine; this is what is done.
+ */
+import { createActor, fromPromise, waitFor } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { RuntimeError } from '../../protocol/errors.ts';
+import {
+  authorizationMachine,
+  scopeUnion,
+  scopesMissing,
+} from '../../machines/authorization.machine.ts';
+import type {
+  AuthorizationEvent,
+  Demand,
+  LoginInput,
+  LoginOutcome,
+  RefreshInput,
+  RefreshOutcome,
+  Refusal,
+} from '../../machines/authorization.machine.ts';
+import type { Challenge, ChallengeOutcome, HttpAuthorization } from '../http/authorization.ts';
+import { bearerAuthorization } from './bearer.ts';
+import { logInClient } from './client-login.ts';
+import { memoryCredentialStore } from './credential-store.ts';
+import { Grants } from './grants.ts';
+import type { Grant } from './grants.ts';
+import { loadOfficial } from './official-client.ts';
+import type { Official } from './official-client.ts';
+import { assertUsable } from './options.ts';
+import type { AuthOption, ClientCredentialsAuth, PersonAuth } from './options.ts';
+import { logInPerson } from './person-login.ts';
+import type { LoginScope } from './person-login.ts';
+import { renewGrant } from './refresh.ts';
+
+/** What a connection hears of its authorization. */
+export interface AuthorizationListener {
+  /** The person has to visit this URL. */
+  asked(url: string): void;
+}
+
+const fiveMinutes = 5 * 60_000;
+/** How often one request is sent again: with a newer token, with one for which the person was asked, with more scopes. */
+const maxRetries = 3;
+
+/**
+ * The authorization of a connection to this server; undefined if the host does not allow any.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: the options cannot be used for this server
+ */
+export function hostAuthorization(
+  url: string | URL,
+  option: AuthOption | undefined,
+  listener: AuthorizationListener,
+): HttpAuthorization | undefined {
+  if (option === undefined || option === false) return undefined;
+  const server = new URL(url);
+  const options = option === true ? {} : option;
+  assertUsable(server, options);
+  if (options.kind === 'bearer') return bearerAuthorization(server, options);
+  return new OAuthAuthorization(server, options, listener);
+}
+
+const isSettled = (snapshot: SnapshotFrom<typeof authorizationMachine>): boolean =>
+  snapshot.matches('authorized') || snapshot.matches('refused');
+
+class OAuthAuthorization implements HttpAuthorization {
+  readonly #server: URL;
+  readonly #options: PersonAuth | ClientCredentialsAuth;
+  readonly #grants: Grants;
+  readonly #actor;
+  /** What was granted last, as far as this connection knows. */
+  #grant: Grant | undefined;
+  /** The token that was asked for last, in this connection. */
+  #askedFor: string | undefined;
+  /** A token that the server has refused though it was just renewed. */
+  #useless: string | undefined;
+  #reading: Promise<void> | undefined;
+  #official: Promise<Official> | undefined;
+
+  constructor(
+    server: URL,
+    options: PersonAuth | ClientCredentialsAuth,
+    listener: AuthorizationListener,
+  ) {
+    this.#server = server;
+    this.#options = options;
+    this.#grants = new Grants(options.store ?? memoryCredentialStore(), server);
+    const machine = authorizationMachine.provide({
+      actors: {
+        login: fromPromise<LoginOutcome, LoginInput>(({ input, signal }) =>
+          this.#logIn(input, signal),
+        ),
+        refresh: fromPromise<RefreshOutcome, RefreshInput>(({ input, signal }) =>
+          this.#refresh(input, signal),
+        ),
+      },
+    });
+    const isPerson = options.kind !== 'client-credentials';
+    const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? fiveMinutes;
+    this.#actor = createActor(machine, { input: { visitTimeoutMs } });
+    this.#actor.on('authorization.asked', ({ url }) => listener.asked(url));
+    this.#actor.start();
+  }
+
+  async headers(url: string): Promise<Record<string, string>> {
+    if (!this.#isItsOwn(url)) return {};
+    await this.#read();
+    const { refreshToken, renewAt = Infinity } = this.#grant ?? {};
+    if (renewAt <= Date.now() && refreshToken !== undefined) {
+      this.#send({ type: 'token.refused', demand: {} });
+    }
+    // Where a person is being asked, this is sent as it is: it may need less.
+    if (this.#actor.getSnapshot().matches('refreshing')) await this.#settled();
+    return this.#headers();
+  }
+
+  async challenged(challenge: Challenge): Promise<ChallengeOutcome> {
+    const { status, url, sent, retries, signal } = challenge;
+    if (!this.#isItsOwn(url) || retries >= maxRetries) return this.#refuse(status);
+    await this.#read();
+    if (this.#isNewerThan(sent)) return { kind: 'retry' };
+    let demand: Demand & { readonly error?: string | undefined };
+    try {
+      demand = await this.#demandOf(challenge);
+    } catch (error) {
+      return { kind: 'refused', error: error as Error };
+    }
+    if (status === 403) {
+      if (demand.error !== 'insufficient_scope') return this.#refuse(status);
+      // What it has got it need not ask for: the server means something else.
+      const scope = scopesMissing(demand.scope, this.#grant?.scope);
+      if (scope === undefined) return this.#refuse(status);
+      this.#send({ type: 'scope.missing', demand: { ...demand, scope } });
+    } else {
+      if (retries > 0) {
+        // The person has just been asked: asking again would lead nowhere.
+        if (this.#grant && this.#grant.accessToken === this.#askedFor) return this.#refuse(status);
+        this.#useless = this.#grant?.accessToken;
+      }
+      this.#send({ type: 'token.refused', demand });
+    }
+    await this.#settled(signal);
+    return this.#isNewerThan(sent) ? { kind: 'retry' } : this.#refuse(status);
+  }
+
+  begin(): void {
+    this.#send({ type: 'refusal.forget' });
+    // Another connection, or another process, may have logged in since.
+    this.#reading = undefined;
+  }
+
+  close(): void {
+    this.#actor.stop();
+  }
+
+  /** @throws {RuntimeError} CLOSED */
+  #send(event: AuthorizationEvent): void {
+    if (this.#actor.getSnapshot().status !== 'active') {
+      throw new RuntimeError('CLOSED', 'The connection is closed');
+    }
+    this.#actor.send(event);
+  }
+
+  #isItsOwn(url: string): boolean {
+    return new URL(url).origin === this.#server.origin;
+  }
+
+  #headers(): Record<string, string> {
+    return this.#grant ? { authorization: `Bearer ${this.#grant.accessToken}` } : {};
+  }
+
+  #isNewerThan(sent: Challenge['sent']): boolean {
+    const { authorization } = this.#headers();
+    return authorization !== undefined && authorization !== sent['authorization'];
+  }
+
+  /** What has been kept, once. */
+  #read(): Promise<void> {
+    this.#reading ??= this.#takeKept();
+    return this.#reading;
+  }
+
+  async #takeKept(): Promise<void> {
+    try {
+      const kept = await this.#kept();
+      if (!kept) return;
+      this.#grant = kept;
+      this.#send({ type: 'token.found' });
+    } catch (error) {
+      this.#reading = undefined;
+      throw error;
+    }
+  }
+
+  /** What was given to another client is of no use to this one. */
+  async #kept(): Promise<Grant | undefined> {
+    const { clientId } = this.#options;
+    const kept = await this.#grants.read();
+    return clientId === undefined || clientId === kept?.client.client_id ? kept : undefined;
+  }
+
+  #load(): Promise<Official> {
+    this.#official ??= loadOfficial();
+    return this.#official;
+  }
+
+  async #demandOf({ status, wwwAuthenticate }: Challenge) {
+    const { extractWWWAuthenticateParams } = await this.#load();
+    const headers = { 'www-authenticate': wwwAuthenticate ?? '' };
+    const said = extractWWWAuthenticateParams(new Response(null, { status, headers }));
+    const { scope, error, resourceMetadataUrl } = said;
+    return { scope, error, resourceMetadataUrl: resourceMetadataUrl?.href };
+  }
+
+  async #settled(signal?: AbortSignal): Promise<void> {
+    try {
+      await waitFor(this.#actor, isSettled, signal ? { signal } : {});
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new RuntimeError('CLOSED', 'The connection was closed during the login', {
+        cause: error,
+      });
+    }
+  }
+
+  #refuse(status: number): ChallengeOutcome {
+    const { refusal } = this.#actor.getSnapshot().context;
+    const kind = refusal?.kind === 'unreachable' ? 'unreachable' : 'refused';
+    return { kind, error: this.#errorOf(refusal, status) };
+  }
+
+  #errorOf(refusal: Refusal | undefined, status: number): RuntimeError {
+    const cause = refusal?.error;
+    if (cause instanceof RuntimeError) return cause;
+    const reason =
+      status === 403 ? 'does not allow this' : 'does not take the token that it was sent';
+    return new RuntimeError(
+      status === 403 && !refusal ? 'HTTP_STATUS' : 'UNAUTHORIZED',
+      cause?.message ?? `${this.#server.origin} ${reason} (HTTP ${status})`,
+      { status, cause },
+    );
+  }
+
+  async #refresh(demand: Demand, signal: AbortSignal): Promise<RefreshOutcome> {
+    const options = this.#options;
+    const refusedToken = this.#grant?.accessToken;
+    if (options.kind === 'client-credentials') return { kind: 'spent', client: 'known' };
+    if (refusedToken !== undefined && refusedToken === this.#useless) {
+      return { kind: 'spent', client: 'known' };
+    }
+    const renewal = await renewGrant(await this.#scope(options, signal), demand, refusedToken);
+    this.#grant = renewal.grant ?? this.#grant;
+    return renewal.kind === 'renewed' ? { kind: 'renewed' } : renewal;
+  }
+
+  /** Of all who share the store, one at a time: the others find what it has got. */
+  async #logIn(input: LoginInput, signal: AbortSignal): Promise<LoginOutcome> {
+    const known = this.#grant;
+    // A new token has all that the old one had.
+    const scope = input.reason === 'no token' ? input.scope : scopeUnion(known?.scope, input.scope);
+    return await this.#grants.exclusive(
+      'login',
+      async () => {
+        const kept = await this.#kept();
+        const isNewer = kept !== undefined && kept.accessToken !== known?.accessToken;
+        if (isNewer && (input.reason === 'no token' || !scopesMissing(scope, kept.scope))) {
+          this.#grant = kept;
+          return { scope: kept.scope };
+        }
+        const grant = await this.#obtain({ ...input, scope }, signal);
+        this.#askedFor = grant.accessToken;
+        await this.#keep(grant);
+        return { scope: grant.scope };
+      },
+      signal,
+    );
+  }
+
+  async #obtain(wanted: LoginInput, signal: AbortSignal): Promise<Grant> {
+    const options = this.#options;
+    return options.kind === 'client-credentials'
+      ? await logInClient(await this.#scope(options, signal), wanted)
+      : await logInPerson(await this.#scope(options, signal), wanted);
+  }
+
+  /** It is used even if it cannot be kept. */
+  async #keep(grant: Grant): Promise<void> {
+    this.#grant = grant;
+    await this.#grants.write(grant);
+  }
+
+  async #scope<TOptions>(options: TOptions, signal: AbortSignal): Promise<LoginScope<TOptions>> {
+    return {
+      official: await this.#load(),
+      server: this.#server,
+      options,
+      grants: this.#grants,
+      keep: (grant) => this.#keep(grant),
+      signal,
+    };
+  }
+}

@@ -1,0 +1,101 @@
+/** The official client's OAuth, loaded when a server first wants a login, and what its errors say. */
+import type * as client from '@modelcontextprotocol/client';
+import { textOfError, RuntimeError } from '../../protocol/errors.ts';
+import { printable } from '../../protocol/printable.ts';
+import { redactText } from '../../diagnosis/redaction.ts';
+import { RefusedAuthorization } from '../../machines/authorization.machine.ts';
+import type { RefusalKind } from '../../machines/authorization.machine.ts';
+
+/** The package: an optional peer. */
+export type Official = typeof client;
+
+/** @throws {RuntimeError} CONFIG_INVALID: the package is not installed */
+export async function loadOfficial(
+  load: () => Promise<Official> = () => import('@modelcontextprotocol/client'),
+): Promise<Official> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new RuntimeError(
+      'CONFIG_INVALID',
+      'The server wants a login, and that needs a package that is not installed: npm install @modelcontextprotocol/client',
+      { cause: error },
+    );
+  }
+}
+
+/** An authorization that is refused, in our words. */
+export function refused(kind: RefusalKind, message: string, cause?: unknown): RefusedAuthorization {
+  const options = cause === undefined ? {} : { cause };
+  return new RefusedAuthorization({
+    kind,
+    error: new RuntimeError('UNAUTHORIZED', message, options),
+  });
+}
+
+/**
+ * Why a step of a login has failed. Messages of the official client may hold what a server has
+ * answered, so that of its errors only what is known to hold no secret is passed on.
+ *
+ * @param secrets what must not be in the message, whoever has put it there
+ */
+export function refusalFrom(
+  error: unknown,
+  official: Official,
+  secrets: readonly (string | undefined)[],
+): RefusedAuthorization {
+  if (error instanceof RefusedAuthorization) return error;
+  if (error instanceof RuntimeError) return new RefusedAuthorization({ kind: 'unsafe', error });
+  const said = (text: string) => withoutSecrets(text, secrets);
+  if (error instanceof official.IssuerMismatchError) {
+    return refused('unsafe', `The issuer is not the one that it should be: ${said(error.message)}`);
+  }
+  if (error instanceof official.InsecureTokenEndpointError) {
+    return refused('unsafe', said(error.message));
+  }
+  if (error instanceof official.RegistrationRejectedError) {
+    return refused(
+      error.status >= 500 ? 'unreachable' : 'declined',
+      `The authorization server does not register this client (HTTP ${error.status}); register it there, and give its "clientId"`,
+    );
+  }
+  if (error instanceof official.OAuthError) return refusalOfOAuth(error, official, said);
+  if (error instanceof SyntaxError || nameOf(error) === 'ZodError') {
+    // The message of either quotes what was read.
+    return refused(
+      'unsafe',
+      'The authorization server has answered what its specification does not allow',
+    );
+  }
+  const { cause } = error as { readonly cause?: unknown };
+  const reason = error instanceof TypeError && cause !== undefined ? cause : error;
+  return refused('unreachable', `The login could not be made: ${said(textOfError(reason))}`);
+}
+
+function refusalOfOAuth(
+  { code, message }: InstanceType<Official['OAuthError']>,
+  { OAuthErrorCode }: Official,
+  said: (text: string) => string,
+): RefusedAuthorization {
+  // The official client's own for an answer that it could not read: its message has the whole body.
+  if (code === OAuthErrorCode.ServerError) {
+    return refused('unreachable', 'The authorization server has failed');
+  }
+  const kind = code === OAuthErrorCode.TemporarilyUnavailable ? 'unreachable' : 'declined';
+  return refused(kind, `The authorization server says ${said(code)}: ${said(message)}`);
+}
+
+/** The text with nothing secret in it, on one line, at most 300 characters. */
+function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret) clean = clean.replaceAll(secret, '[redacted]');
+  }
+  return printable(redactText(clean)).slice(0, 300);
+}
+
+function nameOf(error: unknown): string | undefined {
+  const { name, constructor } = error as { readonly name?: string; constructor?: { name: string } };
+  return name === 'Error' ? constructor?.name : name;
+}

@@ -1,0 +1,297 @@
+/**
+ * One login of a person: from the server's demand to a grant. The official client finds the
+ * authorization server, registers there, and makes the URL to visit; the rest is here.
+ */
+import { randomBytes } from 'node:crypto';
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { LoginInput } from '../../machines/authorization.machine.ts';
+import { openBrowser } from './browser.ts';
+import { listenForCallback } from './callback.ts';
+import { assertItsOwn, assertProtectsCodes, issuerOf } from './discovery.ts';
+import type { Discovered } from './discovery.ts';
+import { grantFrom } from './grants.ts';
+import type { Grant, Grants, KnownClient } from './grants.ts';
+import { guardedFetch } from './guarded-fetch.ts';
+import { refusalFrom, refused } from './official-client.ts';
+import type { Official } from './official-client.ts';
+import type { PersonAuth } from './options.ts';
+import { unlessAborted } from './turns.ts';
+
+/** What a login works with. */
+export interface LoginScope<TOptions> {
+  readonly official: Official;
+  readonly server: URL;
+  readonly options: TOptions;
+  readonly grants: Grants;
+  /** From now on this is the token. */
+  readonly keep: (grant: Grant) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** A way to a person and back. */
+interface Visit {
+  readonly redirectUrl: string;
+  /** From now on an answer with this state is awaited. What it gives shows the person a URL, and resolves to where they were sent back to. */
+  readonly begin: (state: string) => (url: URL) => Promise<URL>;
+  readonly end: () => Promise<void>;
+}
+
+/** @throws {RefusedAuthorization} there is no grant, and why */
+export async function logInPerson(
+  scope: LoginScope<PersonAuth>,
+  wanted: LoginInput,
+): Promise<Grant> {
+  const visit = await openVisit(scope);
+  const login = new PersonLogin(scope, wanted, visit.redirectUrl);
+  try {
+    const url = await login.ask();
+    const make = visit.begin(login.state());
+    wanted.authorization.send({ type: 'login.asked', url: url.href });
+    const landed = await make(url);
+    const code = login.codeIn(landed);
+    wanted.authorization.send({ type: 'login.answered' });
+    return await login.exchange(code);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    throw refusalFrom(error, scope.official, login.secrets);
+  } finally {
+    await visit.end();
+  }
+}
+
+async function openVisit({ options, grants, signal }: LoginScope<PersonAuth>): Promise<Visit> {
+  const { visit, redirectUrl } = options;
+  if (visit) {
+    return {
+      redirectUrl: redirectUrl ?? 'http://localhost/callback',
+      begin: () => async (url) => {
+        try {
+          return new URL(await unlessAborted(visit(url, { signal }), signal));
+        } catch (error) {
+          signal.throwIfAborted();
+          throw refused('declined', 'The visit to the authorization server has failed', error);
+        }
+      },
+      end: () => Promise.resolve(),
+    };
+  }
+  const last = redirectUrl === undefined ? await grants.redirectUrl() : undefined;
+  const port = last === undefined ? undefined : Number(new URL(last).port);
+  const callback = await listenForCallback(redirectUrl === undefined ? { port } : { redirectUrl });
+  return {
+    redirectUrl: callback.redirectUrl,
+    begin: (state) => {
+      const answer = callback.answer(state, signal);
+      return async (url) => {
+        // The URL is told as an event as well: without a browser a person can open it elsewhere.
+        await Promise.race([answer, openBrowser(url).catch(() => {})]);
+        return await answer;
+      };
+    },
+    end: () => callback.close(),
+  };
+}
+
+/** What the official client asks of a host, and what it gives for one login. */
+class PersonLogin implements OAuthClientProvider {
+  readonly redirectUrl: string;
+  readonly clientMetadataUrl?: string;
+  readonly #scope: LoginScope<PersonAuth>;
+  readonly #wanted: LoginInput;
+  readonly #fetch: ReturnType<typeof guardedFetch>;
+  readonly #state = randomBytes(32).toString('base64url');
+  #found: Discovered | undefined;
+  #client: KnownClient | undefined;
+  #verifier = '';
+  #url: URL | undefined;
+  #code: string | undefined;
+  #iss: string | undefined;
+
+  constructor(scope: LoginScope<PersonAuth>, wanted: LoginInput, redirectUrl: string) {
+    this.#scope = scope;
+    this.#wanted = wanted;
+    this.#fetch = guardedFetch(scope.server, scope.signal);
+    this.redirectUrl = redirectUrl;
+    const { clientMetadataUrl } = scope.options;
+    if (clientMetadataUrl !== undefined) this.clientMetadataUrl = clientMetadataUrl;
+  }
+
+  /** What must not be in any error. */
+  get secrets(): readonly (string | undefined)[] {
+    const { clientSecret } = this.#scope.options;
+    return [clientSecret, this.#client?.client_secret, this.#verifier, this.#code, this.#state];
+  }
+
+  get clientMetadata() {
+    const { clientName = 'mcp-actors', scope } = this.#scope.options;
+    return {
+      client_name: clientName,
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      ...(scope === undefined ? {} : { scope }),
+    };
+  }
+
+  /** Where the person has to go. */
+  async ask(): Promise<URL> {
+    const { official, server } = this.#scope;
+    const { scope, resourceMetadataUrl } = this.#wanted;
+    await official.auth(this, {
+      serverUrl: server,
+      fetchFn: this.#fetch,
+      // Refreshing is a matter of its own, with a lock around it.
+      forceReauthorization: true,
+      ...(scope === undefined ? {} : { scope }),
+      ...(resourceMetadataUrl === undefined
+        ? {}
+        : { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
+    });
+    if (!this.#url) throw new Error('The official client has made no authorization URL');
+    return this.#url;
+  }
+
+  /** @throws {RefusedAuthorization} it is not the answer to this login, or it is a no */
+  codeIn(landed: URL): string {
+    const redirect = new URL(this.redirectUrl);
+    const { searchParams } = landed;
+    if (landed.origin !== redirect.origin || landed.pathname !== redirect.pathname) {
+      throw refused(
+        'unsafe',
+        `The person was sent back to ${landed.origin}${landed.pathname}, and not to ${this.redirectUrl}`,
+      );
+    }
+    if (searchParams.get('state') !== this.#state) {
+      throw refused(
+        'unsafe',
+        'The answer is not to the login that was begun here: its "state" is another one',
+      );
+    }
+    // Before anything else of the answer is believed (RFC 9207).
+    const metadata = this.#discovered().authorizationServerMetadata;
+    this.#iss = searchParams.get('iss') ?? undefined;
+    this.#scope.official.validateAuthorizationResponseIssuer({
+      iss: this.#iss,
+      expectedIssuer: metadata?.issuer,
+      issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+    });
+    const error = searchParams.get('error');
+    if (error !== null) {
+      const description = searchParams.get('error_description') ?? error;
+      throw new this.#scope.official.OAuthError(error, description);
+    }
+    this.#code = searchParams.get('code') ?? undefined;
+    if (!this.#code) throw refused('unsafe', 'The answer of the authorization server has no code');
+    return this.#code;
+  }
+
+  async exchange(code: string): Promise<Grant> {
+    const { official } = this.#scope;
+    const found = this.#discovered();
+    if (!this.#client) throw new Error('The official client has registered no client');
+    const resource = found.resourceMetadata?.resource;
+    const issuer = issuerOf(found);
+    try {
+      const tokens = await official.exchangeAuthorization(found.authorizationServerUrl, {
+        metadata: found.authorizationServerMetadata,
+        clientInformation: this.#client,
+        authorizationCode: code,
+        iss: this.#iss,
+        codeVerifier: this.#verifier,
+        redirectUri: this.redirectUrl,
+        fetchFn: this.#fetch,
+        ...(resource === undefined ? {} : { resource }),
+      });
+      const asked = this.#url?.searchParams.get('scope') ?? undefined;
+      return grantFrom(tokens, asked, { issuer, client: this.#kept(this.#client), resource });
+    } catch (error) {
+      const refusal = refusalFrom(error, official, this.secrets);
+      if (refusal.refusal.kind !== 'unreachable') throw refusal;
+      // The person is not sent there again by itself.
+      throw refused('unanswered', refusal.refusal.error.message);
+    }
+  }
+
+  state(): string {
+    return this.#state;
+  }
+
+  async saveDiscoveryState(found: Discovered): Promise<void> {
+    const { server, official, options, grants } = this.#scope;
+    assertItsOwn(found, server, official);
+    assertProtectsCodes(found);
+    this.#found = found;
+    const { clientId, issuer: given } = options;
+    const issuer = issuerOf(found);
+    if (clientId === undefined && given === undefined) return;
+    const only = given ?? (await grants.pinnedIssuer(clientId ?? '', issuer));
+    if (only !== issuer) {
+      throw refused(
+        'unsafe',
+        `The server names the authorization server ${issuer}; what the host gives is for ${only} alone ("issuer")`,
+      );
+    }
+  }
+
+  async clientInformation(context?: { readonly issuer: string }) {
+    const { options, grants } = this.#scope;
+    const issuer = context?.issuer ?? '';
+    const { clientId, clientSecret } = options;
+    if (clientId !== undefined) {
+      const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
+      this.#client = { client_id: clientId, ...secret };
+      return { ...this.#client, issuer };
+    }
+    if (this.#wanted.client === 'unknown') return undefined;
+    const kept = await grants.client(issuer);
+    // Another port, or another host: the authorization server would send nobody there.
+    if (!kept?.redirect_uris?.includes(this.redirectUrl)) return undefined;
+    this.#client = kept;
+    return { ...kept, redirect_uris: [...kept.redirect_uris], issuer };
+  }
+
+  async saveClientInformation(information: KnownClient, context?: { readonly issuer: string }) {
+    const { client_id, client_secret, token_endpoint_auth_method } = information;
+    this.#client = {
+      client_id,
+      redirect_uris: [this.redirectUrl],
+      ...(client_secret === undefined ? {} : { client_secret }),
+      ...(token_endpoint_auth_method === undefined ? {} : { token_endpoint_auth_method }),
+    };
+    if (this.#scope.options.clientId !== undefined) return;
+    await this.#scope.grants.writeClient(context?.issuer ?? '', this.#client);
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#url = url;
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  /** Nobody asks: a new token is what the login is for. */
+  tokens(): undefined {
+    return undefined;
+  }
+
+  saveTokens(): never {
+    throw new RuntimeError('UNAUTHORIZED', 'A login of a person gives no token without its code');
+  }
+
+  /** The host has its own secret, and it is not written down. */
+  #kept(client: KnownClient): KnownClient {
+    return this.#scope.options.clientId === undefined ? client : { client_id: client.client_id };
+  }
+
+  #discovered(): Discovered {
+    if (!this.#found) throw new Error('The official client has discovered nothing');
+    return this.#found;
+  }
+}

@@ -1,0 +1,28 @@
+/** A host's authorization in a test, and what it is refused with. */
+import { onTestFinished } from 'vitest';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import type { AuthOption } from '../../../src/client/auth/options.ts';
+import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
+import type { Called } from './protected-server.ts';
+
+/** An authorization that ends with the test, and the URLs it has told. */
+export function authorize(
+  url: URL,
+  option: AuthOption,
+): HttpAuthorization & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const authorization = hostAuthorization(url, option, { asked: (where) => asked.push(where) });
+  if (!authorization) throw new Error('It is not allowed');
+  onTestFinished(() => authorization.close());
+  return Object.assign(authorization, { asked });
+}
+
+/** What a call was refused with. */
+export const refusal = (called: Called) =>
+  'kind' in called ? `${called.kind}: ${called.error.message}` : called;
+
+/** A change of a URL's query. */
+export const query = (change: (params: URLSearchParams) => void) => (url: URL) => {
+  change(url.searchParams);
+  return url;
+};

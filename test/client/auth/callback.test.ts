@@ -1,0 +1,235 @@
+/** A person comes back to this machine: who is let in, and what the browser sees. */
+import { chmod } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openBrowser, browserCommand } from '../../../src/client/auth/browser.ts';
+import { listenForCallback } from '../../../src/client/auth/callback.ts';
+import type { Callback, Wish } from '../../../src/client/auth/callback.ts';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
+import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
+import { agree, call, startProtected } from './protected-server.ts';
+
+async function listen(wish: Wish = { port: undefined }): Promise<Callback> {
+  const callback = await listenForCallback(wish);
+  onTestFinished(() => callback.close());
+  return callback;
+}
+
+interface Visited {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A request as a browser makes it, or as it does not. */
+async function visit(url: string, headers: object = {}, method = 'GET'): Promise<Visited> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const made = httpRequest(url, { method, headers: { ...headers }, agent: false }, resolve);
+    made.on('error', reject).end();
+  });
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
+}
+
+const forever = new AbortController().signal;
+
+describe('a person who comes back', () => {
+  test('is told to close the page, and what they bring is taken', async () => {
+    const callback = await listen();
+    expect(callback.redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    const answer = callback.answer('s', forever);
+    const seen = await visit(`${callback.redirectUrl}?code=c&state=s`, {
+      'sec-fetch-mode': 'navigate',
+    });
+    expect(seen).toMatchObject({
+      status: 200,
+      body: expect.stringContaining('You can close this page'),
+    });
+    expect(seen.body).not.toMatch(/code|c&amp;|state/);
+    expect((await answer).href).toBe(`${callback.redirectUrl}?code=c&state=s`);
+  });
+
+  test('leaves no trace of the code in a cache or a referrer', async () => {
+    const callback = await listen();
+    void callback.answer('s', forever);
+    const { headers } = await visit(`${callback.redirectUrl}?code=c&state=s`);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': "default-src 'none'",
+    });
+  });
+
+  test('twice is answered once', async () => {
+    const callback = await listen();
+    const answer = callback.answer('s', forever);
+    await visit(`${callback.redirectUrl}?code=first&state=s`);
+    expect(await visit(`${callback.redirectUrl}?code=second&state=s`)).toMatchObject({
+      status: 410,
+    });
+    expect((await answer).searchParams.get('code')).toBe('first');
+  });
+
+  test.each<[string, string, object, string, number]>([
+    ['with another state', '/callback?code=x&state=t', {}, 'GET', 400],
+    ['without a state', '/callback?code=x', {}, 'GET', 400],
+    ['to another path', '/elsewhere?code=x&state=s', {}, 'GET', 404],
+    [
+      'from a page of another origin',
+      '/callback?code=x&state=s',
+      { origin: 'https://evil.example.com' },
+      'GET',
+      403,
+    ],
+    [
+      'as a picture of another page',
+      '/callback?code=x&state=s',
+      { 'sec-fetch-mode': 'no-cors' },
+      'GET',
+      403,
+    ],
+    [
+      'by another name of this machine',
+      '/callback?code=x&state=s',
+      { host: 'evil.example.com' },
+      'GET',
+      403,
+    ],
+    ['by a form', '/callback?code=x&state=s', {}, 'POST', 403],
+    ['to a path that is none', '//?code=x&state=s', {}, 'GET', 403],
+  ])('%s is turned away, and waited past', async (_, path, headers, method, status) => {
+    const callback = await listen();
+    const answer = callback.answer('s', forever);
+    const { origin } = new URL(callback.redirectUrl);
+    expect(await visit(`${origin}${path}`, headers, method)).toMatchObject({ status });
+    expect(await visit(`${callback.redirectUrl}?code=c&state=s`)).toMatchObject({ status: 200 });
+    expect((await answer).searchParams.get('code')).toBe('c');
+  });
+
+  test('before anybody was sent away is turned away', async () => {
+    const callback = await listen();
+    expect(await visit(`${callback.redirectUrl}?code=x&state=s`)).toMatchObject({ status: 400 });
+  });
+
+  test('is not waited for any more once the login has ended', async () => {
+    const callback = await listen();
+    const ending = new AbortController();
+    const answer = callback.answer('s', ending.signal);
+    ending.abort(new Error('enough'));
+    await expect(answer).rejects.toThrow('enough');
+    await callback.close();
+    await expect(visit(callback.redirectUrl)).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('the place to come back to', () => {
+  test('is where it was last time, if that is free', async () => {
+    const first = await listenForCallback({ port: undefined });
+    const port = Number(new URL(first.redirectUrl).port);
+    const second = await listen({ port });
+    expect(second.redirectUrl).not.toBe(first.redirectUrl);
+    await first.close();
+    expect((await listen({ port })).redirectUrl).toBe(first.redirectUrl);
+  });
+
+  test('is the URL that the host gives', async () => {
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+    const { port } = free.address() as AddressInfo;
+    const redirectUrl = `http://localhost:${port}/oauth/back`;
+    await expect(listenForCallback({ redirectUrl })).rejects.toThrow('EADDRINUSE');
+    await new Promise((resolve) => free.close(resolve));
+    const callback = await listen({ redirectUrl });
+    expect(callback.redirectUrl).toBe(redirectUrl);
+    const answer = callback.answer('s', forever);
+    await visit(`http://127.0.0.1:${port}/oauth/back?code=c&state=s`, {
+      host: `localhost:${port}`,
+    });
+    expect((await answer).href).toBe(`${redirectUrl}?code=c&state=s`);
+  });
+});
+
+/** A program that goes where it is sent, as a browser does. */
+const followingBrowser = `
+import { get } from 'node:http';
+const visit = (url) => get(url, (response) => {
+  response.resume();
+  if (response.headers.location) visit(response.headers.location);
+});
+visit(process.argv[2]);
+`;
+
+describe('a browser', () => {
+  const url = new URL('https://as.example.com/authorize?a=1&b=%20"; touch x');
+
+  test.each<[NodeJS.Platform, object, string[]]>([
+    ['linux', {}, ['xdg-open', url.href]],
+    ['darwin', {}, ['open', url.href]],
+    ['win32', {}, ['rundll32', 'url.dll,FileProtocolHandler', url.href]],
+    ['linux', { BROWSER: '/usr/bin/firefox' }, ['/usr/bin/firefox', url.href]],
+  ])('on %s with %j is started without a shell', (platform, environment, command) => {
+    expect(browserCommand(url, { ...environment }, platform)).toEqual(command);
+  });
+
+  test('is opened for nothing but the web', async () => {
+    await expect(openBrowser(new URL('file:///etc/passwd'))).rejects.toThrow(
+      'not opened for file:',
+    );
+  });
+
+  test('that is not there says so', async () => {
+    const directory = await temporaryDirectory();
+    process.env['BROWSER'] = `${directory}/missing`;
+    onTestFinished(() => void delete process.env['BROWSER']);
+    await expect(openBrowser(url)).rejects.toThrow('ENOENT');
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'shows the person the login, and brings back what they get',
+    async () => {
+      const { url: server, issuer } = await startProtected();
+      // It follows the redirect, as a browser does.
+      const folder = await temporaryDirectory({
+        'browser.mjs': `#!${process.execPath}
+${followingBrowser}`,
+      });
+      await chmod(`${folder}/browser.mjs`, 0o755);
+      process.env['BROWSER'] = `${folder}/browser.mjs`;
+      onTestFinished(() => void delete process.env['BROWSER']);
+      const store = memoryCredentialStore();
+      const asked: string[] = [];
+      const start = () => {
+        const authorization = hostAuthorization(
+          server,
+          { store },
+          { asked: (where) => asked.push(where) },
+        );
+        if (!authorization) throw new Error('It is not allowed');
+        onTestFinished(() => authorization.close());
+        return authorization;
+      };
+      expect(await call(start(), server, 'read')).toMatchObject({ text: 'read' });
+      expect(asked).toHaveLength(1);
+      // The next login comes back to the same place, so that the client is registered already.
+      expect(await call(start(), server, 'write')).toMatchObject({ text: 'write' });
+      expect(issuer.count('/register')).toBe(1);
+    },
+  );
+
+  test('that cannot be opened leaves the person the URL', async () => {
+    const { url: server } = await startProtected();
+    process.env['BROWSER'] = `${await temporaryDirectory()}/missing`;
+    onTestFinished(() => void delete process.env['BROWSER']);
+    const asked = (where: string) => {
+      void agree(new URL(where)).then((location) => visit(location));
+    };
+    const authorization = hostAuthorization(server, true, { asked });
+    if (!authorization) throw new Error('It is not allowed');
+    onTestFinished(() => authorization.close());
+    expect(await call(authorization, server, 'read')).toMatchObject({ text: 'read' });
+  });
+});

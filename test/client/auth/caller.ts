@@ -1,0 +1,32 @@
+/** A process that asks a server for something after each line, says when it is refused, and what came of it. */
+import { createInterface } from 'node:readline';
+import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+
+const [folder = '', url = ''] = process.argv.slice(2);
+const visit = () => Promise.reject(new Error('Nobody is here'));
+const store = fileCredentialStore({ folder });
+const authorization = hostAuthorization(url, { visit, store }, { asked: () => {} });
+if (!authorization) throw new Error('It is not allowed');
+
+const ask = async (): Promise<string> => {
+  for (let retries = 0; ; retries++) {
+    const sent = await authorization.headers(url);
+    const response = await fetch(url, { method: 'DELETE', headers: sent });
+    // A DELETE without a session is refused, but only of those who may come in.
+    if (response.status !== 401) return response.status === 400 ? '200' : `${response.status}`;
+    process.stdout.write('refused\n');
+    const outcome = await authorization.challenged({
+      status: 401,
+      wwwAuthenticate: response.headers.get('www-authenticate') ?? undefined,
+      url,
+      sent,
+      retries,
+    });
+    if (outcome.kind !== 'retry') return outcome.error.message;
+  }
+};
+
+process.stdout.write('ready\n');
+const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
+while (!(await lines.next()).done) process.stdout.write(`${await ask()}\n`);

@@ -1,0 +1,279 @@
+/** A host logs in at a server of ours: once, where it may, and with nothing that leads elsewhere. */
+import { describe, expect, test } from 'vitest';
+import { gate } from 'mcp-actors/testing';
+import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
+import type { PersonAuth } from '../../../src/client/auth/options.ts';
+import { agree, call, person, startProtected } from './protected-server.ts';
+import { authorize, query, refusal } from './authorizing.ts';
+
+describe('a host without a token', () => {
+  test('gets one when the server wants it, and uses it from then on', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    expect(await authorization.headers(url.href)).toEqual({});
+    expect(await call(authorization, url, 'read')).toEqual({ status: 200, text: 'read' });
+    expect(await call(authorization, url, 'read')).toEqual({ status: 200, text: 'read' });
+    expect(scopes).toEqual(['notes:read']);
+    expect([issuer.count('/register'), issuer.count('/token')]).toEqual([1, 1]);
+    expect(authorization.asked).toEqual([expect.stringContaining(`${issuer.issuer}/authorize?`)]);
+  });
+
+  test('asks once, however many requests are refused', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    const calls = Array.from({ length: 20 }, () => call(authorization, url, 'read'));
+    for (const called of await Promise.all(calls)) expect(called).toMatchObject({ text: 'read' });
+    expect(scopes).toHaveLength(1);
+    expect(issuer.count('/token')).toBe(1);
+  });
+
+  test('finds the token that another connection with the same store has got', async () => {
+    const { issuer, url } = await startProtected();
+    const store = memoryCredentialStore();
+    const first = person();
+    const held = gate();
+    issuer.meanwhile = (path) => (path === '/token' ? held.pass() : undefined);
+    const one = call(authorize(url, { visit: first.visit, store }), url, 'read');
+    await held.arrived();
+    const second = person();
+    const other = call(authorize(url, { visit: second.visit, store }), url, 'read');
+    // It is waiting for the first one's login, or comes to it later: it asks nobody either way.
+    held.release();
+    expect(await Promise.all([one, other])).toMatchObject([{ text: 'read' }, { text: 'read' }]);
+    expect([first.scopes.length, second.scopes.length]).toEqual([1, 0]);
+  });
+
+  test('shares no token with a connection that has another store', async () => {
+    const { url } = await startProtected();
+    const [ada, grace] = [person(), person()];
+    await call(authorize(url, { visit: ada.visit }), url, 'read');
+    await call(authorize(url, { visit: grace.visit }), url, 'read');
+    expect([ada.scopes.length, grace.scopes.length]).toEqual([1, 1]);
+  });
+
+  test('sends its token to the origin of the server alone', async () => {
+    const { url } = await startProtected();
+    const authorization = authorize(url, { visit: agree });
+    await call(authorization, url, 'read');
+    expect(await authorization.headers(url.href)).toHaveProperty('authorization');
+    expect(await authorization.headers(`http://127.0.0.1:1/mcp`)).toEqual({});
+    expect(await authorization.headers(`http://localhost:${url.port}/mcp`)).toEqual({});
+  });
+
+  test('takes a client that is registered, and shows it to no other issuer than the first', async () => {
+    const { issuer, url } = await startProtected();
+    const redirectUrl = 'http://127.0.0.1:1/back';
+    const response = await fetch(`${issuer.issuer}/register`, {
+      method: 'POST',
+      body: JSON.stringify({ redirect_uris: [redirectUrl] }),
+    });
+    const { client_id: clientId } = (await response.json()) as { readonly client_id: string };
+    const store = memoryCredentialStore();
+    const options = { visit: agree, redirectUrl, clientId, store };
+    expect(await call(authorize(url, options), url, 'read')).toMatchObject({ text: 'read' });
+    expect(issuer.count('/register')).toBe(1);
+    const given = authorize(url, {
+      ...options,
+      issuer: 'https://other.example.com',
+      store: memoryCredentialStore(),
+    });
+    expect(refusal(await call(given, url, 'read'))).toBe(
+      `refused: The server names the authorization server ${issuer.issuer}; what the host gives is for https://other.example.com alone ("issuer")`,
+    );
+  });
+});
+
+describe('a scope that is missing', () => {
+  test('is asked for once, with all that there were', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    await call(authorization, url, 'read');
+    expect(await call(authorization, url, 'write')).toMatchObject({ text: 'write' });
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    expect(scopes).toEqual(['notes:read', 'notes:read notes:write']);
+    expect(issuer.count('/token')).toBe(2);
+  });
+
+  test('is asked for together with others that are missing at the same time', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    await call(authorization, url, 'read');
+    const held = gate();
+    issuer.meanwhile = (path) => (path === '/authorize' ? held.pass() : undefined);
+    const first = call(authorization, url, 'write');
+    await held.arrived();
+    const second = call(authorization, url, 'share');
+    held.release();
+    expect(await first).toMatchObject({ text: 'write' });
+    expect(await second).toMatchObject({ text: 'share' });
+    expect(scopes.at(-1)?.split(' ').toSorted()).toEqual([
+      'notes:read',
+      'notes:share',
+      'notes:write',
+    ]);
+  });
+
+  test('that is not given is not asked for again, and the token is kept', async () => {
+    const { url } = await startProtected({ grants: () => 'notes:read' });
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    await call(authorization, url, 'read');
+    expect(refusal(await call(authorization, url, 'write'))).toBe(
+      `refused: ${url.origin} does not allow this (HTTP 403)`,
+    );
+    expect(refusal(await call(authorization, url, 'write'))).toContain('does not allow this');
+    expect(scopes).toHaveLength(2);
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    authorization.begin();
+    await call(authorization, url, 'write');
+    expect(scopes).toHaveLength(3);
+  });
+
+  test('that the person declines leaves the token', async () => {
+    const { issuer, url } = await startProtected();
+    const authorization = authorize(url, { visit: agree });
+    await call(authorization, url, 'read');
+    issuer.sendBack = (back) => {
+      back.searchParams.delete('code');
+      back.searchParams.set('error', 'access_denied');
+      return back;
+    };
+    expect(refusal(await call(authorization, url, 'write'))).toBe(
+      'refused: The authorization server says access_denied: access_denied',
+    );
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+  });
+});
+
+describe('a login that comes to nothing', () => {
+  test('is not begun again by itself, but when the host connects again', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    issuer.sendBack = query((q) => q.set('state', 'x'));
+    const authorization = authorize(url, { visit });
+    await call(authorization, url, 'read');
+    await call(authorization, url, 'read');
+    expect(scopes).toHaveLength(1);
+    issuer.sendBack = (back) => back;
+    authorization.begin();
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+  });
+
+  test('because a server was away, is tried again by the next request', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    issuer.isLost = (path) => path === '/register';
+    expect(await call(authorization, url, 'read')).toMatchObject({ kind: 'unreachable' });
+    issuer.isLost = () => false;
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    expect(scopes).toHaveLength(1);
+  });
+
+  test('after the person was there, does not send them there again', async () => {
+    const { issuer, url } = await startProtected();
+    const { visit, scopes } = person();
+    const authorization = authorize(url, { visit });
+    issuer.isLost = (path) => path === '/token';
+    expect(await call(authorization, url, 'read')).toMatchObject({ kind: 'refused' });
+    expect(await call(authorization, url, 'read')).toMatchObject({ kind: 'refused' });
+    expect(scopes).toHaveLength(1);
+  });
+
+  test('holds no secret in what it says', async () => {
+    const { issuer, url } = await startProtected();
+    const seen: string[] = [];
+    issuer.fault = (request, response) => {
+      if (request.url !== '/token') return false;
+      request.on('data', (chunk) => seen.push(String(chunk)));
+      request.on('end', () => {
+        const form = new URLSearchParams(seen.join(''));
+        response.writeHead(400, { 'content-type': 'application/json' });
+        const said = `bad code ${form.get('code')} or verifier ${form.get('code_verifier')}`;
+        response.end(JSON.stringify({ error: 'invalid_request', error_description: said }));
+      });
+      return true;
+    };
+    const called = await call(authorize(url, { visit: agree }), url, 'read');
+    expect(refusal(called)).toBe(
+      'refused: The authorization server says invalid_request: bad code [redacted] or verifier [redacted]',
+    );
+    const form = new URLSearchParams(seen.join(''));
+    for (const name of ['code', 'code_verifier']) {
+      const { error } = called as { readonly error: Error };
+      expect(JSON.stringify([error, error.stack, error.cause])).not.toContain(form.get(name));
+    }
+  });
+
+  test.each([
+    ['no JSON', '{"access_token":"very-secret-token'],
+    ['an error that is none', '{"error":7,"access_token":"very-secret-token"}'],
+    ['no token', '{"access_token":{"is":"very-secret-token"}}'],
+  ])('because a token came as %s, does not show it', async (_, body) => {
+    const { issuer, url } = await startProtected();
+    for (const status of [200, 400]) {
+      issuer.fault = (request, response) => {
+        if (request.url !== '/token') return false;
+        response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+        return true;
+      };
+      const called = await call(authorize(url, { visit: agree }), url, 'read');
+      const { error } = called as { readonly error: Error };
+      expect(error).toBeInstanceOf(Error);
+      expect(
+        `${error.message} ${error.stack} ${String((error.cause as Error)?.message)}`,
+      ).not.toContain('very-secret');
+    }
+  });
+
+  test('ends with the connection, and so does the person’s visit', async () => {
+    const { url } = await startProtected();
+    const held = gate();
+    const visits: AbortSignal[] = [];
+    const visit: PersonAuth['visit'] = async (_, { signal }) => {
+      visits.push(signal);
+      await held.pass(signal);
+      return '';
+    };
+    const authorization = authorize(url, { visit });
+    const calling = call(authorization, url, 'read');
+    await held.arrived();
+    authorization.close();
+    await expect(calling).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(visits[0]?.aborted).toBe(true);
+    await expect(call(authorization, url, 'read')).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+
+  test('is waited for by a request as long as that wants to', async () => {
+    const { url } = await startProtected();
+    const held = gate();
+    const { visit } = person();
+    const authorization = authorize(url, {
+      visit: async (where) => {
+        await held.pass();
+        return await visit(where);
+      },
+    });
+    const giving = new AbortController();
+    const first = call(authorization, url, 'read', giving.signal);
+    await held.arrived();
+    const second = call(authorization, url, 'read');
+    giving.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    held.release();
+    expect(await second).toMatchObject({ text: 'read' });
+  });
+
+  test('after nobody has answered in time', async () => {
+    const { url } = await startProtected();
+    const visit = () => new Promise<string>(() => {});
+    const authorization = authorize(url, { visit, visitTimeoutMs: 1 });
+    expect(refusal(await call(authorization, url, 'read'))).toBe(
+      'refused: Nobody has logged in within 1 ms',
+    );
+  });
+});

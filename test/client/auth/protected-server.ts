@@ -1,0 +1,112 @@
+/** A server of ours that admits nobody without a token for it, and requests as a host makes them. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { onTestFinished } from 'vitest';
+import { nodeHandler } from '../../../src/http/node/index.ts';
+import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
+import { AuthorizationServer } from '../../http/authorization-server.ts';
+import { framesOf, request } from '../../http/modern/asking.ts';
+
+const notes = createMcpServer({
+  name: 'notes',
+  version: '1',
+  tools: [
+    defineTool({ name: 'read', description: 'Reads', handler: () => 'read' }),
+    ...['write', 'share'].map((name) =>
+      defineTool({
+        name,
+        description: 'Does more',
+        scopes: [`notes:${name}`],
+        handler: () => name,
+      }),
+    ),
+  ],
+});
+
+export interface Protected {
+  /** Who gives tokens for it. Its tokens are introspected, so that one can be revoked. */
+  readonly issuer: AuthorizationServer;
+  readonly url: URL;
+}
+
+type IssuerOptions = Parameters<typeof AuthorizationServer.start>[0];
+
+/** Every token is checked each time. */
+const limits = { tokenCacheMs: 0, maxIntrospections: 200 };
+
+export async function startProtected(options: IssuerOptions = {}): Promise<Protected> {
+  const issuer = await AuthorizationServer.start({ tokens: 'opaque', ...options });
+  const http = createServer();
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const handler = nodeHandler(notes, {
+    authorization: {
+      issuer: issuer.issuer,
+      audience: url.href,
+      introspection: issuer.introspector,
+      requiredScopes: ['notes:read'],
+      limits,
+    },
+  });
+  http.on('request', handler);
+  onTestFinished(async () => {
+    await handler.close();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+    await issuer.close();
+  });
+  return { issuer, url };
+}
+
+/** What became of a call: the text of its result, or why it was refused. */
+export type Called =
+  | { readonly text: string | undefined; readonly status: number }
+  | { readonly kind: 'refused' | 'unreachable'; readonly error: Error };
+
+/** Calls a tool, as the HTTP of a host does: again after each `retry`. */
+export async function call(
+  authorization: HttpAuthorization,
+  url: URL,
+  tool: string,
+  signal?: AbortSignal,
+): Promise<Called> {
+  for (let retries = 0; ; retries++) {
+    const sent = await authorization.headers(url.href);
+    const params = { name: tool, arguments: {} };
+    const response = await request(url, 'tools/call', params, { headers: sent });
+    const { status, headers } = response;
+    const frames = await framesOf(response);
+    if (status !== 401 && status !== 403) {
+      const content = frames.at(-1)?.result?.['content'] as { readonly text: string }[] | undefined;
+      return { text: content?.[0]?.text, status };
+    }
+    const outcome = await authorization.challenged({
+      status,
+      wwwAuthenticate: headers.get('www-authenticate') ?? undefined,
+      url: url.href,
+      sent,
+      retries,
+      ...(signal ? { signal } : {}),
+    });
+    if (outcome.kind !== 'retry') return outcome;
+  }
+}
+
+/** A person who agrees to everything at once: gives the URL that the authorization server sends them to. */
+export async function agree(url: URL): Promise<string> {
+  const response = await fetch(url, { redirect: 'manual' });
+  const location = response.headers.get('location');
+  if (location === null) throw new Error(`It was not agreed to: ${await response.text()}`);
+  return location;
+}
+
+/** A person who agrees, and what they were asked for each time. */
+export function person() {
+  const scopes: (string | null)[] = [];
+  const visit = async (url: URL): Promise<string> => {
+    scopes.push(url.searchParams.get('scope'));
+    return await agree(url);
+  };
+  return { scopes, visit };
+}

@@ -1,0 +1,149 @@
+/** A host refuses what leads elsewhere, before anything is sent there. */
+import { describe, expect, test } from 'vitest';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import type { AuthOption } from '../../../src/client/auth/options.ts';
+import { authorize, query, refusal } from './authorizing.ts';
+import { agree, call, startProtected } from './protected-server.ts';
+
+describe('an answer that is not as it should be is refused:', () => {
+  test.each<[string, (url: URL) => URL, RegExp]>([
+    ['another state', query((q) => q.set('state', 'x')), /its "state" is another one$/],
+    ['no state', query((q) => q.delete('state')), /its "state" is another one$/],
+    [
+      'another issuer',
+      query((q) => q.set('iss', 'https://evil.example.com')),
+      /^refused: The issuer is not/,
+    ],
+    [
+      'no issuer where there must be one',
+      query((q) => q.delete('iss')),
+      /^refused: The issuer is not/,
+    ],
+    ['no code', query((q) => q.delete('code')), /has no code$/],
+    [
+      'another place',
+      (url) => new URL(url.href.replace('/callback', '/elsewhere')),
+      /sent back to/,
+    ],
+    [
+      'an error of another issuer',
+      query((q) => {
+        q.set('error', 'access_denied');
+        q.set('iss', 'https://evil.example.com');
+      }),
+      /^refused: The issuer is not/,
+    ],
+  ])('%s', async (_, sendBack, message) => {
+    const { issuer, url } = await startProtected();
+    issuer.sendBack = sendBack;
+    const authorization = authorize(url, { visit: agree });
+    expect(refusal(await call(authorization, url, 'read'))).toMatch(message);
+    expect(issuer.count('/token')).toBe(0);
+  });
+});
+
+describe('an authorization server is not trusted', () => {
+  const without =
+    (name: string) =>
+    (own: object): object =>
+      Object.fromEntries(Object.entries(own).filter(([key]) => key !== name));
+
+  test.each<[string, (own: object) => object, RegExp]>([
+    [
+      'without PKCE',
+      without('code_challenge_methods_supported'),
+      /does not say that it supports PKCE with S256/,
+    ],
+    [
+      'with plain PKCE alone',
+      (own) => ({ ...own, code_challenge_methods_supported: ['plain'] }),
+      /does not say that it supports PKCE with S256/,
+    ],
+    [
+      'whose metadata name another issuer',
+      (own) => ({ ...own, issuer: 'https://evil.example.com' }),
+      /issuer/,
+    ],
+    [
+      'that leads to an address without https',
+      (own) => ({ ...own, token_endpoint: 'http://evil.example.com/token' }),
+      /The token endpoint is http:\/\/evil\.example\.com: no secret is sent there/,
+    ],
+    [
+      'that leads out of the web',
+      (own) => ({ ...own, authorization_endpoint: 'file:///etc/passwd' }),
+      /The authorization endpoint is file:/,
+    ],
+    [
+      'that registers nobody',
+      without('registration_endpoint'),
+      /does not support dynamic client registration/,
+    ],
+    [
+      'that answers with something else',
+      () => ({ hello: 'world' }),
+      /what its specification does not allow/,
+    ],
+  ])('%s', async (_, metadata, message) => {
+    const { issuer, url } = await startProtected();
+    issuer.metadata = metadata;
+    const authorization = authorize(url, { visit: agree });
+    expect(refusal(await call(authorization, url, 'read'))).toMatch(message);
+    expect([issuer.count('/register'), issuer.count('/authorize'), issuer.count('/token')]).toEqual(
+      [0, 0, 0],
+    );
+  });
+
+  test('that sends more than a host reads', async () => {
+    const { issuer, url } = await startProtected();
+    issuer.metadata = (own) => ({ ...own, filler: 'x'.repeat(300_000) });
+    const authorization = authorize(url, { visit: agree });
+    expect(refusal(await call(authorization, url, 'read'))).toBe(
+      `refused: ${issuer.issuer} has answered with more than 262144 bytes`,
+    );
+  });
+});
+
+test('nothing is asked for unless the host allows it', () => {
+  for (const option of [undefined, false]) {
+    expect(
+      hostAuthorization('https://mcp.example.com/mcp', option, { asked: () => {} }),
+    ).toBeUndefined();
+  }
+});
+
+test.each<[string, string, AuthOption]>([
+  ['no token is sent to http://mcp.example.com', 'http://mcp.example.com/mcp', true],
+  [
+    '"clientSecret" is of no use without "clientId"',
+    'https://a.example.com',
+    { clientSecret: 's' },
+  ],
+  ['"visitTimeoutMs" must be from 1', 'https://a.example.com', { visitTimeoutMs: 0 }],
+  [
+    '"clientMetadataUrl" must be an https://',
+    'https://a.example.com',
+    { clientMetadataUrl: 'http://a/b' },
+  ],
+  ['"redirectUrl" must be a URL, not "x"', 'https://a.example.com', { redirectUrl: 'x' }],
+  [
+    'nothing listens at "redirectUrl" https://h.example.com',
+    'https://a.example.com',
+    { redirectUrl: 'https://h.example.com/back' },
+  ],
+  ['"issuer" must be a URL, not "x"', 'https://a.example.com', { issuer: 'x' }],
+  ['"clientId" is missing', 'https://a.example.com', { kind: 'client-credentials', clientId: '' }],
+  [
+    'give either "clientSecret" or "privateKey"',
+    'https://a.example.com',
+    { kind: 'client-credentials', clientId: 'c' },
+  ],
+  ['"token" must not be empty', 'https://a.example.com', { kind: 'bearer', token: '' }],
+])('%s: an option that cannot be used is named', (message, url, option) => {
+  expect(() => hostAuthorization(url, option, { asked: () => {} })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`auth: ${message}`),
+    }),
+  );
+});

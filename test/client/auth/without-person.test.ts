@@ -1,0 +1,163 @@
+/** Tokens that no person is asked for: a host logs in for itself, or has a token already. */
+import { generateKeyPair, exportPKCS8, jwtVerify } from 'jose';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
+import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
+import { loadOfficial } from '../../../src/client/auth/official-client.ts';
+import type { AuthOption } from '../../../src/client/auth/options.ts';
+import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
+import { call, startProtected } from './protected-server.ts';
+
+function authorize(url: URL, option: AuthOption): HttpAuthorization {
+  const nobody = (where: string) => {
+    throw new Error(`Somebody was sent to ${where}`);
+  };
+  const authorization = hostAuthorization(url, option, { asked: nobody });
+  if (!authorization) throw new Error('It is not allowed');
+  onTestFinished(() => authorization.close());
+  return authorization;
+}
+
+describe('a host that logs in for itself', () => {
+  const kind = 'client-credentials';
+
+  test('gets a token with its secret, and another one when that is refused', async () => {
+    const { issuer, url } = await startProtected();
+    const store = memoryCredentialStore();
+    const authorization = authorize(url, { kind, ...issuer.machine, store });
+    const calls = Array.from({ length: 10 }, () => call(authorization, url, 'read'));
+    for (const called of await Promise.all(calls)) expect(called).toMatchObject({ text: 'read' });
+    expect(issuer.count('/token')).toBe(1);
+    const { authorization: header = '' } = await authorization.headers(url.href);
+    issuer.revoke(header.replace('Bearer ', ''));
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    expect([issuer.count('/token'), issuer.count('/register')]).toEqual([2, 0]);
+  });
+
+  test('asks for more when more is needed', async () => {
+    const { issuer, url } = await startProtected();
+    const authorization = authorize(url, { kind, ...issuer.machine });
+    await call(authorization, url, 'read');
+    expect(await call(authorization, url, 'write')).toMatchObject({ text: 'write' });
+  });
+
+  test('signs for itself with its key', async () => {
+    const { issuer, url } = await startProtected();
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const assertions: string[] = [];
+    issuer.fault = (request, response) => {
+      if (request.url !== '/token') return false;
+      let body = '';
+      request.on('data', (chunk) => (body += String(chunk)));
+      request.on('end', () => {
+        assertions.push(new URLSearchParams(body).get('client_assertion') ?? '');
+        void issuer.issue({ aud: url.href, scope: 'notes:read' }).then((access_token) => {
+          response.setHeader('content-type', 'application/json');
+          response.end(JSON.stringify({ access_token, token_type: 'Bearer' }));
+        });
+      });
+      return true;
+    };
+    const options = {
+      kind,
+      clientId: 'machine',
+      privateKey: await exportPKCS8(privateKey),
+    } as const;
+    expect(await call(authorize(url, options), url, 'read')).toMatchObject({ text: 'read' });
+    const { payload } = await jwtVerify(assertions[0] ?? '', publicKey, {
+      audience: issuer.issuer,
+    });
+    expect(payload).toMatchObject({ iss: 'machine', sub: 'machine' });
+  });
+
+  test('says that it was refused, without its secret', async () => {
+    const { issuer, url } = await startProtected();
+    const clientSecret = 'wrong-secret';
+    const authorization = authorize(url, { kind, clientId: 'machine', clientSecret });
+    const called = await call(authorization, url, 'read');
+    expect(called).toMatchObject({
+      kind: 'refused',
+      error: {
+        code: 'UNAUTHORIZED',
+        message: 'The authorization server says invalid_client: invalid_client',
+      },
+    });
+    expect(issuer.count('/token')).toBe(1);
+    expect(JSON.stringify(called)).not.toContain(clientSecret);
+  });
+
+  test('shows its secret to no other issuer than its own', async () => {
+    const { issuer, url } = await startProtected();
+    const store = memoryCredentialStore();
+    const of = (option: object) => authorize(url, { kind, ...issuer.machine, ...option });
+    const elsewhere = of({ issuer: 'https://other.example.com' });
+    expect(await call(elsewhere, url, 'read')).toMatchObject({
+      kind: 'refused',
+      error: { message: expect.stringContaining('is for https://other.example.com alone') },
+    });
+    expect(issuer.count('/token')).toBe(0);
+    // Without an issuer of its own, the first one is.
+    await call(of({ store }), url, 'read');
+    const key = `pinned machine ${url.href}`;
+    expect(await store.read(key)).toEqual({ issuer: issuer.issuer });
+    await store.write(key, { issuer: 'https://first.example.com' });
+    const { authorization: header = '' } = await of({ store }).headers(url.href);
+    issuer.revoke(header.replace('Bearer ', ''));
+    expect(await call(of({ store }), url, 'read')).toMatchObject({
+      error: { message: expect.stringContaining('is for https://first.example.com alone') },
+    });
+    expect(issuer.count('/token')).toBe(1);
+  });
+});
+
+describe('a token that the host has', () => {
+  const kind = 'bearer';
+
+  test('goes with each request to the server, and to nobody else', async () => {
+    const { issuer, url } = await startProtected();
+    const token = await issuer.issue({ aud: url.href, scope: 'notes:read' });
+    const authorization = authorize(url, { kind, token });
+    expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    expect(await authorization.headers('https://evil.example.com/mcp')).toEqual({});
+  });
+
+  test('that is refused is told, and not shown', async () => {
+    const { url } = await startProtected();
+    const called = await call(authorize(url, { kind, token: 'wrong-token' }), url, 'read');
+    expect(called).toMatchObject({
+      kind: 'refused',
+      error: {
+        code: 'UNAUTHORIZED',
+        status: 401,
+        message: `${url.origin} refuses the token that the host has given (HTTP 401)`,
+      },
+    });
+    expect(JSON.stringify(called)).not.toContain('wrong-token');
+  });
+
+  test('is asked for again when it is refused, once', async () => {
+    const { issuer, url } = await startProtected();
+    const good = await issuer.issue({ aud: url.href, scope: 'notes:read' });
+    let given = 0;
+    const token = () => Promise.resolve(given++ === 0 ? 'wrong' : good);
+    expect(await call(authorize(url, { kind, token }), url, 'read')).toMatchObject({
+      text: 'read',
+    });
+    let asked = 0;
+    const always = () => `wrong-${asked++}`;
+    expect(await call(authorize(url, { kind, token: always }), url, 'read')).toMatchObject({
+      kind: 'refused',
+    });
+    expect(asked).toBe(4);
+  });
+});
+
+test('a package that is missing is named, with what to do', async () => {
+  const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+  await expect(loadOfficial(() => Promise.reject(missing))).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('npm install @modelcontextprotocol/client'),
+  });
+  const broken = new SyntaxError('broken');
+  await expect(loadOfficial(() => Promise.reject(broken))).rejects.toBe(broken);
+});
