@@ -1,0 +1,278 @@
+/**
+ * What a host answers, by its providers: whether a server asks it with a request of its own, or in
+ * the result of a call.
+ *
+ * A bug in a provider is the host's: the server gets `-32603` without details, and the host a fact.
+ *
+ * @see MCP 2025-11-25, client/roots, client/sampling, client/elicitation
+ */
+import type { RequestHandler } from '../../actors/exchange.ts';
+import type { Report } from '../../actors/facts.ts';
+import { BoundedMap } from '../../protocol/bounded-map.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { ErrorCode, ProtocolError, invalidParams, textOfError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { faultOfAnswer } from '../../protocol/input-required.ts';
+import { Method } from '../../protocol/methods.ts';
+import { faultOfForm, formAnswer } from './form-answer.ts';
+import type {
+  Asked,
+  ElicitProvider,
+  FormProvider,
+  FormRequest,
+  Providers,
+  Root,
+  RootsProvider,
+  SampleProvider,
+  SampleRequest,
+  UrlProvider,
+  UrlRequest,
+} from './providers.ts';
+
+/** Who hears of what is asked. */
+export interface AnswersHost {
+  readonly report: Report<'provider.failed'>;
+  /** The server asks something. */
+  asked(method: string, params: JsonObject | undefined): void;
+  /** It does not want the answer any more, or cannot get it. */
+  withdrawn(method: string): void;
+}
+
+type Answer = (params: JsonObject, asked: Asked) => Promise<JsonObject>;
+
+/** How many URLs are remembered whose end has not been told. */
+const maxOpenUrls = 1024;
+
+export class Answers {
+  readonly #host: AnswersHost;
+  readonly #given: JsonObject;
+  readonly #sample: SampleProvider | undefined;
+  readonly #form: FormProvider | undefined;
+  readonly #url: UrlProvider | undefined;
+  #roots: RootsProvider | undefined;
+  /** The ends that are waited for, by elicitation id. */
+  readonly #open = new BoundedMap<string, () => void>(maxOpenUrls);
+
+  /**
+   * @param given more that the host is capable of
+   * @throws {TypeError} a provider is none, a root is none, or a capability has no provider
+   */
+  constructor(providers: Providers, host: AnswersHost, given: JsonObject = {}) {
+    const { roots, sample, elicit } = providers;
+    const { form, url } = elicitationsOf(elicit);
+    this.#host = host;
+    this.#given = given;
+    this.#roots = checkedRoots(roots);
+    this.#sample = checked('sample', sample);
+    this.#form = checked('elicit', form);
+    this.#url = checked('elicit.url', url);
+    for (const name of ['roots', 'sampling', 'elicitation']) {
+      if (given[name] === undefined || this.#own('told')[name] !== undefined) continue;
+      throw new TypeError(`The capability "${name}" is declared, and no provider answers for it`);
+    }
+  }
+
+  /**
+   * What is declared to the server.
+   *
+   * @param changes whether the server is told when the roots change; since 2026-07-28 none is
+   */
+  capabilities(changes: 'told' | 'untold'): JsonObject {
+    const merged: Record<string, unknown> = { ...this.#given };
+    for (const [name, own] of Object.entries(this.#own(changes))) {
+      const more = merged[name];
+      merged[name] = isJsonObject(more) ? { ...own, ...more } : own;
+    }
+    return merged;
+  }
+
+  /** The handlers of the requests that a server may send. */
+  get handlers(): ReadonlyMap<string, RequestHandler> {
+    const methods = [Method.rootsList, Method.createMessage, Method.elicit];
+    const offered = methods.filter((method) => this.#answerOf(method));
+    return new Map(
+      offered.map((method) => [
+        method,
+        (params, { signal }) => this.answer(method, params, signal),
+      ]),
+    );
+  }
+
+  /**
+   * Answers a question.
+   *
+   * @param signal fires if the server does not want the answer any more, or cannot get it
+   * @throws {ProtocolError} what the server is answered instead
+   */
+  async answer(
+    method: string,
+    params: JsonObject | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
+    const answer = this.#answerOf(method);
+    if (!answer) {
+      throw new ProtocolError(
+        ErrorCode.methodNotFound,
+        `The host does not answer ${describe(method)}`,
+      );
+    }
+    const withdraw = (): void => this.#host.withdrawn(method);
+    this.#host.asked(method, params);
+    signal.addEventListener('abort', withdraw, { once: true });
+    try {
+      return await answer(params ?? {}, { signal });
+    } catch (error) {
+      throw error instanceof ProtocolError ? error : this.#failed(method, error, signal);
+    } finally {
+      signal.removeEventListener('abort', withdraw);
+    }
+  }
+
+  /** Replaces the roots. @returns false if none were declared: the server must not hear of any */
+  setRoots(roots: RootsProvider): boolean {
+    const given = checkedRoots(roots);
+    if (this.#roots === undefined) return false;
+    this.#roots = given;
+    return true;
+  }
+
+  /** Takes `notifications/elicitation/complete`. Unknown ids mean nothing. */
+  completed(params: JsonObject | undefined): void {
+    const id = params?.['elicitationId'];
+    if (typeof id !== 'string') return;
+    const resolve = this.#open.get(id);
+    this.#open.delete(id);
+    resolve?.();
+  }
+
+  #own(changes: 'told' | 'untold'): { readonly [name: string]: JsonObject } {
+    const modes = { ...(this.#form ? { form: {} } : {}), ...(this.#url ? { url: {} } : {}) };
+    return {
+      ...(this.#roots ? { roots: changes === 'told' ? { listChanged: true } : {} } : {}),
+      ...(this.#sample ? { sampling: {} } : {}),
+      ...(this.#form || this.#url ? { elicitation: modes } : {}),
+    };
+  }
+
+  #answerOf(method: string): Answer | undefined {
+    const [roots, sample, form, url] = [this.#roots, this.#sample, this.#form, this.#url];
+    switch (method) {
+      case Method.rootsList:
+        return roots && (() => this.#listRoots(roots));
+      case Method.createMessage:
+        return sample && ((params, asked) => this.#continue(sample, params, asked));
+      case Method.elicit:
+        if (!form && !url) return undefined;
+        return (params, asked) =>
+          params['mode'] === 'url'
+            ? this.#openUrl(url, params, asked)
+            : fillIn(form, params, asked);
+      default:
+        return undefined;
+    }
+  }
+
+  async #listRoots(provider: RootsProvider): Promise<JsonObject> {
+    const roots = typeof provider === 'function' ? await provider() : provider;
+    return { roots: listOfRoots(roots) };
+  }
+
+  async #continue(sample: SampleProvider, params: JsonObject, asked: Asked): Promise<JsonObject> {
+    const { messages, tools, toolChoice } = params;
+    if (!Array.isArray(messages)) {
+      throw invalidParams(`"messages" must be an array, this is ${describe(messages)}`);
+    }
+    const { sampling } = this.capabilities('told');
+    const mayUseTools = isJsonObject(sampling) && sampling['tools'] !== undefined;
+    if (!mayUseTools && (tools !== undefined || toolChoice !== undefined)) {
+      throw invalidParams('the host has not declared "sampling.tools"');
+    }
+    return checkedAnswer(Method.createMessage, await sample(params as SampleRequest, asked));
+  }
+
+  async #openUrl(
+    provider: UrlProvider | undefined,
+    params: JsonObject,
+    { signal }: Asked,
+  ): Promise<JsonObject> {
+    if (!provider) throw invalidParams('the host has not declared "elicitation.url"');
+    const { message, url, elicitationId: id } = params;
+    if (typeof message !== 'string') {
+      throw invalidParams(`"message" must be a string, this is ${describe(message)}`);
+    }
+    // A host opens what it is given: nothing but the web.
+    if (
+      typeof url !== 'string' ||
+      !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')
+    ) {
+      throw invalidParams(`"url" must be an absolute http or https URL, this is ${describe(url)}`);
+    }
+    const completed = new Promise<void>((resolve) => {
+      if (typeof id === 'string') this.#open.set(id, resolve);
+    });
+    const action = await provider(params as UrlRequest, { signal, completed });
+    if (action !== 'accept' && typeof id === 'string') this.#open.delete(id);
+    return checkedAnswer(Method.elicit, { action });
+  }
+
+  #failed(method: string, error: unknown, signal: AbortSignal): ProtocolError {
+    // Who was told that nobody wants the answer may well end with an error.
+    const level = signal.aborted ? 'debug' : 'error';
+    const message = `The host could not answer ${method}: ${textOfError(error)}`;
+    this.#host.report({ level, name: 'provider.failed', message, details: { method, error } });
+    return new ProtocolError(ErrorCode.internalError, 'Internal error');
+  }
+}
+
+async function fillIn(
+  provider: FormProvider | undefined,
+  params: JsonObject,
+  asked: Asked,
+): Promise<JsonObject> {
+  const { mode = 'form' } = params;
+  if (mode !== 'form') throw invalidParams(`"mode" must be form or url, this is ${describe(mode)}`);
+  if (!provider) throw invalidParams('the host has not declared "elicitation.form"');
+  const fault = faultOfForm(params);
+  if (fault !== undefined) throw invalidParams(fault);
+  const form = params as FormRequest;
+  return formAnswer(form.requestedSchema, await provider(form, asked));
+}
+
+function checkedAnswer(method: string, answer: unknown): JsonObject {
+  const fault = faultOfAnswer(method, answer);
+  if (fault !== undefined) throw new TypeError(`The answer ${fault}`);
+  return answer as JsonObject;
+}
+
+function elicitationsOf(elicit: ElicitProvider | undefined): {
+  readonly form?: FormProvider | undefined;
+  readonly url?: UrlProvider | undefined;
+} {
+  return typeof elicit === 'object' ? elicit : { form: elicit };
+}
+
+/** @throws {TypeError} */
+function checked<T>(name: string, provider: T | undefined): T | undefined {
+  if (provider === undefined || typeof provider === 'function') return provider;
+  throw new TypeError(`"${name}" must be a function, this is ${describe(provider)}`);
+}
+
+/** @throws {TypeError} */
+function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefined {
+  return roots === undefined || typeof roots === 'function' ? roots : listOfRoots(roots);
+}
+
+/** @throws {TypeError} naming the root that is none */
+function listOfRoots(roots: unknown): readonly Root[] {
+  if (!Array.isArray(roots)) {
+    throw new TypeError(`The roots must be an array, this is ${describe(roots)}`);
+  }
+  return (roots as readonly unknown[]).map((root, at) => {
+    const { uri, name } = isJsonObject(root) ? root : {};
+    if (typeof uri !== 'string' || !/^file:\/\//i.test(uri) || !URL.canParse(uri)) {
+      throw new TypeError(`roots[${at}] must have a "uri" of file://, this is ${describe(uri)}`);
+    }
+    if (name === undefined || typeof name === 'string') return root as Root;
+    throw new TypeError(`roots[${at}].name must be a string, this is ${describe(name)}`);
+  });
+}

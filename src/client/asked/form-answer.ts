@@ -1,0 +1,98 @@
+/**
+ * What goes back for a form: the defaults of its schema where the person has left a field alone, and
+ * nothing that the form does not allow.
+ *
+ * @see MCP 2025-11-25, client/elicitation, "Requested Schema"
+ */
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import type { FormField } from '../../protocol/form.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { faultOfValue } from '../../schema/forms/field-value.ts';
+import { readForm } from '../../schema/forms/read-form.ts';
+import type { ElicitAnswer } from './providers.ts';
+
+const actions: readonly unknown[] = ['accept', 'decline', 'cancel'];
+
+/** What is wrong with a form that a server has sent; undefined if it can be shown. */
+export function faultOfForm({ message, requestedSchema }: JsonObject): string | undefined {
+  if (typeof message !== 'string')
+    return `"message" must be a string, this is ${describe(message)}`;
+  const properties = isJsonObject(requestedSchema) ? requestedSchema['properties'] : undefined;
+  if (isJsonObject(properties)) return undefined;
+  return `"requestedSchema" must be an object with "properties", this is ${describe(requestedSchema)}`;
+}
+
+/**
+ * The answer as it is sent.
+ *
+ * @throws {TypeError} it is none, or its content does not conform to the form's schema
+ */
+export function formAnswer(schema: JsonObject, answer: unknown): JsonObject {
+  if (!isJsonObject(answer) || !actions.includes(answer['action'])) {
+    const got = isJsonObject(answer) ? describe(answer['action']) : describe(answer);
+    throw new TypeError(
+      `The answer to a form must have an "action" of accept, decline or cancel, this is ${got}`,
+    );
+  }
+  const { action, content = {} } = answer as JsonObject & ElicitAnswer;
+  if (action !== 'accept') return { action };
+  if (!isJsonObject(content)) {
+    throw new TypeError(`The "content" of a form must be an object, this is ${describe(content)}`);
+  }
+  const filled = withDefaults(schema, content);
+  const faults = faultsOf(schema, filled);
+  if (faults.length === 0) return { action, content: filled };
+  throw new TypeError(`The answer does not conform to the form: ${faults.slice(0, 8).join('; ')}`);
+}
+
+function propertiesOf({ properties }: JsonObject): readonly (readonly [string, unknown])[] {
+  return isJsonObject(properties) ? Object.entries(properties) : [];
+}
+
+/** The content, with the default of each property that it does not have (SEP-1034). */
+function withDefaults(schema: JsonObject, content: JsonObject): JsonObject {
+  const defaults = propertiesOf(schema).flatMap(([name, property]) => {
+    const value = isJsonObject(property) ? property['default'] : undefined;
+    return value === undefined || Object.hasOwn(content, name) ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(defaults), ...content };
+}
+
+function faultsOf(schema: JsonObject, content: JsonObject): readonly string[] {
+  const { required } = schema;
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  const missing = names
+    .filter((name) => typeof name === 'string' && !Object.hasOwn(content, name))
+    .map((name) => `${describe(name)} is missing`);
+  const wrong = propertiesOf(schema).flatMap(([name, property]) => {
+    if (!Object.hasOwn(content, name)) return [];
+    const field = fieldOf(name, property, content[name]);
+    const fault = field && faultOfValue(field, content[name]);
+    return fault === undefined ? [] : [`${describe(name)} ${fault}`];
+  });
+  return [...missing, ...wrong];
+}
+
+/** The field that a property is; undefined if it is none of the protocol's: its server checks it. */
+function fieldOf(name: string, property: unknown, value: unknown): FormField | undefined {
+  try {
+    const { fields } = readForm({ type: 'object', properties: { [name]: property } });
+    const [field] = fields;
+    if (field?.kind !== 'text' || field.pattern === undefined) return field;
+    return isQuick(field.pattern, value) ? field : { ...field, pattern: undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * True if matching cannot take long. The server has made the pattern, and one that repeats what
+ * repeats can hold up the whole process; the server checks such a value itself.
+ */
+function isQuick(pattern: string, value: unknown): boolean {
+  const unbounded = pattern.match(/[*+]|\{\d*,\}/g) ?? [];
+  const isLong = pattern.length > 500 || (typeof value === 'string' && value.length > 300);
+  const repeatsGroups = /\)[*+{]/.test(pattern);
+  const refersBack = /\\[1-9k]/.test(pattern);
+  return unbounded.length <= 2 && !isLong && !repeatsGroups && !refersBack;
+}
