@@ -3,7 +3,7 @@ import { negotiateDialect } from '../protocol/dialects/registry.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Implementation } from '../protocol/implementation.ts';
 import type { PeerDescription } from '../protocol/initialize.ts';
-import type { ChannelEnds, ChannelEvent, ChannelGate, Loss } from './connection-ports.ts';
+import type { ChannelEnds, ChannelEvent, Loss } from './connection-ports.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -106,7 +106,7 @@ export type Probe =
 export interface ConnectionContext extends ConnectionInput {
   /** What was known at first; a server that proves it wrong is asked again. */
   readonly given: EraKnowledge;
-  readonly correlation: Ref<CorrelationEvent | ChannelGate>;
+  readonly correlation: Ref<CorrelationEvent>;
   /** From its launch until nothing of it is left. */
   readonly channel: Ref<ChannelEvent> | undefined;
   readonly messaging: Messaging | undefined;

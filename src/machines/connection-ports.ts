@@ -8,7 +8,6 @@ import type {
   ReaderEvent,
   ReaderInput,
   InputScope,
-  RequestFailure,
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
@@ -103,22 +102,3 @@ export type ChannelReport =
 export interface ChannelInput extends InputScope {
   readonly connection: Ref<ChannelReport>;
 }
-
-/**
- * What a connection tells its correlation of its channels. The correlation lives as long as the
- * connection, so that no id is used twice. It begins without a channel.
- */
-export type ChannelGate =
-  /** Requests of the handshake pass through this writer from now on. All others wait. */
-  | { readonly type: 'channel.opened'; readonly writer: Ref<WriterEvent> }
-  /** All requests may be sent through the channel's writer; those that waited go out now. */
-  | { readonly type: 'gate.opened' }
-  /** The server is greeted anew over the same channel: requests wait, what was sent stays sent. */
-  | { readonly type: 'gate.held' }
-  /**
-   * There is no channel any more. What was sent is settled with this error; what waits goes on
-   * waiting, within its own time. After `gate.closed` too, requests wait from then on.
-   */
-  | { readonly type: 'channel.lost'; readonly error: RequestFailure }
-  /** There will be no channel: all that waits and all that comes fails with this error. */
-  | { readonly type: 'gate.closed'; readonly error: RequestFailure };

@@ -20,7 +20,7 @@ import type {
 } from './connection-events.ts';
 import { closedByHost, failureOf } from './connection-failures.ts';
 import { forbidsRetry } from './connection-ports.ts';
-import type { ChannelEvent, ChannelGate, ChannelInput, Loss } from './connection-ports.ts';
+import type { ChannelEvent, ChannelInput, Loss } from './connection-ports.ts';
 import type {
   CorrelationEvent,
   InputScope,
@@ -51,7 +51,7 @@ export const connectionSetup = setup({
     reader: unprovided<ReaderEvent, ReaderInput & OfChannel>('reader'),
     writer: unprovided<WriterEvent, WriterInput & OfChannel>('writer'),
     router: unprovided<RouterEvent, HostRouterInput>('router'),
-    correlation: unprovided<CorrelationEvent | ChannelGate, InputScope>('correlation'),
+    correlation: unprovided<CorrelationEvent, InputScope>('correlation'),
     handshake: unprovided<HandshakeEvent, HandshakeInput>('handshake'),
   },
   delays: {

@@ -97,10 +97,15 @@ export interface FramesToSend {
   readonly rejected?: (error: unknown, frame: OutboundFrame) => void;
   /**
    * Hears of each request that the peer has not served and never will, though nothing is wrong with
-   * it: it was not reached, or does not know the session any more. It may be sent once more, by
-   * whoever writes to the peer next. If this is absent, it is rejected.
+   * it: it was not reached, or does not know the session any more. It may be sent once more; the
+   * error says what has happened, if it may not. If this is absent, it is rejected.
    */
-  readonly returned?: (frame: OutboundFrame) => void;
+  readonly returned?: (error: unknown, frame: OutboundFrame) => void;
+  /**
+   * Called once the transport has taken the frames; never if one of them is not sent. Only a host's
+   * notifications ask for it, so the writers of servers alone need not call it.
+   */
+  readonly taken?: (() => void) | undefined;
 }
 
 /** What the writer takes. */
@@ -125,20 +130,47 @@ export type CorrelationEvent =
   | { readonly type: 'progress.received'; readonly params: JsonObject | undefined }
   /** The peer cancelled an id that is none of its own requests. */
   | { readonly type: 'remote.cancelled'; readonly id: RequestId; readonly reason: unknown }
-  /** Requests may be sent; those that waited go out now. */
+  | ChannelGate;
+
+/**
+ * When requests may be sent, and over what. A server's correlation begins with its session's writer,
+ * and only ever hears that the gate is opened and closed. A host's begins without a writer, lives
+ * over any number of channels, so that no id is used twice, and hears of each.
+ */
+export type ChannelGate =
+  /** Requests of the handshake pass through this writer from now on. All others wait. */
+  | { readonly type: 'channel.opened'; readonly writer: Ref<WriterEvent> }
+  /** All requests may be sent through the channel's writer; those that waited go out now. */
   | { readonly type: 'gate.opened' }
-  /** Settle everything that is pending with this error, refuse what comes. */
+  /** The server is greeted anew over the same channel: requests wait, what was sent stays sent. */
+  | { readonly type: 'gate.held' }
+  /**
+   * There is no channel any more. What was sent is settled with this error; what waits goes on
+   * waiting, within its own time. After `gate.closed` too, requests wait from then on.
+   */
+  | { readonly type: 'channel.lost'; readonly error: RequestFailure }
+  /** There will be no channel: all that is pending and all that comes fails with this error. */
   | { readonly type: 'gate.closed'; readonly error: RequestFailure };
 
 /**
  * What requests fail with. Each gets an error of its own: to make one costs its stack, and most
  * sessions end with nothing pending.
  */
-export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'>;
+export type RequestFailure = Pick<RuntimeError, 'code' | 'message' | 'cause'> &
+  Partial<Pick<RuntimeError, 'exit' | 'status'>>;
 
 /** A request of ours to the peer. The asker makes it; the correlation actor gives it its id. */
 export interface PeerRequest {
   readonly method: string;
+  /**
+   * What it is settled by: its answer, or that the transport has taken it. The latter is a
+   * notification, and settled with an empty result. `answer` by default.
+   */
+  readonly awaits?: 'answer' | 'delivery' | undefined;
+  /** It settles how the two sides speak: it passes before the gate is open, and is never cancelled. */
+  readonly isHandshake?: boolean | undefined;
+  /** If it cannot be sent now, it waits, or fails with `NOT_READY`. `wait` by default. */
+  readonly whenAway?: 'wait' | 'refuse' | undefined;
   readonly params?: JsonObject | undefined;
   /** The peer's request on whose behalf it is sent. */
   readonly relatedTo?: RelatedRequest | undefined;
@@ -179,7 +211,8 @@ export interface WriterInput extends InputScope {
 }
 
 export interface CorrelationInput extends InputScope {
-  readonly writer: Ref<WriterEvent>;
+  /** A session's. A connection's correlation hears of one with each channel. */
+  readonly writer?: Ref<WriterEvent>;
 }
 
 export interface ReaderInput extends InputScope {

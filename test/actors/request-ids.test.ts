@@ -2,6 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 
+describe('the ids of a host’s requests', () => {
+  test('are integers, counted from 1, and read back to themselves', () => {
+    const ids = new RequestIds('integers');
+    const given = Array.from({ length: 3 }, () => ids.of(ids.next()));
+    expect(given).toEqual([1, 2, 3]);
+    expect(given.map((id) => ids.read(id))).toEqual([1, 2, 3]);
+  });
+
+  test('are read from nothing else', () => {
+    const ids = new RequestIds('integers');
+    ids.next();
+    const others = ['1', 0, -1, 2, 1.5, NaN, Infinity, null, undefined, true, [1], 1n, 's-1'];
+    for (const other of others) expect([other, ids.read(other)]).toEqual([other, undefined]);
+  });
+});
+
 describe('the ids of requests', () => {
   test('are read back to their numbers', () => {
     const ids = new RequestIds();
@@ -23,7 +39,7 @@ describe('the ids of requests', () => {
   test('are read from nothing else, be it nearly the same', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 20; given++) ids.next();
-    const id = ids.of(1);
+    const id = String(ids.of(1));
     const end = id.slice('s-1'.length);
     const digits = ['01', '1.0', '1.5', '1e0', '0x1', '+1', '-1', ' 1', '1 ', '', '0', '21', 'NaN'];
     const texts = [
@@ -49,7 +65,7 @@ describe('the ids of requests', () => {
   test('with any change to their text are read from no longer', () => {
     const ids = new RequestIds();
     for (let given = 0; given < 9; given++) ids.next();
-    const id = ids.of(7);
+    const id = String(ids.of(7));
     fc.assert(
       fc.property(fc.nat({ max: id.length - 1 }), fc.string({ maxLength: 3 }), (at, text) => {
         const changed = id.slice(0, at) + text + id.slice(at + 1);

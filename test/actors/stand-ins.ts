@@ -5,11 +5,14 @@ import { plainActor } from '../../src/machines/port.ts';
 import type { Port, Ref } from '../../src/machines/port.ts';
 import type { Fact, Report } from '../../src/actors/facts.ts';
 
-/** A started actor that keeps its events in a list. */
-export function listener<TEvent extends EventObject>() {
+/** A started actor that keeps its events in a list. @param heard called with each */
+export function listener<TEvent extends EventObject>(heard?: (event: TEvent) => void) {
   const events: TEvent[] = [];
   const logic = plainActor<TEvent, undefined>(() => ({
-    receive: (event) => void events.push(event),
+    receive: (event) => {
+      events.push(event);
+      heard?.(event);
+    },
   }));
   const actor = createActor(logic, { input: undefined });
   actor.start();

@@ -2,9 +2,6 @@
  * The pending requests of ours: who asked, since when, until when, and which answer belongs to
  * whom.
  *
- * The books are kept by the numbers of the requests, whose {@link RequestIds} read back exactly
- * what they gave.
- *
  * @see MCP 2025-11-25, basic/lifecycle, "Timeouts"
  * @see MCP 2025-11-25, basic/utilities/cancellation
  */
@@ -13,6 +10,7 @@ import { plainActor } from '../../machines/port.ts';
 import type {
   CorrelationEvent,
   CorrelationInput,
+  FramesToSend,
   PeerRequest,
   PeerRole,
   RequestFailure,
@@ -21,8 +19,7 @@ import type {
 import { describe } from '../../protocol/classify.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { ErrorCode, RuntimeError, errorResponse, textOfError } from '../../protocol/errors.ts';
-import { BoundedMap } from '../../protocol/bounded-map.ts';
-import type { ActorFactName, Fact, Report } from '../facts.ts';
+import type { Fact } from '../facts.ts';
 import type {
   InboundResponse,
   JsonObject,
@@ -31,34 +28,25 @@ import type {
   OutboundRequestId,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import type { Clock } from '../clock.ts';
+import { away, greeting, missedBy, opened, refusalOf, unopened } from './correlation-gate.ts';
+import type { Gate, RequestBounds } from './correlation-gate.ts';
 import { describeReason } from './peer-request.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
-import { Pending, refuse, sessionEnded } from './pending-request.ts';
-import type { PendingRequest } from './pending-request.ts';
-import type { RequestIds } from './request-ids.ts';
+import { refuse, sessionEnded } from './pending-request.ts';
+import type { Pending, PendingRequest } from './pending-request.ts';
+import { PendingRequests } from './pending-requests.ts';
+import type { PendingRequestsOptions } from './pending-requests.ts';
+import type { Unanswered } from './unexpected-responses.ts';
 
-export interface CorrelationOptions {
-  readonly limits: {
-    /** Requests that may be pending at once. */
-    readonly maxPending: number;
-  };
-  readonly clock: Clock;
-  readonly report: Report<ActorFactName>;
-  /** Gives the requests their ids. */
-  readonly requestIds: RequestIds;
+export interface CorrelationOptions extends PendingRequestsOptions {
+  readonly limits: RequestBounds;
   /** The peer's name in texts. */
   readonly peer: PeerRole;
+  /**
+   * What becomes of a response that cannot be read and belongs to no request. `answered`, the
+   * default: the peer gets an error.
+   */
+  readonly malformed?: 'answered' | 'reported';
 }
-
-/** A map that has taken fewer requests is not worth another one. */
-const leastAdded = 64;
-
-/** How requests end that have no answer. */
-type Unanswered = 'timedOut' | 'cancelled';
-
-/** How many of them are remembered, to tell a late response from a second one. */
-const rememberedUnanswered = 1024;
 
 /**
  * The correlation actor's logic. Its snapshot's `view` is the live map of {@link PendingRequest} by
@@ -70,59 +58,38 @@ export function correlationActor(
   return plainActor(({ input }) => new Correlation(optionsOf(input), input.writer));
 }
 
-/**
- * New requests are held until the peer may be asked, then sent; once the session ends they are
- * refused.
- */
-type Gate =
-  | { readonly state: 'unopened' | 'open' }
-  | { readonly state: 'closed'; readonly error: RequestFailure };
-
-const unopened: Gate = { state: 'unopened' };
-const opened: Gate = { state: 'open' };
 const nonePending: ReadonlyMap<number, Pending> = new Map();
+
+function isHandshake({ request }: Pending): boolean {
+  return request.isHandshake === true;
+}
 
 class Correlation implements Behaviour<CorrelationEvent> {
   /** Made for the first request: most sessions never ask their peer anything. */
-  #made: Map<number, Pending> | undefined = undefined;
-  /** How many the map has taken. */
-  #added = 0;
-  /**
-   * The latest that ended without an answer. All others that were given an id, and are not pending,
-   * were answered.
-   */
-  #unanswered: BoundedMap<number, Unanswered> | undefined = undefined;
-  /** Hears of requests that cannot be written. */
-  #rejected: ((error: unknown, frame: OutboundFrame) => void) | undefined = undefined;
-  #queued: DeadlineQueue<Pending> | undefined = undefined;
+  #made: PendingRequests | undefined = undefined;
+  /** Hears of requests that were not sent, or not served. */
+  #hearer: Required<Pick<FramesToSend, 'rejected' | 'returned'>> | undefined = undefined;
   readonly #options: CorrelationOptions;
-  readonly #writer: Ref<WriterEvent>;
-  readonly #ids: RequestIds;
+  /** Undefined while there is no channel. */
+  #writer: Ref<WriterEvent> | undefined;
   /** Whether each request and its answer is reported. */
   readonly #isTraced: boolean;
   /** What becomes of new requests. */
-  #gate: Gate = unopened;
+  #gate: Gate;
 
-  constructor(options: CorrelationOptions, writer: Ref<WriterEvent>) {
+  constructor(options: CorrelationOptions, writer: Ref<WriterEvent> | undefined) {
     this.#options = options;
-    this.#ids = options.requestIds;
     this.#isTraced = (options.report.threshold ?? 'debug') === 'debug';
     this.#writer = writer;
+    this.#gate = writer ? unopened : away;
   }
 
   get view(): ReadonlyMap<number, PendingRequest> {
-    return this.#pending;
+    return this.#made?.byNumber ?? nonePending;
   }
 
-  get #pending(): ReadonlyMap<number, Pending> {
-    return this.#made ?? nonePending;
-  }
-
-  /** Made for the first request, too. */
-  get #deadlines(): DeadlineQueue<Pending> {
-    return (this.#queued ??= new DeadlineQueue(this.#options.clock, (pending) =>
-      this.#expire(pending),
-    ));
+  get #books(): PendingRequests {
+    return (this.#made ??= new PendingRequests(this.#options, (pending) => this.#expire(pending)));
   }
 
   receive(event: CorrelationEvent): void {
@@ -138,8 +105,14 @@ class Correlation implements Behaviour<CorrelationEvent> {
         return this.#progress(event.params);
       case 'remote.cancelled':
         return this.#remoteCancelled(event.id as OutboundRequestId, event.reason);
+      case 'channel.opened':
+        return this.#greet(event.writer);
       case 'gate.opened':
         return this.#open();
+      case 'gate.held':
+        return this.#hold();
+      case 'channel.lost':
+        return this.#lose(event.error);
       case 'gate.closed':
         return this.#close(event.error);
     }
@@ -150,56 +123,36 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #take(requests: readonly PeerRequest[]): void {
-    const gate = this.#gate;
-    if (gate.state === 'closed') {
-      for (const request of requests) refuse(request, gate.error);
-      return;
-    }
-    const { limits, clock } = this.#options;
-    const { maxPending } = limits;
-    const now = clock.now();
+    const now = this.#now;
     const taken: Pending[] = [];
     for (const request of requests) {
-      // A ping passes: whether the peer is there must be known also when it owes many answers.
-      if (this.#pending.size >= maxPending && request.method !== Method.ping) {
-        const message = `${maxPending} requests to the ${this.#options.peer} are pending, no more are sent until one ends`;
-        refuse(request, { code: 'LIMIT_EXCEEDED', message });
+      const refusal = refusalOf(request, this.#gate, this.#books, this.#options);
+      if (refusal) {
+        refuse(request, refusal);
         continue;
       }
-      const pending = new Pending(this.#ids, request, now);
-      request.ticket = pending;
-      (this.#made ??= new Map()).set(pending.number, pending);
-      this.#deadlines.add(pending, Math.min(request.timeoutMs, request.maxTotalMs), now);
-      taken.push(pending);
+      taken.push(this.#books.add(request, now));
     }
-    this.#added += taken.length;
-    if (this.#added >= leastAdded + 4 * this.#pending.size) this.#renewMap();
-    if (gate.state === 'open') this.#send(taken);
-  }
-
-  /**
-   * Goes on with a new map: V8 keeps what has ended in the tables that a map has outgrown, see
-   * `CallsInFlight`.
-   */
-  #renewMap(): void {
-    this.#made = new Map(this.#made);
-    this.#added = 0;
+    this.#books.renewMap();
+    if (this.#gate.state === 'open') this.#send(taken);
+    else if (this.#writer) this.#send(taken.filter(isHandshake));
   }
 
   /** Sends requests in order; those that belong to the same request of the peer's in one go. */
-  #send(taken: Iterable<Pending>): void {
+  #send(taken: readonly Pending[]): void {
     let frames: OutboundFrame[] = [];
     let relatedTo: RelatedRequest | undefined = undefined;
     for (const pending of taken) {
       const { request } = pending;
       pending.state = 'sent';
-      if (request.relatedTo !== relatedTo) {
+      if (request.relatedTo !== relatedTo || request.awaits === 'delivery') {
         this.#writeRequests(frames, relatedTo);
         frames = [];
         ({ relatedTo } = request);
       }
       try {
-        frames.push(pending.frame);
+        if (request.awaits === 'delivery') this.#deliver(pending);
+        else frames.push(pending.frame);
         if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
         // The params are the caller's: reading them may run its code.
@@ -211,29 +164,54 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #writeRequests(frames: OutboundFrame[], relatedTo: RelatedRequest | undefined): void {
     if (frames.length === 0) return;
-    const rejected = (this.#rejected ??= (error, frame) => this.#unwritable(error, frame));
-    this.#writer.send({ type: 'frames.send', frames, relatedTo, rejected });
+    const { rejected, returned } = (this.#hearer ??= {
+      rejected: (error, frame) => this.#unwritable(error, frame),
+      returned: (error, frame) => this.#unserved(error, frame),
+    });
+    this.#writer?.send({ type: 'frames.send', frames, relatedTo, rejected, returned });
+  }
+
+  /** Sends a notification, which is settled once the transport has taken it. */
+  #deliver(pending: Pending): void {
+    const { relatedTo } = pending.request;
+    this.#writer?.send({
+      type: 'frames.send',
+      frames: [pending.frame],
+      relatedTo,
+      rejected: (error) => {
+        if (this.#books.has(pending)) this.#reject(pending, error);
+      },
+      taken: () => {
+        if (!this.#books.has(pending)) return;
+        this.#books.forget(pending);
+        pending.request.settle({ ok: true, result: {} });
+      },
+    });
   }
 
   #unwritable(error: unknown, frame: OutboundFrame): void {
-    const pending = 'method' in frame && 'id' in frame ? this.#find(frame.id) : undefined;
+    const pending = 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
     if (pending) this.#reject(pending, error);
   }
 
+  /** It waits for the next handshake, unless it is of one itself, or was returned before. */
+  #unserved(error: unknown, frame: OutboundFrame): void {
+    const pending = 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
+    if (pending && !this.#books.returns(pending)) this.#reject(pending, error);
+  }
+
   #reject(pending: Pending, cause: unknown): void {
-    this.#end(pending, 'cancelled');
-    if (cause instanceof RuntimeError)
-      return pending.fail(this.#now, cause.code, cause.message, { cause });
+    this.#books.end(pending, 'cancelled');
+    if (cause instanceof RuntimeError) return pending.failWith(this.#now, cause, cause);
     const message = `The params of ${pending.method} cannot be written as JSON: ${textOfError(cause)}`;
     pending.fail(this.#now, 'UNSERIALIZABLE', message, { cause });
   }
 
-  #receive({ id, outcome }: InboundResponse): void {
-    const number = this.#ids.read(id);
-    if (number === undefined) return this.#unknown(id, outcome);
-    const pending = this.#pending.get(number);
-    if (!pending) return this.#unexpected(id, this.#unanswered?.get(number));
-    this.#forget(pending);
+  #receive(response: InboundResponse): void {
+    const { id, outcome } = response;
+    const pending = this.#books.find(id);
+    if (!pending) return this.#unexpected(response);
+    this.#books.forget(pending);
     if (outcome.ok) {
       if (this.#isTraced) this.#reportAnswered(pending, 'a result');
       return pending.request.settle(outcome);
@@ -249,17 +227,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.fail(this.#now, 'REQUEST_FAILED', text, { remote: outcome.error });
   }
 
-  /** A response to a request that has ended. */
-  #unexpected(id: OutboundRequestId, ending: Unanswered | undefined): void {
-    if (ending === undefined) {
-      return this.#report('response.duplicate', `A second response to ${describe(id)}; dropped`);
-    }
-    const message = `A response to ${describe(id)} after it was ${ending === 'timedOut' ? 'given up' : 'cancelled'}; dropped`;
-    this.#report('response.late', message);
-  }
-
-  #unknown(id: OutboundRequestId, outcome: InboundResponse['outcome']): void {
-    this.#report('response.unknown', `A response to ${describe(id)}, which nobody sent; dropped`);
+  #unexpected(response: InboundResponse): void {
+    const { id, outcome } = response;
+    this.#books.unexpected(response);
+    const isOurs = this.#books.numberOf(id) !== undefined;
+    if (isOurs || this.#options.malformed === 'reported') return;
     if ('malformed' in outcome && !outcome.isJsonRpc) {
       const error = {
         code: ErrorCode.invalidRequest,
@@ -270,7 +242,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #cancel(request: PeerRequest, cause: unknown): void {
-    const pending = this.#find(request.ticket?.id);
+    const pending = this.#books.find(request.ticket?.id);
     if (!pending) return;
     const reason = describeReason(cause);
     this.#abort(pending, 'cancelled', reason);
@@ -280,7 +252,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   #expire(pending: Pending): void {
     const { id, method } = pending;
     const waitedMs = pending.elapsedMs(this.#now);
-    const message = `The ${this.#options.peer} has not answered ${method} within ${waitedMs} ms`;
+    const message = `${missedBy(pending, this.#gate, this.#options.peer)} within ${waitedMs} ms`;
     this.#abort(pending, 'timedOut', message);
     this.#options.report({
       level: 'warning',
@@ -291,11 +263,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
     pending.fail(this.#now, 'REQUEST_TIMEOUT', message);
   }
 
-  /** Ends a request and tells the peer, if the request has ever been sent. */
+  /** Ends a request and tells the peer, if the request has ever been sent and may be cancelled. */
   #abort(pending: Pending, ending: Unanswered, reason: string): void {
     const { id, request } = pending;
-    this.#end(pending, ending);
-    if (pending.state === 'held') return;
+    this.#books.end(pending, ending);
+    if (pending.state === 'held' || request.isHandshake || request.awaits === 'delivery') return;
     const { meta } = request;
     const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
     this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
@@ -303,7 +275,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#find(progressToken as OutboundRequestId);
+    const pending = this.#books.find(progressToken as OutboundRequestId);
     if (!pending?.request.onProgress || typeof progress !== 'number') {
       // No report: an untimely flood would only become a flood of log lines, and progress after an
       // end is normal.
@@ -312,7 +284,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
     const { timeoutMs, maxTotalMs } = pending.request;
     const now = this.#options.clock.now();
     const leftMs = pending.sentAt + maxTotalMs - now;
-    this.#deadlines.add(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
+    this.#books.extend(pending, Math.max(0, Math.min(timeoutMs, leftMs)), now);
     const report: ProgressReport = {
       progress,
       ...(typeof total === 'number' ? { total } : {}),
@@ -322,47 +294,52 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #remoteCancelled(id: OutboundRequestId, reason: unknown): void {
-    const pending = this.#find(id);
+    const pending = this.#books.find(id);
     if (!pending) {
       const message = `The ${this.#options.peer} cancelled ${describe(id)}, which is not in flight`;
       return this.#report('cancellation.ignored', message);
     }
-    this.#end(pending, 'cancelled');
+    this.#books.end(pending, 'cancelled');
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
     const message = `The ${this.#options.peer} will not answer ${pending.method}${why}`;
     pending.fail(this.#now, 'REMOTE_CANCELLED', message);
   }
 
   #open(): void {
+    // Without a channel there is nothing that it could be sent over.
+    if (!this.#writer) return;
     this.#gate = opened;
-    this.#send([...this.#pending.values()].filter(({ state }) => state === 'held'));
+    this.#send(this.#books.waiting);
+  }
+
+  #greet(writer: Ref<WriterEvent>): void {
+    this.#writer = writer;
+    this.#gate = greeting;
+    this.#send(this.#books.waiting.filter(isHandshake));
+  }
+
+  #hold(): void {
+    if (this.#gate.state === 'open') this.#gate = greeting;
+  }
+
+  #lose(error: RequestFailure): void {
+    this.#writer = undefined;
+    this.#gate = away;
+    for (const pending of this.#made?.all ?? []) {
+      if (pending.state === 'sent') this.#fail(pending, error);
+    }
   }
 
   #close(error: RequestFailure): void {
     this.#gate = { state: 'closed', error };
-    this.#queued?.clear();
-    for (const pending of [...this.#pending.values()]) {
-      this.#end(pending, 'cancelled');
-      pending.fail(this.#now, error.code, error.message, { cause: error.cause });
-    }
+    if (!this.#made) return;
+    for (const pending of this.#made.all) this.#fail(pending, error);
+    this.#made.stop();
   }
 
-  /** The pending request that an id belongs to. */
-  #find(id: OutboundRequestId | undefined): Pending | undefined {
-    const number = this.#ids.read(id);
-    return number === undefined ? undefined : this.#pending.get(number);
-  }
-
-  /** Takes a request out of the books that ends without an answer. */
-  #end(pending: Pending, ending: Unanswered): void {
-    this.#forget(pending);
-    this.#unanswered ??= new BoundedMap(rememberedUnanswered);
-    this.#unanswered.set(pending.number, ending);
-  }
-
-  #forget(pending: Pending): void {
-    this.#made?.delete(pending.number);
-    this.#queued?.remove(pending);
+  #fail(pending: Pending, error: RequestFailure): void {
+    this.#books.end(pending, 'cancelled');
+    pending.failWith(this.#now, error);
   }
 
   get #now(): number {
@@ -381,17 +358,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
   }
 
   #write(frame: OutboundFrame, relatedTo?: RelatedRequest): void {
-    this.#writer.send({ type: 'frames.send', frames: [frame], relatedTo });
+    this.#writer?.send({ type: 'frames.send', frames: [frame], relatedTo });
   }
 
   #report(
-    name:
-      | 'request.sent'
-      | 'request.answered'
-      | 'response.duplicate'
-      | 'response.late'
-      | 'response.unknown'
-      | 'cancellation.ignored',
+    name: 'request.sent' | 'request.answered' | 'cancellation.ignored',
     message: string,
     details?: Fact['details'],
   ): void {

@@ -4,6 +4,7 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
   JsonObject,
+  OutboundNotification,
   OutboundRequest,
   OutboundRequestId,
   WireError,
@@ -26,7 +27,7 @@ export interface PendingRequest {
 
 /** A request of ours while it is pending: correlation finds it by its number. */
 export class Pending extends Expiring implements PendingRequest {
-  readonly number: number;
+  number: number;
   readonly request: PeerRequest;
   readonly sentAt: number;
   override readonly inBackground: boolean;
@@ -51,10 +52,19 @@ export class Pending extends Expiring implements PendingRequest {
     return this.request.method;
   }
 
+  /** It waits again, and will be sent under another id. */
+  renew(): void {
+    this.number = this.#ids.next();
+    this.state = 'held';
+  }
+
   /** What goes to the peer. Throws what reading the caller's params throws. */
-  get frame(): OutboundRequest {
+  get frame(): OutboundRequest | OutboundNotification {
     const { id, method } = this;
     const params = paramsOf(this.request, id);
+    if (this.request.awaits === 'delivery') {
+      return params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method };
+    }
     return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
   }
 
@@ -68,17 +78,26 @@ export class Pending extends Expiring implements PendingRequest {
    *
    * @param now the clock's milliseconds
    */
-  fail(
-    now: number,
-    code: RuntimeErrorCode,
-    message: string,
-    details: { readonly cause?: unknown; readonly remote?: WireError } = {},
-  ): void {
+  fail(now: number, code: RuntimeErrorCode, message: string, details: FailureDetails = {}): void {
     const { id, method } = this;
     const request = { method, id, elapsedMs: this.elapsedMs(now) };
     const error = new RuntimeError(code, message, { ...details, request });
     this.request.settle({ ok: false, error });
   }
+
+  /**
+   * Settles it with an error of its own, made from this failure.
+   *
+   * @param now the clock's milliseconds
+   */
+  failWith(now: number, failure: RequestFailure, cause = failure.cause): void {
+    const { code, message, exit, status } = failure;
+    this.fail(now, code, message, { cause, exit, status });
+  }
+}
+
+interface FailureDetails extends Partial<Pick<RequestFailure, 'cause' | 'exit' | 'status'>> {
+  readonly remote?: WireError;
 }
 
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
@@ -95,8 +114,9 @@ export const sessionEnded: RequestFailure = {
 };
 
 /** Settles a request that never becomes pending. */
-export function refuse(request: PeerRequest, { code, message, cause }: RequestFailure): void {
+export function refuse(request: PeerRequest, failure: RequestFailure): void {
+  const { code, message, cause, exit, status } = failure;
   const failed = { method: request.method, elapsedMs: 0 };
-  const error = new RuntimeError(code, message, { cause, request: failed });
+  const error = new RuntimeError(code, message, { cause, exit, status, request: failed });
   request.settle({ ok: false, error });
 }

@@ -1,21 +1,22 @@
 import type { OutboundRequestId } from '../../protocol/frames.ts';
 
 /**
- * The ids of a session's requests to the peer: `s-<n>-<uuid>`, counted, with a random end that is
- * the session's.
+ * The ids of our requests to one peer. None is given twice.
  *
- * An id is read back to its number, so that nothing needs to be kept by its text
- * (docs/decisions/0018-ids-of-requests.md).
+ * A server's are `s-<n>-<uuid>`: counted, with a random end that is the session's. A host's are
+ * integers, counted over all channels of its connection: what every widespread client sends, and
+ * what weak servers are made for. An id is read back to its number, so that nothing needs to be kept
+ * by its text (docs/decisions/0018-ids-of-requests.md).
  */
 export class RequestIds {
-  readonly #randomId: () => string;
+  readonly #form: 'integers' | (() => string);
   /** Made with the first id: the platform loads its cryptography for it. */
   #end: string | undefined;
   #given = 0;
 
-  /** @param randomId makes what nobody can guess */
-  constructor(randomId: () => string = () => crypto.randomUUID()) {
-    this.#randomId = randomId;
+  /** @param form `integers`, or what makes an end that nobody can guess */
+  constructor(form: 'integers' | (() => string) = () => crypto.randomUUID()) {
+    this.#form = form;
   }
 
   /** The number of the next request. */
@@ -24,22 +25,30 @@ export class RequestIds {
   }
 
   /** The id of a request with that number. */
-  of(number: number): OutboundRequestId & string {
-    this.#end ??= `-${this.#randomId()}`;
-    return `s-${number}${this.#end}` as OutboundRequestId & string;
+  of(number: number): OutboundRequestId {
+    if (this.#form === 'integers') return number as OutboundRequestId;
+    this.#end ??= `-${this.#form()}`;
+    return `s-${number}${this.#end}` as OutboundRequestId;
   }
 
   /**
    * The number of a request of ours, pending or not; undefined for anything that is not exactly the
-   * id of one.
+   * id of one: `"1"` is not `1`.
    */
   read(id: unknown): number | undefined {
+    if (this.#form === 'integers') {
+      return typeof id === 'number' && this.#isGiven(id) ? id : undefined;
+    }
     const end = this.#end;
     if (typeof id !== 'string' || end === undefined || !id.endsWith(end)) return undefined;
     const digits = id.slice(2, -end.length);
     const number = Number(digits);
-    const isOurs = number >= 1 && number <= this.#given && Number.isInteger(number);
     // `s-01-…` and `s-1e0-…` are numbers too, but no ids.
-    return isOurs && id.startsWith('s-') && String(number) === digits ? number : undefined;
+    const isOurs = this.#isGiven(number) && id.startsWith('s-') && String(number) === digits;
+    return isOurs ? number : undefined;
+  }
+
+  #isGiven(number: number): boolean {
+    return number >= 1 && number <= this.#given && Number.isInteger(number);
   }
 }

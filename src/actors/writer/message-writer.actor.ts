@@ -37,6 +37,7 @@ interface Item {
   readonly length: number;
   readonly relatedTo: RequestId | undefined;
   readonly rejected: FramesToSend['rejected'] | undefined;
+  readonly taken: FramesToSend['taken'];
 }
 
 /** The logic of a writer of messages. Its snapshot's `view` tells the queue's size. */
@@ -68,8 +69,8 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
   receive(event: WriterEvent): void {
     if (event.type === 'output.flush') return this.#flow.flush(event.after);
     if (event.type !== 'frames.send') return;
-    const { frames, relatedTo, rejected } = event;
-    for (const frame of frames) {
+    const { frames, relatedTo, rejected, taken } = event;
+    for (const [at, frame] of frames.entries()) {
       const text = encodeFrame(frame, (message, error) =>
         this.#flow.unserializable(message, error, rejected),
       );
@@ -77,7 +78,13 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
       // to the other side.
       if (text === '') continue;
       const copy = JSON.parse(text) as OutboundFrame;
-      this.#flow.deliver({ frame: copy, length: text.length, relatedTo: relatedTo?.id, rejected });
+      this.#flow.deliver({
+        frame: copy,
+        length: text.length,
+        relatedTo: relatedTo?.id,
+        rejected,
+        taken: at === frames.length - 1 ? taken : undefined,
+      });
     }
   }
 
@@ -92,7 +99,10 @@ class MessageWriter implements Behaviour<WriterEvent>, Outlet<Item> {
     new Promise<void>((resolve) => {
       resolve(this.#sink.send(item.frame, item.relatedTo));
     }).then(
-      () => this.#flow.room(),
+      () => {
+        item.taken?.();
+        this.#flow.room();
+      },
       (error: unknown) => this.#fail(item, error),
     );
     return false;

@@ -59,6 +59,8 @@ export class OutboundFlow<T extends { readonly length: number }> {
   #next = 0;
   #queued = 0;
   #taken = 0;
+  /** Who waits until so much has been taken, in order. */
+  #awaiting: { readonly taken: number; callback(): void }[] | undefined = undefined;
   /** `asked`: the session waits until nothing is left. */
   #flush: 'none' | 'asked' = 'none';
   /** What had left as the session asked last whether all is gone. */
@@ -103,6 +105,13 @@ export class OutboundFlow<T extends { readonly length: number }> {
     }
   }
 
+  /** Calls back once all that has been delivered is taken; never if that does not come about. */
+  whenTaken(callback: () => void): void {
+    if (this.#state === 'ended') return;
+    if (this.#queued === 0) callback();
+    else (this.#awaiting ??= []).push({ taken: this.#taken + this.#queued, callback });
+  }
+
   /** There is room: what waits goes out until there is none, or until nothing waits. */
   room(): void {
     let hasRoom = true;
@@ -113,6 +122,7 @@ export class OutboundFlow<T extends { readonly length: number }> {
       item = hasRoom ? this.#dequeue() : undefined
     ) {
       hasRoom = this.#outlet.take(item);
+      this.#tellTaken();
     }
     if (this.#state !== 'ended' && this.#queue.length === 0) this.#emptied(hasRoom);
   }
@@ -147,6 +157,12 @@ export class OutboundFlow<T extends { readonly length: number }> {
     this.#queue = [];
     this.#next = 0;
     this.#queued = 0;
+    this.#awaiting = undefined;
+  }
+
+  #tellTaken(): void {
+    const awaiting = this.#awaiting;
+    while (awaiting?.[0] && awaiting[0].taken <= this.#taken) awaiting.shift()?.callback();
   }
 
   #limit(): void {

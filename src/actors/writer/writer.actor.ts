@@ -71,6 +71,8 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   readonly #stopListening: () => void;
   /** The text of this turn. */
   #turn = '';
+  /** Who waits until it is taken. */
+  #awaiting: (() => void)[] | undefined = undefined;
 
   constructor(sink: Sink, options: WriterOptions, owner: Ref<TransportFact>) {
     this.#sink = sink;
@@ -128,9 +130,12 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
     this.#sink.flush(done);
   }
 
-  #encode({ frames, rejected }: FramesToSend): void {
-    const unserializable: Unserializable = (message, error) =>
+  #encode({ frames, rejected, taken }: FramesToSend): void {
+    let all = taken;
+    const unserializable: Unserializable = (message, error) => {
+      all = undefined;
       this.#flow.unserializable(message, error, rejected);
+    };
     for (let at = 0; at < frames.length; at++) {
       const text = encodeFrame(frames[at] as OutboundFrame, unserializable);
       // The text is enough: long answers of one turn would take twice as much with what they were
@@ -138,6 +143,7 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
       if (text.length >= longText) frames[at] = nothing;
       this.#append(text);
     }
+    if (all) (this.#awaiting ??= []).push(all);
   }
 
   #append(text: string): void {
@@ -149,7 +155,11 @@ class Writer implements Behaviour<WriterEvent>, Outlet<Chunk> {
   #endTurn(): void {
     if (this.#turn === '') return;
     const text = this.#turn;
+    const awaiting = this.#awaiting;
     this.#turn = '';
     this.#flow.deliver(text);
+    if (!awaiting) return;
+    this.#awaiting = undefined;
+    for (const callback of awaiting) this.#flow.whenTaken(callback);
   }
 }

@@ -64,7 +64,7 @@ export class ChannelPosts {
         else this.#problem('output.lost', error.message);
       },
       returned: (error) => {
-        if (returned && message.kind === 'request') returned(frame);
+        if (returned && message.kind === 'request') returned(error, frame);
         else if (message.kind !== 'response') rejected?.(error, frame);
       },
     });

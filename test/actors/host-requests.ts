@@ -1,0 +1,96 @@
+/** A host's correlation on its own: it begins without a channel, and hears of each. */
+import { correlationActor } from '../../src/actors/correlation/correlation.actor.ts';
+import type { CorrelationOptions } from '../../src/actors/correlation/correlation.actor.ts';
+import type { PendingRequest } from '../../src/actors/correlation/pending-request.ts';
+import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
+import type { FramesToSend, PeerRequest, WriterEvent } from '../../src/machines/peer-ports.ts';
+import { RuntimeError } from '../../src/protocol/errors.ts';
+import type { OutboundRequestId, RequestId } from '../../src/protocol/frames.ts';
+import { CountingClock } from './counting-clock.ts';
+import { clientRequest } from './peer-requests.ts';
+import { facts, listener, startPort } from './stand-ins.ts';
+
+/** What a writer was given to send. */
+export interface Sending {
+  /** Which channel's writer it was, from 1. */
+  readonly channel: number;
+  readonly method: string;
+  readonly id: OutboundRequestId | undefined;
+  readonly params: object | undefined;
+  readonly rejected: FramesToSend['rejected'];
+  readonly returned: FramesToSend['returned'];
+  readonly taken: FramesToSend['taken'];
+}
+
+export function startHostCorrelation(limits: Partial<CorrelationOptions['limits']> = {}) {
+  const clock = new CountingClock();
+  const { heard, report } = facts();
+  const logic = correlationActor(() => ({
+    limits: { maxPending: 1024, maxWaitingAway: 256, ...limits },
+    clock,
+    report,
+    requestIds: new RequestIds('integers'),
+    peer: 'server',
+    malformed: 'reported',
+  }));
+  const { actor, errors, view } = startPort(logic, {});
+  const sent: Sending[] = [];
+  let channels = 0;
+  const channel = () => {
+    const number = ++channels;
+    const writer = listener<WriterEvent>((event) => {
+      if (event.type !== 'frames.send') return;
+      const { rejected, returned, taken } = event;
+      for (const frame of event.frames) {
+        if (!('method' in frame)) throw new Error('A host’s correlation sends no responses');
+        const { method, params } = frame;
+        const id = 'id' in frame ? frame.id : undefined;
+        sent.push({ channel: number, method, id, params, rejected, returned, taken });
+      }
+    });
+    actor.send({ type: 'channel.opened', writer: writer.ref });
+  };
+  const open = () => actor.send({ type: 'gate.opened' });
+  return {
+    actor,
+    errors,
+    clock,
+    heard,
+    sent,
+    /** In short: the channel and the method of each. */
+    wire: () => sent.map(({ channel: number, method }) => `${number} ${method}`),
+    pending: () => [...(view() as ReadonlyMap<number, PendingRequest>).values()],
+    channel,
+    open,
+    /** A channel whose handshake is done. */
+    connect: () => {
+      channel();
+      open();
+    },
+    hold: () => actor.send({ type: 'gate.held' }),
+    lose: (error = new RuntimeError('CLOSED', 'The server has ended')) =>
+      actor.send({ type: 'channel.lost', error }),
+    close: (error = new RuntimeError('CLOSED', 'The connection is closed')) =>
+      actor.send({ type: 'gate.closed', error }),
+    /** The server has not served what goes by this id: its session is gone. */
+    giveBack: (id: RequestId | undefined) => {
+      const sending = sent.find((each) => id !== undefined && each.id === id);
+      const error = new RuntimeError('HTTP_STATUS', 'The session is gone', { status: 404 });
+      if (sending) sending.returned?.(error, { jsonrpc: '2.0', id: id as never, method: '' });
+    },
+    send: (method = 'tools/call', changes: Partial<PeerRequest> = {}) => {
+      const asked = clientRequest({ method, ...changes });
+      actor.send({ type: 'requests.send', requests: [asked.request] });
+      return asked;
+    },
+    cancel: (request: PeerRequest) =>
+      actor.send({ type: 'request.cancel', request, reason: 'why' }),
+    answer: (id: RequestId | undefined) =>
+      actor.send({
+        type: 'responses.received',
+        responses: [
+          { kind: 'response', id: id as OutboundRequestId, outcome: { ok: true, result: {} } },
+        ],
+      }),
+  };
+}
