@@ -1,64 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { writerActor } from '../../src/actors/writer/writer.actor.ts';
-import type { Sink } from '../../src/actors/writer/writer.actor.ts';
-import type { TransportFact, WriterEvent } from '../../src/machines/peer-ports.ts';
+import type { WriterEvent } from '../../src/machines/peer-ports.ts';
 import type { OutboundFrame } from '../../src/protocol/frames.ts';
 import { answerOf, clientId, serverId } from './ids.ts';
-import { facts, listener, settled, startPort } from './stand-ins.ts';
-
-/** A writer over a sink that takes `room` writes before it is full. */
-function startWriter({ room = Infinity, maxOutboundBytes = 1_000_000 } = {}) {
-  const sink = {
-    room,
-    untaken: 0,
-    writes: [] as string[],
-    /** What happens while it is written to. */
-    onWrite: () => {},
-    flushes: [] as (() => void)[],
-    events: undefined as Parameters<Sink['listen']>[0] | undefined,
-  };
-  const owner = listener<TransportFact>();
-  const { heard, report } = facts();
-  const logic = writerActor(
-    {
-      write: (chunk) => {
-        sink.writes.push(typeof chunk === 'string' ? chunk : new TextDecoder().decode(chunk));
-        sink.onWrite();
-        return --sink.room > 0;
-      },
-      flush: (done) => void sink.flushes.push(done),
-      untaken: () => sink.untaken,
-      listen: (events) => {
-        sink.events = events;
-        return () => (sink.events = undefined);
-      },
-    },
-    { maxOutboundBytes, report, peer: 'client' },
-  );
-  const { actor, errors, view } = startPort(logic, { owner: owner.ref });
-  const send = (...frames: OutboundFrame[]) => actor.send({ type: 'frames.send', frames });
-  /** Notes the method of a notification once it is taken. */
-  const awaited: string[] = [];
-  const awaitTaken = (method: string, params?: object) =>
-    actor.send({
-      type: 'frames.send',
-      frames: [{ jsonrpc: '2.0', method, ...(params ? { params } : {}) }],
-      rejected: () => void awaited.push(`${method} rejected`),
-      taken: () => void awaited.push(method),
-    });
-  const drain = (more = Infinity) => {
-    sink.room = more;
-    sink.events?.drained();
-  };
-  const ids = () =>
-    sink.writes
-      .join('')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (JSON.parse(line) as { readonly id: number }).id);
-  const told = () => owner.events.map(({ type }) => type);
-  return { actor, errors, sink, heard, send, awaitTaken, awaited, drain, ids, told, view };
-}
+import { settled } from './stand-ins.ts';
+import { startWriter } from './start-writer.ts';
 
 const answer = (id: number, text = '') => answerOf(id, { text });
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
@@ -402,57 +347,5 @@ describe('a writer that is asked to flush', () => {
     actor.send(flush);
     for (const done of sink.flushes) done();
     expect(told()).toEqual(['output.flushed']);
-  });
-});
-
-describe('a message whose sender waits until it is taken', () => {
-  test('is taken at the end of its turn, if the sink takes it', async () => {
-    const { awaitTaken, awaited } = startWriter();
-    awaitTaken('a');
-    awaitTaken('b');
-    expect(awaited).toEqual([]);
-    await settled();
-    expect(awaited).toEqual(['a', 'b']);
-  });
-
-  test('is not taken while it waits for room, and then in its turn', async () => {
-    const { awaitTaken, awaited, send, drain, sink } = startWriter({ room: 1 });
-    send(answer(0));
-    await settled();
-    awaitTaken('a');
-    await settled();
-    // Long enough not to be put together with what waits before it.
-    send(answer(1, 'x'.repeat(100_000)));
-    await settled();
-    awaitTaken('b');
-    await settled();
-    expect([awaited, sink.writes.length]).toEqual([[], 1]);
-    drain(1);
-    expect(awaited).toEqual(['a']);
-    drain();
-    expect(awaited).toEqual(['a', 'b']);
-  });
-
-  test('is taken though it is the last that there was room for', async () => {
-    const { awaitTaken, awaited } = startWriter({ room: 1 });
-    awaitTaken('a');
-    await settled();
-    expect(awaited).toEqual(['a']);
-  });
-
-  test('is never taken if JSON cannot hold it, nor if the output breaks before', async () => {
-    const { awaitTaken, awaited, sink, drain } = startWriter({ room: 1 });
-    const cycle: { self?: object } = {};
-    cycle.self = cycle;
-    awaitTaken('cyclic', cycle);
-    awaitTaken('a');
-    await settled();
-    awaitTaken('b');
-    await settled();
-    sink.events?.broken(new Error('EPIPE'));
-    drain();
-    awaitTaken('c');
-    await settled();
-    expect(awaited).toEqual(['cyclic rejected', 'a']);
   });
 });

@@ -122,7 +122,7 @@ export class HttpHost {
       frames: [frame],
       rejected: (error: unknown, { id }: { id?: unknown }) =>
         this.#settle(id, { kind: 'failed', error: error as RuntimeError }),
-      returned: ({ id }: { id?: unknown }) => this.#settle(id, { kind: 'returned' }),
+      returned: (_: unknown, { id }: { id?: unknown }) => this.#settle(id, { kind: 'returned' }),
     } as never);
   }
 

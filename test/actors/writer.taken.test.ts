@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { answerOf } from './ids.ts';
+import { settled } from './stand-ins.ts';
+import { startWriter } from './start-writer.ts';
+
+const answer = (id: number, text = '') => answerOf(id, { text });
+
+describe('a message whose sender waits until it is taken', () => {
+  test('is taken at the end of its turn, if the sink takes it', async () => {
+    const { awaitTaken, awaited } = startWriter();
+    awaitTaken('a');
+    awaitTaken('b');
+    expect(awaited).toEqual([]);
+    await settled();
+    expect(awaited).toEqual(['a', 'b']);
+  });
+
+  test('is not taken while it waits for room, and then in its turn', async () => {
+    const { awaitTaken, awaited, send, drain, sink } = startWriter({ room: 1 });
+    send(answer(0));
+    await settled();
+    awaitTaken('a');
+    await settled();
+    // Long enough not to be put together with what waits before it.
+    send(answer(1, 'x'.repeat(100_000)));
+    await settled();
+    awaitTaken('b');
+    await settled();
+    expect([awaited, sink.writes.length]).toEqual([[], 1]);
+    drain(1);
+    expect(awaited).toEqual(['a']);
+    drain();
+    expect(awaited).toEqual(['a', 'b']);
+  });
+
+  test('is taken though it is the last that there was room for', async () => {
+    const { awaitTaken, awaited } = startWriter({ room: 1 });
+    awaitTaken('a');
+    await settled();
+    expect(awaited).toEqual(['a']);
+  });
+
+  test('is never taken if JSON cannot hold it, nor if the output breaks before', async () => {
+    const { awaitTaken, awaited, sink, drain } = startWriter({ room: 1 });
+    const cycle: { self?: object } = {};
+    cycle.self = cycle;
+    awaitTaken('cyclic', cycle);
+    awaitTaken('a');
+    await settled();
+    awaitTaken('b');
+    await settled();
+    sink.events?.broken(new Error('EPIPE'));
+    drain();
+    awaitTaken('c');
+    await settled();
+    expect(awaited).toEqual(['cyclic rejected', 'a']);
+  });
+});
