@@ -59,12 +59,13 @@ function statesIn(parent: AnyStateNode): IState[] {
       name: idOf(node),
       label: node.key,
       // A final state keeps its name: what it is called is what one looks for.
-      type: 'regular',
+      type: node.type === 'parallel' ? 'parallel' : 'regular',
       class: `s-${idOf(node)}${node.type === 'final' ? ' final-state' : ''}`,
       ...(children.length > 0 ? { statemachine: { states: children } } : {}),
     };
   });
-  const begins = states.length > 0 && parent.initial;
+  // What is parallel begins everywhere.
+  const begins = states.length > 0 && parent.type !== 'parallel';
   return begins ? [{ name: `${idOf(parent)}.initial`, type: 'initial' }, ...states] : states;
 }
 

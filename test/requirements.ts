@@ -8,6 +8,7 @@ import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
+import { hostProcesses } from './requirements/host-processes.ts';
 import { httpSessions } from './requirements/http-sessions.ts';
 import { httpStateless } from './requirements/http-stateless.ts';
 import { roots } from './requirements/roots.ts';
@@ -31,6 +32,7 @@ export const requirements: readonly Requirement[] = [
   httpStateless,
   statelessFeatures,
   statelessMessages,
+  hostProcesses,
 ]
   .flatMap((demands) => Object.entries(demands))
   .flatMap(([source, rows]) =>

@@ -12,6 +12,7 @@ export function readableEvent(type: string): string {
   const [source, kind, subject, name] = type.split('.');
   if (source !== 'xstate') return type;
   if (kind === 'after') return `after ${subject}`;
+  if (subject === 'state') return 'done';
   if (subject === 'actor') return `${name} ${kind === 'done' ? 'done' : 'failed'}`;
   return `${kind} ${subject}`;
 }

@@ -173,7 +173,7 @@ describe('a channel to a process', () => {
 });
 
 describe("a server's standard error", () => {
-  test('may be a flood: it is read, counted, told in whole lines, and its end is kept', async () => {
+  test('may be a flood: it is read, counted, told in whole lines, and its end is kept [PROC-02]', async () => {
     const lines = 200_000;
     const { kind, owner } = open(shell(`yes 0123456789 | head -n ${lines} >&2; echo last >&2`));
     await owner.told('channel.lost');

@@ -216,7 +216,7 @@ function run(times: Partial<StopTimes> = {}) {
 }
 
 describe('a process that is stopped', () => {
-  test('has two seconds, two more after SIGTERM and one after SIGKILL', () => {
+  test('has two seconds, two more after SIGTERM and one after SIGKILL [PROC-01]', () => {
     const { told, pass, send } = run();
     send('launched');
     send('stop');

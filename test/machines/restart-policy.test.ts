@@ -12,7 +12,7 @@ const middle = () => 0.5;
 const attempts = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
 describe('the wait before a new attempt', () => {
-  test('doubles from half a second, and five attempts for a process are all', () => {
+  test('doubles from half a second, and five attempts for a process are all [RESTART-01]', () => {
     const waits = attempts.map((attempt) => delayBefore(attempt, processRestart, middle));
     expect(waits.slice(0, 6)).toEqual([500, 1000, 2000, 4000, 8000, 'give-up']);
   });

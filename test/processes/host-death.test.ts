@@ -31,7 +31,7 @@ async function startHost(...args: readonly string[]) {
   return { host, groups, line };
 }
 
-test('a host that is killed leaves no server, and no helper of a server', async () => {
+test('a host that is killed leaves no server, and no helper of a server [PROC-05]', async () => {
   const { host, groups } = await startHost();
   for (const group of groups) expect(membersOf(group)).not.toEqual([]);
   host.kill('SIGKILL');
@@ -39,19 +39,19 @@ test('a host that is killed leaves no server, and no helper of a server', async 
   for (const group of groups) await emptied(group);
 });
 
-test('a host that exits without closing anything leaves nothing either', async () => {
+test('a host that exits without closing anything leaves nothing either [PROC-05]', async () => {
   const { host, groups } = await startHost('watched', 'exit');
   if (host.exitCode === null) await once(host, 'exit');
   for (const group of groups) await emptied(group);
 });
 
-test('without watchers, a host that exits still leaves nothing', async () => {
+test('without watchers, a host that exits still leaves nothing [PROC-05]', async () => {
   const { host, groups } = await startHost('unwatched', 'exit');
   if (host.exitCode === null) await once(host, 'exit');
   for (const group of groups) await emptied(group);
 });
 
-test('an interrupt of the host, as from its terminal, does not reach a server', async () => {
+test('an interrupt of the host, as from its terminal, does not reach a server [PROC-08]', async () => {
   const { host, groups, line } = await startHost();
   const before = groups.map((group) => membersOf(group).map(({ pid }) => pid));
   process.kill(-(host.pid as number), 'SIGINT');

@@ -8,7 +8,7 @@ afterEach(endAll);
 const soon = { inputMs: 20, terminateMs: 20 };
 
 describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (watching) => {
-  test('that obeys ends with its input', async () => {
+  test('that obeys ends with its input [PROC-01]', async () => {
     const server = start('cat', [], watching);
     const { pid } = await server.told('process.launched');
     server.stop();
@@ -18,7 +18,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(pid);
   });
 
-  test('that is deaf to the end of its input is terminated', async () => {
+  test('that is deaf to the end of its input is terminated [PROC-01]', async () => {
     const server = script('echo up; exec sleep 1000', { ...watching, times: { inputMs: 20 } });
     await server.line();
     server.stop();
@@ -27,7 +27,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that is deaf to SIGTERM, with all it has started, is killed', async () => {
+  test('that is deaf to SIGTERM, with all it has started, is killed [PROC-01]', async () => {
     const deaf = 'trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done';
     const server = script(deaf, { ...watching, times: soon });
     await server.line();
@@ -49,7 +49,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(server.reports[1]).toMatchObject({ signal: 'SIGTERM' });
   });
 
-  test('that crashes is told with its code, and what it has started ends', async () => {
+  test('that crashes is told with its code, and what it has started ends [PROC-03]', async () => {
     const server = script('sleep 1000 >/dev/null 2>&1 & echo $!; exit 3', watching);
     const helper = Number(await server.line());
     expect(await server.told('process.exited')).toMatchObject({ code: 3, signal: null });
@@ -64,7 +64,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     await server.gone;
   });
 
-  test('whose helper holds stdout has ended all the same, and what it wrote is read', async () => {
+  test('whose helper holds stdout has ended all the same, and what it wrote is read [PROC-04]', async () => {
     // The helper ignores SIGTERM: it holds the pipe until it is killed.
     const holder = '(trap "" TERM; echo first; sleep 1000) & read go; echo last; exit 4';
     const server = script(holder, { ...watching, times: { terminateMs: 300 } });
@@ -79,7 +79,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that wraps another, as npx does, ends with it', async () => {
+  test('that wraps another, as npx does, ends with it [PROC-03]', async () => {
     const server = script("sh -c 'echo $$; cat; true'; exit 7", watching);
     const inner = Number(await server.line());
     expect(membersOf(server.pid as number).map(({ pid }) => pid)).toContain(inner);
@@ -136,14 +136,23 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     await expect.poll(() => membersOf(pid)).toEqual([]);
   });
 
-  test('leads a session of its own, so that a terminal does not reach it', async () => {
+  test('leads a session of its own, so that a terminal does not reach it [PROC-08]', async () => {
     const server = start('cat', [], watching);
     const { pid } = await server.told('process.launched');
     const [leader] = membersOf(pid).filter((member) => member.pid === pid);
     expect(leader).toMatchObject({ group: pid, session: pid, parent: process.pid });
   });
 
-  test('gets its arguments as they are, whatever a shell would make of them', async () => {
+  test('has no child that it did not start', async () => {
+    const server = start('cat', [], watching);
+    const { pid } = await server.told('process.launched');
+    server.stdin?.write('up\n');
+    await server.line();
+    expect(membersOf(pid)).toHaveLength(watching.isWatched ? 2 : 1);
+    expect(processTable().filter(({ parent }) => parent === pid)).toEqual([]);
+  });
+
+  test('gets its arguments as they are, whatever a shell would make of them [PROC-09]', async () => {
     const odd = ['$HOME', '"', "'", '; exit 9', '*', '', 'a\nb', '-e', '`id`', 'ü'];
     const print = 'process.stdout.write(JSON.stringify(process.argv.slice(1))+"\\n")';
     const server = start(process.execPath, ['-e', print, '--', ...odd], watching);
@@ -151,7 +160,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     await server.gone;
   });
 
-  test('gets the environment that it is given, and nothing of ours or of a shell', async () => {
+  test('gets the environment that it is given, and nothing of ours or of a shell [PROC-06]', async () => {
     const server = start('env', [], { ...watching, env: { ONE: 'a b', HOME: '/nowhere' } });
     const lines = await server.lines();
     await server.gone;

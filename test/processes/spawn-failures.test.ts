@@ -38,7 +38,7 @@ async function failure(command: string, args: string[] = [], options: StartOptio
 const inside = (name: string) => JSON.stringify(join(folder, name));
 
 describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (watching) => {
-  test('that is nowhere in PATH is told with that PATH', async () => {
+  test('that is nowhere in PATH is told with that PATH [PROC-07]', async () => {
     const message = `There is no command "no-such-server" in PATH (${path})`;
     expect(await failure('no-such-server', [], watching)).toBe(message);
   });
@@ -63,7 +63,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (wa
 });
 
 describe('a command', () => {
-  test('that is a directory or not executable is told so', async () => {
+  test('that is a directory or not executable is told so [PROC-07]', async () => {
     expect(await failure('./directory')).toBe(`${inside('directory')} is a directory`);
     expect(await failure('./plain')).toBe(`${inside('plain')} is not executable`);
     const env = { PATH: `${folder}:${path}` };
@@ -79,7 +79,7 @@ describe('a command', () => {
     );
   });
 
-  test('is not blamed for its working directory', async () => {
+  test('is not blamed for its working directory [PROC-07]', async () => {
     expect(await failure('true', [], { cwd: join(folder, 'nowhere') })).toBe(
       `The working directory ${inside('nowhere')} does not exist`,
     );

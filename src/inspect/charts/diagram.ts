@@ -4,6 +4,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
+import { processMachine } from '../../machines/process.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
 import { subscriptionMachine } from '../../machines/subscription.machine.ts';
@@ -19,6 +20,7 @@ export const charts = {
   subscription: subscriptionMachine,
   http: httpSessionMachine,
   connection: connectionMachine,
+  process: processMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;
@@ -44,8 +46,10 @@ export function mermaidDiagram(machine: AnyStateMachine): string {
 function drawInside(parent: AnyStateNode, indent: string): string[] {
   const lines: string[] = [];
   for (const target of parent.initial?.target ?? []) lines.push(`${indent}[*] --> ${idOf(target)}`);
-  for (const node of Object.values(parent.states)) {
+  for (const [at, node] of Object.values(parent.states).entries()) {
     const children = Object.values(node.states);
+    // Between what goes on at once.
+    if (parent.type === 'parallel' && at > 0) lines.push(`${indent}--`);
     if (children.length > 0) {
       lines.push(
         `${indent}state ${idOf(node)} {`,
