@@ -1,0 +1,244 @@
+/**
+ * What a host wants of its server on every channel, until it says otherwise: to hear of changes of
+ * resources, and log messages of a level.
+ *
+ * @see MCP 2025-11-25, server/resources, "Subscriptions"
+ * @see MCP 2026-07-28, basic/patterns/subscriptions
+ */
+import { holdProcess } from '../../actors/clock.ts';
+import { describe } from '../../protocol/classify.ts';
+import { RuntimeError, textOfError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
+import type { OwnRequestOptions } from './ask-list.ts';
+import { Subscription } from './listening.ts';
+import type { ListeningPort } from './listening.ts';
+
+/** The connection, as the wishes see it. */
+export interface WishesHost extends ListeningPort {
+  /** Hears what could not be kept up. */
+  readonly problem: (
+    name: 'subscription.lost' | 'subscription.cut' | 'logging.lost',
+    message: string,
+  ) => void;
+}
+
+/** How a wish is sent. */
+export interface WishOptions extends Omit<OwnRequestOptions, 'sent'> {
+  readonly timeoutMs: number;
+}
+
+/** How the server of the present channel takes wishes; `away`: there is none. */
+type Taking =
+  | { readonly way: 'away' }
+  /** By requests, until 2025-11-25. */
+  | { readonly way: 'requests' }
+  /** By one subscription for all resources, and by the envelope of each request. */
+  | {
+      readonly way: 'listening';
+      readonly open: Subscription | undefined;
+      /** With the resources that are wanted by now; it takes the place of the open one. */
+      readonly next: Subscription | undefined;
+    };
+
+interface Waiter {
+  readonly uri: string;
+  settle(error?: RuntimeError): void;
+}
+
+export class Wishes {
+  readonly #host: WishesHost;
+  readonly #uris = new Set<string>();
+  readonly #waiting = new Set<Waiter>();
+  #taking: Taking = { way: 'away' };
+  #logLevel: LogLevel | undefined = undefined;
+  /** What is wanted in one turn is asked for together. */
+  #renewal: 'none' | 'due' = 'none';
+
+  constructor(host: WishesHost) {
+    this.#host = host;
+  }
+
+  /** The resources that are watched. */
+  get uris(): readonly string[] {
+    return [...this.#uris];
+  }
+
+  /** What each request of 2026-07-28 says in its envelope. */
+  get logLevel(): LogLevel | undefined {
+    return this.#logLevel;
+  }
+
+  /**
+   * Watches a resource. Resolves once the server has agreed.
+   *
+   * @param era of the server, if it is known
+   * @throws what the server has answered; {RuntimeError} CAPABILITY_MISSING, REQUEST_TIMEOUT,
+   *   CANCELLED
+   */
+  async subscribe(
+    uri: string,
+    era: 'legacy' | 'modern' | undefined,
+    options: WishOptions,
+  ): Promise<void> {
+    if (era === 'modern') return this.#listenTo(uri, options);
+    await this.#host.request('resources/subscribe', { uri }, options);
+    this.#uris.add(uri);
+  }
+
+  /** Watches it no more. While the server is away, there is nothing to undo. */
+  async unsubscribe(uri: string, options: WishOptions): Promise<void> {
+    const isWatched = this.#uris.delete(uri);
+    const { way } = this.#taking;
+    if (way === 'listening' && isWatched) this.#renew();
+    if (way === 'requests') await this.#host.request('resources/unsubscribe', { uri }, options);
+  }
+
+  /** Sets the least severe level that is wanted. */
+  async setLogLevel(
+    level: LogLevel,
+    era: 'legacy' | 'modern' | undefined,
+    options: WishOptions,
+  ): Promise<void> {
+    if (era !== 'modern') await this.#host.request('logging/setLevel', { level }, options);
+    this.#logLevel = level;
+  }
+
+  /** A channel is ready: what was wanted of the one before is wanted of it. */
+  opened(era: 'legacy' | 'modern'): void {
+    this.closed();
+    if (era === 'modern') {
+      this.#taking = { way: 'listening', open: undefined, next: undefined };
+      this.#renew();
+      return;
+    }
+    this.#taking = { way: 'requests' };
+    for (const uri of this.#uris) this.#restore(uri);
+    const level = this.#logLevel;
+    if (level === undefined) return;
+    this.#host.request('logging/setLevel', { level }, {}).catch((error: unknown) => {
+      const message = `The log level ${level} was not set again: ${textOfError(error)}`;
+      this.#host.problem('logging.lost', message);
+    });
+  }
+
+  /** The channel is no more. */
+  closed(): void {
+    if (this.#taking.way === 'listening') {
+      this.#taking.open?.stop();
+      this.#taking.next?.stop();
+    }
+    this.#taking = { way: 'away' };
+  }
+
+  /** Nothing is watched any more: whoever waits hears why. */
+  end(error: RuntimeError): void {
+    this.closed();
+    for (const waiter of this.#waiting) waiter.settle(error);
+  }
+
+  /** Takes `notifications/subscriptions/acknowledged`, if it is one of these. */
+  acknowledged(params: JsonObject | undefined): void {
+    if (this.#taking.way !== 'listening') return;
+    const { open, next } = this.#taking;
+    if (!next?.acknowledged(params)) open?.acknowledged(params);
+  }
+
+  #restore(uri: string): void {
+    this.#host.request('resources/subscribe', { uri }, {}).catch((error: unknown) => {
+      // With the channel it will be tried again.
+      if (this.#taking.way !== 'requests') return;
+      this.#uris.delete(uri);
+      const message = `${describe(uri)} is not watched any more: ${textOfError(error)}`;
+      this.#host.problem('subscription.lost', message);
+    });
+  }
+
+  #listenTo(uri: string, { timeoutMs, signal }: WishOptions): Promise<void> {
+    if (this.#uris.has(uri) && this.#waitersFor(uri).length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const { clock } = this.#host;
+      const settle = (error?: RuntimeError): void => {
+        clock.clearTimeout(timer);
+        signal?.removeEventListener('abort', cancel);
+        this.#waiting.delete(waiter);
+        if (!error) return resolve();
+        reject(error);
+        if (this.#waitersFor(uri).length === 0 && this.#uris.delete(uri)) this.#renew();
+      };
+      const waiter: Waiter = { uri, settle };
+      const cancel = (): void => {
+        const message = `Watching ${describe(uri)} was cancelled`;
+        settle(new RuntimeError('CANCELLED', message, { cause: signal?.reason }));
+      };
+      const overdue = (): void => {
+        const message = `The server has not agreed to tell of ${describe(uri)} within ${timeoutMs} ms`;
+        settle(new RuntimeError('REQUEST_TIMEOUT', message));
+      };
+      const timer = clock.setTimeout(overdue, timeoutMs);
+      holdProcess(timer);
+      signal?.addEventListener('abort', cancel, { once: true });
+      this.#waiting.add(waiter);
+      this.#uris.add(uri);
+      if (signal?.aborted) cancel();
+      else this.#renew();
+    });
+  }
+
+  /** Opens a subscription for what is wanted by the end of the turn. */
+  #renew(): void {
+    if (this.#renewal === 'due') return;
+    this.#renewal = 'due';
+    queueMicrotask(() => {
+      this.#renewal = 'none';
+      if (this.#taking.way !== 'listening') return;
+      const { open, next } = this.#taking;
+      next?.stop();
+      if (this.#uris.size > 0) return this.#open([...this.#uris], open);
+      open?.stop();
+      this.#taking = { way: 'listening', open: undefined, next: undefined };
+    });
+  }
+
+  /** The one before goes on until this one is open: nothing is missed between them. */
+  #open(uris: readonly string[], before: Subscription | undefined): void {
+    const next: Subscription = new Subscription(
+      this.#host,
+      { resourceSubscriptions: uris },
+      {
+        opened: ({ resourceSubscriptions: agreed }) => {
+          before?.stop();
+          if (this.#taking.way === 'listening' && this.#taking.next === next) {
+            this.#taking = { way: 'listening', open: next, next: undefined };
+          }
+          this.#settle(uris, Array.isArray(agreed) ? agreed : []);
+        },
+        cut: (error) => {
+          const message = `Changes of ${uris.length} resources may be missed until the server is heard again: ${textOfError(error)}`;
+          this.#host.problem('subscription.cut', message);
+        },
+        refused: () => this.#settle(uris, []),
+      },
+    );
+    this.#taking = { way: 'listening', open: before, next };
+  }
+
+  #waitersFor(uri: string): readonly Waiter[] {
+    return [...this.#waiting].filter((waiter) => waiter.uri === uri);
+  }
+
+  #settle(uris: readonly string[], agreed: readonly unknown[]): void {
+    for (const uri of uris) {
+      const waiters = this.#waitersFor(uri);
+      if (agreed.includes(uri)) {
+        for (const waiter of waiters) waiter.settle();
+        continue;
+      }
+      const message = `The server does not tell of changes of ${describe(uri)}`;
+      const error = new RuntimeError('CAPABILITY_MISSING', message);
+      for (const waiter of waiters) waiter.settle(error);
+      if (waiters.length > 0 || !this.#uris.delete(uri)) continue;
+      this.#host.problem('subscription.lost', message);
+    }
+  }
+}
