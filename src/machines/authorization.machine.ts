@@ -52,8 +52,10 @@ export type AuthorizationEvent =
   | { readonly type: 'token.refused'; readonly demand: Demand }
   /** The token is good, and does not allow enough. */
   | { readonly type: 'scope.missing'; readonly demand: Demand }
-  /** A host tries again: an earlier refusal is not the last word. */
-  | { readonly type: 'refusal.forget' }
+  /** A host connects: an earlier refusal is not the last word. */
+  | { readonly type: 'channel.opened' }
+  /** It is over. Nobody is asked for anything until the next one. */
+  | { readonly type: 'channel.closed' }
   | LoginReport;
 
 /** What the machine emits. */
@@ -216,8 +218,13 @@ export const authorizationMachine = setup({
     denied: undefined,
     refusal: undefined,
   }),
-  initial: 'anonymous',
+  initial: 'resting',
+  on: { 'channel.closed': '.resting' },
   states: {
+    resting: {
+      description: 'There is no channel that a token would be for.',
+      on: { 'channel.opened': { target: 'anonymous', actions: 'forgetRefusal' } },
+    },
     anonymous: {
       description: 'There is no token. Nobody has wanted one yet.',
       on: {
@@ -304,7 +311,6 @@ export const authorizationMachine = setup({
             actions: [{ type: 'rememberDemand', params: demandOf }, 'wantScope'],
           },
         ],
-        'refusal.forget': { actions: 'forgetRefusal' },
       },
     },
     refreshing: {
@@ -333,7 +339,6 @@ export const authorizationMachine = setup({
     refused: {
       description: 'There is no token, for a reason. A person is not asked again by itself.',
       on: {
-        'refusal.forget': { target: 'anonymous', actions: 'forgetRefusal' },
         'token.found': { target: 'authorized', actions: 'forgetRefusal' },
         'token.refused': {
           guard: 'mayPass',

@@ -24,7 +24,8 @@ const missing = (scope: string): AuthorizationEvent => ({
   type: 'scope.missing',
   demand: { scope },
 });
-const forget: AuthorizationEvent = { type: 'refusal.forget' };
+const opened: AuthorizationEvent = { type: 'channel.opened' };
+const closed: AuthorizationEvent = { type: 'channel.closed' };
 const asked: AuthorizationEvent = { type: 'login.asked', url: 'https://as.example.com/authorize' };
 const answered: AuthorizationEvent = { type: 'login.answered' };
 
@@ -40,7 +41,8 @@ const no = (kind: 'declined' | 'unreachable') =>
 
 function after(...events: readonly AuthorizationEvent[]) {
   let [snapshot] = initialTransition(authorizationMachine, { visitTimeoutMs: 300_000 });
-  for (const event of events) [snapshot] = transition(authorizationMachine, snapshot, event);
+  for (const event of [opened, ...events])
+    [snapshot] = transition(authorizationMachine, snapshot, event);
   const { demand, reason, client, denied, refusal } = snapshot.context;
   return {
     state: snapshot.value,
@@ -84,14 +86,11 @@ describe('an authorization', () => {
     ],
     [
       'asks again when a host wants it to',
-      [refused(), failed('login', no('declined')), forget, refused()],
+      [refused(), failed('login', no('declined')), closed, opened, refused()],
       { obtaining: 'asking' },
     ],
-    [
-      'takes a token that somebody else has got',
-      [refused(), failed('login', no('declined')), found],
-      'authorized',
-    ],
+    ['ends a login with its channel', [refused(), asked, closed], 'resting'],
+    ['asks nobody without a channel', [found, closed, refused(), missing('b'), found], 'resting'],
     ['asks for more scopes', [found, missing('b')], { obtaining: 'asking' }],
     [
       'keeps the token that it has if more is declined',
@@ -110,7 +109,7 @@ describe('an authorization', () => {
     ],
     [
       'asks again for it when a host wants it to',
-      [found, missing('b'), failed('login', no('declined')), forget, missing('b')],
+      [found, missing('b'), failed('login', no('declined')), closed, opened, found, missing('b')],
       { obtaining: 'asking' },
     ],
     [
@@ -136,7 +135,7 @@ describe('an authorization', () => {
   test('says why there is no token, until there is one', () => {
     const declined = [refused(), failed('login', no('declined'))];
     expect(after(...declined).refusal).toBe('declined');
-    expect(after(...declined, found).refusal).toBeUndefined();
+    expect(after(...declined, closed, opened).refusal).toBeUndefined();
   });
 
   test('takes an error of another kind for a server that has failed', () => {
@@ -163,6 +162,7 @@ function start() {
     },
   });
   const actor = createActor(machine, { clock, input: { visitTimeoutMs: 300_000 } }).start();
+  actor.send(opened);
   return { actor, clock, logins, ended };
 }
 

@@ -99,7 +99,8 @@ const authorization: Table<AuthorizationEvent> = {
   'token.found': true,
   'token.refused': true,
   'scope.missing': true,
-  'refusal.forget': true,
+  'channel.opened': true,
+  'channel.closed': true,
   'login.asked': true,
   'login.answered': true,
 };

@@ -36,13 +36,13 @@ export function assertTrusted(url: URL, server: URL, what: string): void {
  *
  * @throws {RuntimeError} UNAUTHORIZED: the URL is not to be trusted, or its answer is too long
  */
-export function guardedFetch(server: URL, signal: AbortSignal): Fetch {
+export function guardedFetch(server: URL, signal?: AbortSignal): Fetch {
   return async (target, init) => {
     const url = new URL(target);
     assertTrusted(url, server, 'A URL that the login leads to');
     const response = await fetch(url, {
       ...init,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+      signal: AbortSignal.any([AbortSignal.timeout(requestMs), ...(signal ? [signal] : [])]),
     });
     const body = await bounded(response, url);
     // A status without a body does not take an empty one.

@@ -11,7 +11,6 @@ import {
   scopesMissing,
 } from '../../machines/authorization.machine.ts';
 import type {
-  AuthorizationEvent,
   Demand,
   LoginInput,
   LoginOutcome,
@@ -19,7 +18,12 @@ import type {
   RefreshOutcome,
   Refusal,
 } from '../../machines/authorization.machine.ts';
-import type { Challenge, ChallengeOutcome, HttpAuthorization } from '../http/authorization.ts';
+import type {
+  Challenge,
+  ChallengeOutcome,
+  HttpAuthorization,
+  MakeAuthorization,
+} from '../http/authorization.ts';
 import { bearerAuthorization } from './bearer.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
@@ -33,36 +37,30 @@ import { logInPerson } from './person-login.ts';
 import type { LoginScope } from './person-login.ts';
 import { renewGrant } from './refresh.ts';
 
-/** What a connection hears of its authorization. */
-export interface AuthorizationListener {
-  /** The person has to visit this URL. */
-  asked(url: string): void;
-}
-
 const fiveMinutes = 5 * 60_000;
 /** How often one request is sent again: with a newer token, with one for which the person was asked, with more scopes. */
 const maxRetries = 3;
 
 /**
- * The authorization of a connection to this server; undefined if the host does not allow any.
+ * Makes the authorizations of connections to this server; undefined if the host does not allow any.
  *
  * @throws {RuntimeError} CONFIG_INVALID: the options cannot be used for this server
  */
 export function hostAuthorization(
   url: string | URL,
   option: AuthOption | undefined,
-  listener: AuthorizationListener,
-): HttpAuthorization | undefined {
+): MakeAuthorization | undefined {
   if (option === undefined || option === false) return undefined;
   const server = new URL(url);
   const options = option === true ? {} : option;
   assertUsable(server, options);
-  if (options.kind === 'bearer') return bearerAuthorization(server, options);
-  return new OAuthAuthorization(server, options, listener);
+  if (options.kind === 'bearer') return () => bearerAuthorization(server, options);
+  return (asked) => new OAuthAuthorization(server, options, asked);
 }
 
+/** Whether nobody who waits for a token has anything to wait for. */
 const isSettled = (snapshot: SnapshotFrom<typeof authorizationMachine>): boolean =>
-  snapshot.matches('authorized') || snapshot.matches('refused');
+  !snapshot.matches('obtaining') && !snapshot.matches('refreshing');
 
 class OAuthAuthorization implements HttpAuthorization {
   readonly #server: URL;
@@ -81,7 +79,7 @@ class OAuthAuthorization implements HttpAuthorization {
   constructor(
     server: URL,
     options: PersonAuth | ClientCredentialsAuth,
-    listener: AuthorizationListener,
+    asked: (url: string) => void,
   ) {
     this.#server = server;
     this.#options = options;
@@ -99,7 +97,7 @@ class OAuthAuthorization implements HttpAuthorization {
     const isPerson = options.kind !== 'client-credentials';
     const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? fiveMinutes;
     this.#actor = createActor(machine, { input: { visitTimeoutMs } });
-    this.#actor.on('authorization.asked', ({ url }) => listener.asked(url));
+    this.#actor.on('authorization.asked', ({ url }) => asked(url));
     this.#actor.start();
   }
 
@@ -108,7 +106,7 @@ class OAuthAuthorization implements HttpAuthorization {
     await this.#read();
     const { refreshToken, renewAt = Infinity } = this.#grant ?? {};
     if (renewAt <= Date.now() && refreshToken !== undefined) {
-      this.#send({ type: 'token.refused', demand: {} });
+      this.#actor.send({ type: 'token.refused', demand: {} });
     }
     // Where a person is being asked, this is sent as it is: it may need less.
     if (this.#actor.getSnapshot().matches('refreshing')) await this.#settled();
@@ -131,35 +129,27 @@ class OAuthAuthorization implements HttpAuthorization {
       // What it has got it need not ask for: the server means something else.
       const scope = scopesMissing(demand.scope, this.#grant?.scope);
       if (scope === undefined) return this.#refuse(status);
-      this.#send({ type: 'scope.missing', demand: { ...demand, scope } });
+      this.#actor.send({ type: 'scope.missing', demand: { ...demand, scope } });
     } else {
       if (retries > 0) {
         // The person has just been asked: asking again would lead nowhere.
         if (this.#grant && this.#grant.accessToken === this.#askedFor) return this.#refuse(status);
         this.#useless = this.#grant?.accessToken;
       }
-      this.#send({ type: 'token.refused', demand });
+      this.#actor.send({ type: 'token.refused', demand });
     }
     await this.#settled(signal);
     return this.#isNewerThan(sent) ? { kind: 'retry' } : this.#refuse(status);
   }
 
   begin(): void {
-    this.#send({ type: 'refusal.forget' });
+    this.#actor.send({ type: 'channel.opened' });
     // Another connection, or another process, may have logged in since.
     this.#reading = undefined;
   }
 
   close(): void {
-    this.#actor.stop();
-  }
-
-  /** @throws {RuntimeError} CLOSED */
-  #send(event: AuthorizationEvent): void {
-    if (this.#actor.getSnapshot().status !== 'active') {
-      throw new RuntimeError('CLOSED', 'The connection is closed');
-    }
-    this.#actor.send(event);
+    this.#actor.send({ type: 'channel.closed' });
   }
 
   #isItsOwn(url: string): boolean {
@@ -183,10 +173,8 @@ class OAuthAuthorization implements HttpAuthorization {
 
   async #takeKept(): Promise<void> {
     try {
-      const kept = await this.#kept();
-      if (!kept) return;
-      this.#grant = kept;
-      this.#send({ type: 'token.found' });
+      this.#grant = (await this.#kept()) ?? this.#grant;
+      if (this.#grant) this.#actor.send({ type: 'token.found' });
     } catch (error) {
       this.#reading = undefined;
       throw error;
@@ -214,18 +202,19 @@ class OAuthAuthorization implements HttpAuthorization {
   }
 
   async #settled(signal?: AbortSignal): Promise<void> {
-    try {
-      await waitFor(this.#actor, isSettled, signal ? { signal } : {});
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw new RuntimeError('CLOSED', 'The connection was closed during the login', {
-        cause: error,
-      });
-    }
+    await waitFor(this.#actor, isSettled, signal ? { signal } : {});
   }
 
   #refuse(status: number): ChallengeOutcome {
-    const { refusal } = this.#actor.getSnapshot().context;
+    const snapshot = this.#actor.getSnapshot();
+    if (snapshot.matches('resting')) {
+      const error = new RuntimeError(
+        'CLOSED',
+        'The connection was closed before there was a login',
+      );
+      return { kind: 'refused', error };
+    }
+    const { refusal } = snapshot.context;
     const kind = refusal?.kind === 'unreachable' ? 'unreachable' : 'refused';
     return { kind, error: this.#errorOf(refusal, status) };
   }

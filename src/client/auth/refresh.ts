@@ -51,9 +51,11 @@ async function renew(
   kept: Grant,
   refreshToken: string,
 ): Promise<Renewal> {
-  const { official, options, server, signal } = scope;
+  const { official, options, server } = scope;
   try {
-    const fetchFn = guardedFetch(server, signal);
+    // Once it is asked for, it is waited for: a refresh token may serve only once, and what it gives
+    // would be lost with the connection.
+    const fetchFn = guardedFetch(server);
     const { resourceMetadataUrl } = demand;
     const found = await official.discoverOAuthServerInfo(server, {
       fetchFn,
@@ -76,7 +78,6 @@ async function renew(
     await scope.keep(grant);
     return { kind: 'renewed', grant };
   } catch (error) {
-    signal.throwIfAborted();
     return await afterFailure(scope, kept, error);
   }
 }

@@ -45,8 +45,18 @@ export interface HttpAuthorization {
    * @throws what the signal was aborted with
    */
   challenged(challenge: Challenge): Promise<ChallengeOutcome>;
-  /** A host connects, or connects again: what was refused before may be asked for once more. */
+  /** A channel is opened. What was refused before may be asked for once more. */
   begin(): void;
-  /** The connection is over: a login that is under way ends, and who waits for it fails. */
+  /**
+   * The channel is closed. A login that is under way ends, and no other begins until `begin`; a token
+   * that there is still goes with what is sent.
+   */
   close(): void;
 }
+
+/**
+ * Makes the authorization of one connection.
+ *
+ * @param asked gets the URL that a person has to visit
+ */
+export type MakeAuthorization = (asked: (url: string) => void) => HttpAuthorization;

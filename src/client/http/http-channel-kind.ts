@@ -6,14 +6,17 @@ import type { RestartTimes } from '../../machines/restart-policy.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import { addressOf } from './address.ts';
 import type { HttpEntry } from './address.ts';
-import type { HttpAuthorization } from './authorization.ts';
+import type { MakeAuthorization } from './authorization.ts';
 import { HttpChannel } from './http-channel.ts';
 import { ToolParameters } from './tool-parameters.ts';
 
 /** The options of a connection over HTTP. */
 export interface HttpChannelKindOptions {
-  /** Gets, keeps and renews the login. Without it, what wants one fails with `UNAUTHORIZED`. */
-  readonly authorization?: HttpAuthorization | undefined;
+  /**
+   * Makes what gets, keeps and renews the login of one connection. Without it, what wants one fails
+   * with `UNAUTHORIZED`.
+   */
+  readonly authorization?: MakeAuthorization | undefined;
   /** Allows `http:` beyond loopback: whoever is on the way reads and changes everything. */
   readonly allowInsecure?: boolean | undefined;
   /** How a stream that was cut is resumed. */
@@ -55,11 +58,12 @@ export function httpChannelKind(
     shows: 'answer',
     restart: httpRestart,
     eraKey: address.url.origin,
-    logic: ({ limits, report, clock }) => {
+    logic: ({ limits, report, clock, authorize }) => {
       const tools = new ToolParameters(report);
       const channelOptions = {
         limits: { ...limits, maxOpenRequests },
-        ...{ report, clock, times, authorization, tools },
+        ...{ report, clock, times, tools },
+        authorization: authorization?.(authorize),
         fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
       };
       return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));

@@ -100,6 +100,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   stop(): void {
     this.#stage = { name: 'over' };
+    this.#options.authorization?.close();
     this.#abort();
     this.#posts.queue.cancel();
   }
@@ -320,6 +321,8 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     if (name === 'closing' || name === 'over') return;
     const headers = { ...this.sessionHeaders(this.#session), ...this.#versionHeaders };
     this.#stage = { name: 'closing' };
+    // Nobody is sent to a login for what is said at the end.
+    this.#options.authorization?.close();
     this.#abort();
     this.#posts.queue.cancelRequests();
     const { clock } = this.#options;

@@ -5,14 +5,22 @@ import type { AuthOption } from '../../../src/client/auth/options.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import type { Called } from './protected-server.ts';
 
-/** An authorization that ends with the test, and the URLs it has told. */
+/** An authorization whose channel is open until the test ends, and the URLs it has told. */
 export function authorize(
   url: URL,
   option: AuthOption,
-): HttpAuthorization & { readonly asked: string[] } {
+  tell: (url: string) => void = () => {},
+): HttpAuthorization & { readonly asked: readonly string[] } {
   const asked: string[] = [];
-  const authorization = hostAuthorization(url, option, { asked: (where) => asked.push(where) });
+  const authorization = hostAuthorization(
+    url,
+    option,
+  )?.((where) => {
+    asked.push(where);
+    tell(where);
+  });
   if (!authorization) throw new Error('It is not allowed');
+  authorization.begin();
   onTestFinished(() => authorization.close());
   return Object.assign(authorization, { asked });
 }

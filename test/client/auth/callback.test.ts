@@ -9,9 +9,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openBrowser, browserCommand } from '../../../src/client/auth/browser.ts';
 import { listenForCallback } from '../../../src/client/auth/callback.ts';
 import type { Callback, Wish } from '../../../src/client/auth/callback.ts';
-import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
+import { authorize } from './authorizing.ts';
 import { agree, call, startProtected } from './protected-server.ts';
 
 async function listen(wish: Wish = { port: undefined }): Promise<Callback> {
@@ -201,21 +201,12 @@ ${followingBrowser}`,
       process.env['BROWSER'] = `${folder}/browser.mjs`;
       onTestFinished(() => void delete process.env['BROWSER']);
       const store = memoryCredentialStore();
-      const asked: string[] = [];
-      const start = () => {
-        const authorization = hostAuthorization(
-          server,
-          { store },
-          { asked: (where) => asked.push(where) },
-        );
-        if (!authorization) throw new Error('It is not allowed');
-        onTestFinished(() => authorization.close());
-        return authorization;
-      };
-      expect(await call(start(), server, 'read')).toMatchObject({ text: 'read' });
-      expect(asked).toHaveLength(1);
+      const first = authorize(server, { store });
+      expect(await call(first, server, 'read')).toMatchObject({ text: 'read' });
+      expect(first.asked).toHaveLength(1);
       // The next login comes back to the same place, so that the client is registered already.
-      expect(await call(start(), server, 'write')).toMatchObject({ text: 'write' });
+      const second = authorize(server, { store });
+      expect(await call(second, server, 'write')).toMatchObject({ text: 'write' });
       expect(issuer.count('/register')).toBe(1);
     },
   );
@@ -227,9 +218,7 @@ ${followingBrowser}`,
     const asked = (where: string) => {
       void agree(new URL(where)).then((location) => visit(location));
     };
-    const authorization = hostAuthorization(server, true, { asked });
-    if (!authorization) throw new Error('It is not allowed');
-    onTestFinished(() => authorization.close());
+    const authorization = authorize(server, true, asked);
     expect(await call(authorization, server, 'read')).toMatchObject({ text: 'read' });
   });
 });

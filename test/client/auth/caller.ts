@@ -6,8 +6,9 @@ import { hostAuthorization } from '../../../src/client/auth/host-authorization.t
 const [folder = '', url = ''] = process.argv.slice(2);
 const visit = () => Promise.reject(new Error('Nobody is here'));
 const store = fileCredentialStore({ folder });
-const authorization = hostAuthorization(url, { visit, store }, { asked: () => {} });
+const authorization = hostAuthorization(url, { visit, store })?.(() => {});
 if (!authorization) throw new Error('It is not allowed');
+authorization.begin();
 
 const ask = async (): Promise<string> => {
   for (let retries = 0; ; retries++) {

@@ -128,6 +128,7 @@ describe('a scope that is missing', () => {
     expect(refusal(await call(authorization, url, 'write'))).toContain('does not allow this');
     expect(scopes).toHaveLength(2);
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+    authorization.close();
     authorization.begin();
     await call(authorization, url, 'write');
     expect(scopes).toHaveLength(3);
@@ -159,6 +160,7 @@ describe('a login that comes to nothing', () => {
     await call(authorization, url, 'read');
     expect(scopes).toHaveLength(1);
     issuer.sendBack = (back) => back;
+    authorization.close();
     authorization.begin();
     expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
   });
@@ -243,9 +245,11 @@ describe('a login that comes to nothing', () => {
     const calling = call(authorization, url, 'read');
     await held.arrived();
     authorization.close();
-    await expect(calling).rejects.toMatchObject({ code: 'CLOSED' });
+    expect(await calling).toMatchObject({ kind: 'refused', error: { code: 'CLOSED' } });
     expect(visits[0]?.aborted).toBe(true);
-    await expect(call(authorization, url, 'read')).rejects.toMatchObject({ code: 'CLOSED' });
+    // Nobody is sent there for what is said at the end.
+    expect(await call(authorization, url, 'read')).toMatchObject({ error: { code: 'CLOSED' } });
+    expect(visits).toHaveLength(1);
   });
 
   test('is waited for by a request as long as that wants to', async () => {

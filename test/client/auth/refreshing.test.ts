@@ -8,10 +8,10 @@ import { memoryCredentialStore } from '../../../src/client/auth/credential-store
 import type { CredentialStore } from '../../../src/client/auth/credential-store.ts';
 import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
 import { Grants } from '../../../src/client/auth/grants.ts';
-import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
 import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
 import { AuthorizationServer } from '../../http/authorization-server.ts';
+import { authorize } from './authorizing.ts';
 import { LineProcess } from './line-process.ts';
 import { call, person, startProtected } from './protected-server.ts';
 import type { Protected } from './protected-server.ts';
@@ -24,7 +24,7 @@ interface LoggedIn extends Protected {
   /** The server takes the token that is kept no longer. */
   readonly revoke: () => Promise<void>;
   /** One more connection with the same store. */
-  readonly another: (store?: CredentialStore) => HttpAuthorization;
+  readonly another: () => HttpAuthorization;
   /** How often a token was asked for since the login. */
   readonly refreshes: () => number;
 }
@@ -33,12 +33,7 @@ interface LoggedIn extends Protected {
 async function logIn(store = memoryCredentialStore()): Promise<LoggedIn> {
   const { issuer, url } = await startProtected();
   const { visit, scopes } = person();
-  const another = (its = store) => {
-    const made = hostAuthorization(url, { visit, store: its }, { asked: () => {} });
-    if (!made) throw new Error('It is not allowed');
-    onTestFinished(() => made.close());
-    return made;
-  };
+  const another = () => authorize(url, { visit, store });
   const authorization = another();
   expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
   const before = issuer.count('/token');

@@ -106,9 +106,7 @@ describe('an authorization server is not trusted', () => {
 
 test('nothing is asked for unless the host allows it', () => {
   for (const option of [undefined, false]) {
-    expect(
-      hostAuthorization('https://mcp.example.com/mcp', option, { asked: () => {} }),
-    ).toBeUndefined();
+    expect(hostAuthorization('https://mcp.example.com/mcp', option)).toBeUndefined();
   }
 });
 
@@ -140,7 +138,7 @@ test.each<[string, string, AuthOption]>([
   ],
   ['"token" must not be empty', 'https://a.example.com', { kind: 'bearer', token: '' }],
 ])('%s: an option that cannot be used is named', (message, url, option) => {
-  expect(() => hostAuthorization(url, option, { asked: () => {} })).toThrow(
+  expect(() => hostAuthorization(url, option)).toThrow(
     expect.objectContaining({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`auth: ${message}`),

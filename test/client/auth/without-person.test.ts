@@ -1,22 +1,16 @@
 /** Tokens that no person is asked for: a host logs in for itself, or has a token already. */
 import { generateKeyPair, exportPKCS8, jwtVerify } from 'jose';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { memoryCredentialStore } from '../../../src/client/auth/credential-store.ts';
-import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import { loadOfficial } from '../../../src/client/auth/official-client.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
-import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
+import { authorize as authorizeBy } from './authorizing.ts';
 import { call, startProtected } from './protected-server.ts';
 
-function authorize(url: URL, option: AuthOption): HttpAuthorization {
-  const nobody = (where: string) => {
-    throw new Error(`Somebody was sent to ${where}`);
-  };
-  const authorization = hostAuthorization(url, option, { asked: nobody });
-  if (!authorization) throw new Error('It is not allowed');
-  onTestFinished(() => authorization.close());
-  return authorization;
-}
+const nobody = (where: string) => {
+  throw new Error(`Somebody was sent to ${where}`);
+};
+const authorize = (url: URL, option: AuthOption) => authorizeBy(url, option, nobody);
 
 describe('a host that logs in for itself', () => {
   const kind = 'client-credentials';
