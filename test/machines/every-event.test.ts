@@ -9,6 +9,8 @@ import type { ConnectionMachineEvent } from '../../src/machines/connection-event
 import { connectionMachine } from '../../src/machines/connection.machine.ts';
 import type { HttpSessionEvent } from '../../src/machines/http-session.machine.ts';
 import { httpSessionMachine } from '../../src/machines/http-session.machine.ts';
+import type { HttpStreamEvent } from '../../src/machines/http-stream.machine.ts';
+import { httpStreamMachine } from '../../src/machines/http-stream.machine.ts';
 import { keepaliveMachine } from '../../src/machines/keepalive.machine.ts';
 import type { ProcessEvent } from '../../src/machines/process.machine.ts';
 import { processMachine } from '../../src/machines/process.machine.ts';
@@ -18,6 +20,8 @@ import type { RootsEvent } from '../../src/machines/roots.machine.ts';
 import { rootsMachine } from '../../src/machines/roots.machine.ts';
 import type { SessionEvent } from '../../src/machines/session.machine.ts';
 import { sessionMachine } from '../../src/machines/session.machine.ts';
+import type { StartupEvent } from '../../src/machines/startup.machine.ts';
+import { startupMachine } from '../../src/machines/startup.machine.ts';
 import type { SubscriptionEvent } from '../../src/machines/subscription.machine.ts';
 import { subscriptionMachine } from '../../src/machines/subscription.machine.ts';
 import type { TaskEvent } from '../../src/machines/task.machine.ts';
@@ -134,6 +138,15 @@ const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard
   'output.flowing': true,
 };
 
+const httpStream: Table<HttpStreamEvent> = {
+  'stream.opened': true,
+  'stream.cut': true,
+  'stream.finished': true,
+  'stream.refused': true,
+};
+
+const startup: Table<StartupEvent> = { 'server.settled': true };
+
 const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [sessionMachine, session],
   [rootsMachine, roots],
@@ -146,6 +159,8 @@ const tables: readonly (readonly [AnyStateMachine, object])[] = [
   [keepaliveMachine, {}],
   [httpSessionMachine, httpSession],
   [authorizationMachine, authorization],
+  [httpStreamMachine, httpStream],
+  [startupMachine, startup],
   [subscriptionMachine, subscription],
 ];
 
