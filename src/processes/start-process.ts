@@ -7,7 +7,7 @@ import { childActor } from './child.actor.ts';
 import type { ChildScope } from './child.actor.ts';
 
 /** The chart of a process, with what starts and ends real ones. */
-export const realProcessMachine = processMachine.provide({ actors: { child: childActor } });
+const realProcessMachine = processMachine.provide({ actors: { child: childActor } });
 
 /** One run of a process. Send it `process.stop`; the last that it emits is `process.gone`. */
 export type ProcessActor = Actor<typeof processMachine>;

@@ -18,10 +18,11 @@ export const watcherDescriptor = 3;
 /**
  * The shell collects the outer subshell before it becomes the process, for two reasons. The watcher is
  * then no child of the process: one that waits for all of its children would wait for ever. And
- * nobody but the process holds its pipes. The watcher ignores what ends others.
+ * nobody but the process holds its pipes. The watcher ignores what ends others, and finds `sleep`
+ * whatever the PATH of the process is.
  */
 const watch =
-  `( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; read -r line; kill -TERM 0; sleep 1; ` +
+  `( { trap "" HUP INT QUIT PIPE TERM USR1 USR2; cd /; PATH="$PATH:/usr/bin:/bin"; read -r line; kill -TERM 0; sleep 1; ` +
   `kill -KILL 0; } <&${watcherDescriptor} & ) </dev/null >/dev/null 2>&1`;
 
 /** What a shell puts into the environment of whatever it starts. */

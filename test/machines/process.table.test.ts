@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { SimulatedClock, createActor, initialTransition, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
@@ -212,7 +213,8 @@ function run(times: Partial<StopTimes> = {}) {
   const pass = (ms: number) => {
     for (let passed = 0; passed < ms; passed += 50) clock.increment(50);
   };
-  return { told, clock, pass, send };
+  const isOver = () => actor.getSnapshot().status !== 'active';
+  return { told, clock, pass, send, isOver };
 }
 
 describe('a process that is stopped', () => {
@@ -262,6 +264,54 @@ describe('a process that is stopped', () => {
       '4000 group.kill',
       '4500 process.gone empty',
     ]);
+  });
+});
+
+describe('whatever comes in whatever order', () => {
+  /** What a child may tell, and only as it may: it is launched or fails first, and exits once. */
+  const moves = [
+    'stop',
+    'kill',
+    'launched',
+    'failed',
+    'exited',
+    'output ended',
+    'emptied',
+  ] as const;
+  type Move = (typeof moves)[number] | number;
+  const order: { readonly [move in Move]?: (before: readonly Move[]) => boolean } = {
+    launched: (before) => !before.includes('launched') && !before.includes('failed'),
+    failed: (before) => !before.includes('launched') && !before.includes('failed'),
+    exited: (before) => before.includes('launched') && !before.includes('exited'),
+    'output ended': (before) => before.includes('launched') && !before.includes('output ended'),
+    emptied: (before) => before.includes('exited') && !before.includes('emptied'),
+  };
+  const timed = fc.oneof(fc.constantFrom<Move>(...moves), fc.integer({ min: 1, max: 50 }));
+
+  test('a process is gone once, at last, and soon after it was told to end', () => {
+    fc.assert(
+      fc.property(fc.array(timed, { maxLength: 30 }), (wanted) => {
+        const { told, pass, send, isOver } = run();
+        const done: Move[] = [];
+        for (const move of wanted) {
+          if (isOver()) break;
+          if (typeof move === 'number') pass(move * 50);
+          else if (order[move]?.(done) ?? true) send(move);
+          else continue;
+          done.push(move);
+        }
+        if (!isOver()) send('stop');
+        pass(5250);
+        const reports = told.map((line) => line.split(' ')[1] as string);
+        expect(reports.filter((type) => type === 'process.gone')).toHaveLength(1);
+        expect(reports.at(-1)).toBe('process.gone');
+        expect(new Set(reports).size).toBe(reports.length);
+        const means = reports.filter((type) => /input.close|group/.test(type));
+        const hardness = ['input.close', 'group.terminate', 'group.kill'];
+        expect(means).toEqual(hardness.filter((type) => means.includes(type)));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

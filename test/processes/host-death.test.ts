@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
@@ -37,6 +40,16 @@ test('a host that is killed leaves no server, and no helper of a server [PROC-05
   host.kill('SIGKILL');
   await once(host, 'exit');
   for (const group of groups) await emptied(group);
+});
+
+test('a host that is killed leaves its servers the time to end by themselves', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'host-'));
+  const lastWords = join(folder, 'last-words');
+  const { host, groups } = await startHost('watched', 'lives', lastWords);
+  host.kill('SIGKILL');
+  for (const group of groups) await emptied(group);
+  expect(await readFile(lastWords, 'utf8')).toBe('ended\n');
+  await rm(folder, { recursive: true });
 });
 
 test('a host that exits without closing anything leaves nothing either [PROC-05]', async () => {

@@ -89,6 +89,19 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
+  test('that is started through npm ends with all that npm has started', async () => {
+    const server = start('npm', ['exec', '--offline', '-c', 'cat; true'], watching);
+    await server.told('process.launched');
+    server.stdin?.write('up\n');
+    expect(await server.line()).toBe('up');
+    const pid = server.pid as number;
+    // npm, a shell and the server; the wrapper alone is killed.
+    expect(membersOf(pid).length).toBeGreaterThanOrEqual(3);
+    process.kill(pid, 'SIGKILL');
+    expect(await server.gone).toMatchObject({ group: 'empty' });
+    expectEmpty(pid);
+  });
+
   test('that wraps another and ends before it leaves that its time, then no more', async () => {
     // The one inside does not read, and the wrapper does.
     const server = script('sleep 1000 & echo $!; cat; exit 0', {
