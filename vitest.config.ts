@@ -21,6 +21,7 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       alias: {
         'mcp-actors/http/node': here('src/http/node/index.ts'),
         'mcp-actors/http': here('src/http/index.ts'),
+        'mcp-actors/client': here('src/client/index.ts'),
         'mcp-actors/inspect': here('src/inspect/index.ts'),
         'mcp-actors/opentelemetry': here('src/opentelemetry/index.ts'),
         'mcp-actors/redis': here('src/redis/index.ts'),

@@ -227,6 +227,17 @@ export const layers: { readonly [path: string]: Layer } = {
     packages: ['jsonc-parser', 'xstate'],
     node: true,
   },
+  client: {
+    holds: "a host's connections, whatever way leads to the server; an entry of its own",
+    imports: [
+      ...core,
+      'client/channel',
+      'client/lists',
+      'client/asked',
+      'client/connection',
+      'client/stdio',
+    ],
+  },
   testing: {
     holds: 'the test kit; an entry of its own',
     imports: [...runtime, 'recording', 'http/nodes', 'client/auth'],

@@ -17,6 +17,10 @@ export interface Asker {
   readonly meta?: JsonObject | undefined;
   /** See {@link PeerRequest.inBackground}. */
   readonly inBackground?: boolean;
+  /** See {@link PeerRequest.whenAway}. */
+  readonly whenAway?: PeerRequest['whenAway'];
+  /** See {@link PeerRequest.awaits}. */
+  readonly awaits?: PeerRequest['awaits'];
   /** Hears of each of its requests that has an outcome. */
   settled?(request: AskedRequest): void;
 }
@@ -33,6 +37,8 @@ export class AskedRequest implements PeerRequest {
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
   readonly inBackground: boolean | undefined;
+  readonly whenAway: PeerRequest['whenAway'];
+  readonly awaits: PeerRequest['awaits'];
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Its index among its asker's requests without an outcome. Only the asker writes it. */
   place = 0;
@@ -53,6 +59,8 @@ export class AskedRequest implements PeerRequest {
     this.timeoutMs = spec.timeoutMs;
     this.maxTotalMs = spec.maxTotalMs;
     this.inBackground = asker.inBackground;
+    this.whenAway = asker.whenAway;
+    this.awaits = asker.awaits;
     const { onProgress, signal } = spec;
     this.onProgress = onProgress && ((progress) => this.#report(onProgress, progress));
     this.#asker = asker;

@@ -33,6 +33,8 @@ export interface ChannelKind {
    * remembered. Undefined: it is asked each time.
    */
   readonly eraKey?: string | undefined;
+  /** What its processes have written to their standard error, if it has processes. */
+  readonly stderr?: { readonly text: string; readonly bytes: number };
   /** The logic of its channels. An actor that is stopped releases everything at once. */
   logic(tools: ChannelTools): Port<ChannelEvent, ChannelInput>;
 }

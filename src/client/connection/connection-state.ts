@@ -1,4 +1,6 @@
 /** What a connection shows of itself: its state, its server, what happens on it. */
+import type { SnapshotFrom } from 'xstate';
+import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { Loss } from '../../machines/connection-ports.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListReport, Tool } from '../lists/offered.ts';
@@ -19,6 +21,16 @@ export interface ConnectionState {
   readonly delayMs?: number;
   /** Why there is no connection; in `connecting`, why the one before ended. */
   readonly loss?: Loss;
+}
+
+/** The state that a machine's state is to a host. One that has failed as an actor is closed. */
+export function stateValueOf({
+  value,
+  status,
+}: Pick<SnapshotFrom<typeof connectionMachine>, 'value' | 'status'>): ConnectionState['value'] {
+  if (status === 'error' || value === 'ended') return 'closed';
+  if (value === 'stopping') return 'closing';
+  return typeof value === 'string' ? value : 'connecting' in value ? 'connecting' : 'ready';
 }
 
 /** What happens on a connection, beside its state. */

@@ -1,23 +1,24 @@
 /** Every bound and every time of a connection, with its default. Each is an option. */
 import { defaultLimits } from '../../actors/limits.ts';
 import type { CorrelationLimits, RouterLimits, TransportLimits } from '../../actors/limits.ts';
+import type { ConnectionTimes } from '../../machines/connection-context.ts';
 import { describe } from '../../protocol/classify.ts';
+import { defaultListLimits } from '../lists/lists.ts';
+import type { ListLimits } from '../lists/lists.ts';
 
 const second = 1000;
 
 export interface ConnectionLimits
-  extends TransportLimits, RouterLimits, Omit<CorrelationLimits, 'humanTimeoutMs'> {
-  /** From the launch until the connection is ready, a login not counted, milliseconds. */
-  readonly connectTimeoutMs: number;
-  /**
-   * How long a server behind a pipe may take to answer `server/discover` until `initialize` is sent
-   * behind it, milliseconds.
-   */
-  readonly probeMs: number;
-  /** How long a person may take to log in, milliseconds. */
-  readonly loginTimeoutMs: number;
+  extends
+    TransportLimits,
+    RouterLimits,
+    Omit<CorrelationLimits, 'humanTimeoutMs'>,
+    ConnectionTimes,
+    ListLimits {
   /** Requests that may wait for the next connection; more are refused with `LIMIT_EXCEEDED`. */
   readonly maxWaitingAway: number;
+  /** How often one call of a modern server may ask its host. */
+  readonly maxRounds: number;
   /** Events of the server that are kept until somebody listens. */
   readonly maxUnheardEvents: number;
 }
@@ -37,7 +38,9 @@ export const defaultConnectionLimits: ConnectionLimits = {
   probeMs: 500,
   loginTimeoutMs: 5 * 60 * second,
   maxWaitingAway: 256,
+  maxRounds: 16,
   maxUnheardEvents: 100,
+  ...defaultListLimits,
 };
 
 /** Without one of them nothing that the server asks would ever run. */

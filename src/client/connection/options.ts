@@ -5,6 +5,7 @@ import type { Era } from '../../machines/connection-context.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
+import type { StopTimes } from '../../machines/process.machine.ts';
 import type { RestartOption } from '../../machines/restart-policy.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';
@@ -54,6 +55,15 @@ export interface ConnectOptions extends Providers {
   readonly limits?: Partial<ConnectionLimits>;
   /** When a lost connection is made again. */
   readonly restart?: RestartOption;
+  /** How long each means of ending a launched server has, milliseconds. */
+  readonly stop?: { readonly [K in keyof StopTimes]?: number | undefined };
+  /**
+   * What a launched server inherits of the host's environment, beside what every process needs: all,
+   * or these names, in which `*` stands for any text.
+   */
+  readonly inheritEnv?: boolean | readonly string[];
+  /** Whether a launched server ends if the host is killed. By default it does, where that is known. */
+  readonly endsWithHost?: boolean;
   /** Hears what no message tells. By default, warnings and errors go to stderr. */
   readonly report?: Report;
   readonly clock?: Clock;

@@ -1,0 +1,70 @@
+/** Opens connections to servers, whatever way leads to them. */
+import { describe } from '../protocol/classify.ts';
+import { RuntimeError } from '../protocol/errors.ts';
+import type { ChannelKind } from './channel/channel-kind.ts';
+import { sdkChannel } from './channel/sdk-channel.ts';
+import type { Connection } from './connection/connection.ts';
+import { channelConnectionLogic, openChannel } from './connection/open-connection.ts';
+import type { ConnectionLogic } from './connection/open-connection.ts';
+import type { ConnectOptions, ServerEntry } from './connection/options.ts';
+import { stdioChannel } from './stdio/stdio-channel.ts';
+
+/** The input of {@link connectionLogic}. */
+export interface ConnectionLogicInput extends ConnectOptions {
+  readonly entry: ServerEntry;
+}
+
+/**
+ * A connection as XState actor logic: a machine of the host's invokes or spawns it. It opens when it
+ * starts, and is done once it was closed. See {@link ConnectionLogic}.
+ */
+export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
+  ...channelConnectionLogic,
+  getInitialSnapshot: (scope, { entry, ...options }) =>
+    channelConnectionLogic.getInitialSnapshot(scope, {
+      ...options,
+      kind: channelTo(entry, options),
+    }),
+};
+
+/**
+ * Opens a connection, and does not wait for it: it is launched, and made again after losses, as its
+ * `restart` says, until it is closed.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID: the entry names no server
+ * @throws {RangeError} an option is wrong; names it
+ */
+export function openConnection(entry: ServerEntry, options: ConnectOptions = {}): Connection {
+  return openChannel({ ...options, kind: channelTo(entry, options) });
+}
+
+/**
+ * Connects to a server, and resolves once it is ready. If the first attempt fails, so does this, and
+ * nothing is left of it; what is lost later is made again, as `restart` says.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID; SPAWN_FAILED, CONNECT_TIMEOUT, VERSION_UNSUPPORTED,
+ *   PROTOCOL_VIOLATION, UNAUTHORIZED, HTTP_STATUS, CLOSED: why the server is not ready; CANCELLED:
+ *   the `signal` was aborted
+ * @throws {RangeError} an option is wrong; names it
+ */
+export async function connect(
+  entry: ServerEntry,
+  options: ConnectOptions = {},
+): Promise<Connection> {
+  const connection = openChannel({ ...options, kind: channelTo(entry, options) });
+  try {
+    await connection.firstReady({ signal: options.signal });
+    return connection;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/** The way to a server. @throws {RuntimeError} CONFIG_INVALID */
+function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelKind {
+  if ('transport' in entry) return sdkChannel(entry.transport);
+  if ('command' in entry) return stdioChannel(entry, options);
+  const message = `A server's entry must have "command" or "transport", this is ${describe(entry)}`;
+  throw new RuntimeError('CONFIG_INVALID', message);
+}

@@ -1,0 +1,111 @@
+/**
+ * The reader and the writer of a connection, whose logic comes with each channel: what passes is
+ * observed, and says who it is from.
+ */
+import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
+import type { OfChannel } from '../../machines/connection-context.ts';
+import type {
+  FramesToSend,
+  ReaderEvent,
+  ReaderInput,
+  RouterEvent,
+  WriterEvent,
+  WriterInput,
+} from '../../machines/peer-ports.ts';
+import type { Port, PortSnapshot, Ref } from '../../machines/port.ts';
+import type { OutboundFrame } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import { connectionIn } from './connection-scope.ts';
+import type { ConnectionScope } from './connection-scope.ts';
+import { enveloped, envelopeOf } from './enveloped.ts';
+
+/** A port of the shared machine that runs the logic that its input names. */
+function portOf<TEvent extends { readonly type: string }, TInput>(
+  logicOf: (input: TInput) => Port<TEvent, TInput>,
+): Port<TEvent, TInput> {
+  const logicIn = ({ input }: PortSnapshot<TEvent, TInput>) => logicOf(input);
+  return {
+    getInitialSnapshot: (actorScope, input) => logicOf(input).getInitialSnapshot(actorScope, input),
+    start: (snapshot, actorScope) => logicIn(snapshot).start?.(snapshot, actorScope),
+    transition: (snapshot, event, actorScope) =>
+      logicIn(snapshot).transition(snapshot, event, actorScope),
+    getPersistedSnapshot: (snapshot, options) =>
+      logicIn(snapshot).getPersistedSnapshot(snapshot, options),
+  };
+}
+
+/** The channel of a connection. */
+export const channelPort = portOf<ChannelEvent, ChannelInput>(
+  (input) => connectionIn(input).channel,
+);
+
+const reading = portOf<ReaderEvent, ReaderInput & OfChannel>(({ ends }) => ends.reader as never);
+
+/** The reader of a channel. Observes the frames that it hands to the router. */
+export const readerPort: Port<ReaderEvent, ReaderInput & OfChannel> = {
+  ...reading,
+  getInitialSnapshot: (actorScope, input) => {
+    const router = new ObservedRouter(input.router, connectionIn(input));
+    return reading.getInitialSnapshot(actorScope, { ...input, router });
+  },
+};
+
+/** Notifications that belong to a request: the router and the correlation see to them. */
+const isOwn: ReadonlySet<string> = new Set([Method.cancelled, Method.progress]);
+
+/**
+ * The router, as a reader has it. Notifications are told behind the answers of their chunk: a change
+ * makes what was answered before it old.
+ */
+class ObservedRouter implements Pick<Ref<RouterEvent>, 'send'> {
+  readonly #router: Pick<Ref<RouterEvent>, 'send'>;
+  readonly #connection: ConnectionScope;
+
+  constructor(router: Pick<Ref<RouterEvent>, 'send'>, connection: ConnectionScope) {
+    this.#router = router;
+    this.#connection = connection;
+  }
+
+  send(event: RouterEvent): void {
+    if (event.type !== 'frames.received') return this.#router.send(event);
+    const { traffic, parts } = this.#connection;
+    traffic.received(event.frames);
+    this.#router.send(event);
+    for (const frame of event.frames) {
+      if (frame.kind !== 'notification' || isOwn.has(frame.method)) continue;
+      parts.onNotification(frame.method, frame.params);
+    }
+  }
+}
+
+const writing = portOf<WriterEvent, WriterInput & OfChannel>(({ ends }) => ends.writer as never);
+
+/** The writer of a channel. Observes the frames that it gets. */
+export const writerPort: Port<WriterEvent, WriterInput & OfChannel> = {
+  ...writing,
+  transition: (snapshot, event, actorScope) => {
+    if (event.type !== 'frames.send') return writing.transition(snapshot, event, actorScope);
+    const connection = connectionIn(snapshot.input);
+    const sent = asServed(connection, event);
+    if (sent.frames.length === 0) return snapshot;
+    connection.traffic.sent(sent.frames);
+    return writing.transition(snapshot, sent, actorScope);
+  },
+};
+
+/**
+ * What goes to a modern server: its requests say who they are from, and it is never answered, because
+ * it may ask nothing.
+ *
+ * @see MCP 2026-07-28, basic, "Messages"
+ */
+function asServed({ served, parts }: ConnectionScope, event: FramesToSend): FramesToSend {
+  if (served?.era !== 'modern') return event;
+  const envelope = envelopeOf(parts.host, served.revision);
+  const frames = event.frames.filter(isAsked).map((frame) => enveloped(frame, envelope));
+  return { ...event, frames };
+}
+
+function isAsked(frame: OutboundFrame): boolean {
+  return 'method' in frame;
+}

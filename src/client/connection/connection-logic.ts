@@ -1,0 +1,30 @@
+/** The connection machine with its actors, provided once for all connections. */
+import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
+import { routerActor } from '../../actors/router/router.actor.ts';
+import { connectionMachine } from '../../machines/connection.machine.ts';
+import { channelPort, readerPort, writerPort } from './channel-ports.ts';
+import { connectionIn } from './connection-scope.ts';
+import { handshakeActor } from './handshake.actor.ts';
+
+export const connectedMachine = connectionMachine.provide({
+  actors: {
+    channel: channelPort,
+    reader: readerPort,
+    writer: writerPort,
+    router: routerActor((input) => connectionIn(input).routing) as never,
+    correlation: correlationActor(correlating),
+    handshake: handshakeActor(greeting),
+  },
+});
+
+function correlating(input: { readonly scope?: object | undefined }) {
+  const { requestIds, parts } = connectionIn(input);
+  const { limits, clock, report } = parts;
+  return { limits, clock, report, requestIds, peer: 'server' } as const;
+}
+
+function greeting(input: { readonly scope?: object | undefined }) {
+  const { host, limits } = connectionIn(input).parts;
+  // The machine has shorter times; this one is for a machine that was replaced.
+  return { host, handshakeTimeoutMs: limits.connectTimeoutMs + limits.loginTimeoutMs };
+}

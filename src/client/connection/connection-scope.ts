@@ -1,0 +1,114 @@
+/**
+ * What belongs to one connection. The machine and its actors are made once and serve every
+ * connection; their inputs carry the scope to each of them.
+ */
+import type { ActorRefFrom, SnapshotFrom } from 'xstate';
+import type { Clock } from '../../actors/clock.ts';
+import { RequestIds } from '../../actors/correlation/request-ids.ts';
+import type { RequestHandler } from '../../actors/exchange.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { RouterOptions, RouterView } from '../../actors/router/router.actor.ts';
+import { Traffic } from '../../actors/traffic.ts';
+import type { ServerProfile } from '../../machines/connection-context.ts';
+import type { connectionMachine } from '../../machines/connection.machine.ts';
+import { viewOf } from '../../machines/port.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
+import type { HostDescription } from './enveloped.ts';
+import type { ConnectionLimits } from './limits.ts';
+
+/** A connection's actor: its snapshot, its emitted events, its children. */
+export type ConnectionActorRef = ActorRefFrom<typeof connectionMachine>;
+export type ConnectionSnapshot = SnapshotFrom<typeof connectionMachine>;
+
+/** What a connection is made of. */
+export interface ConnectionParts {
+  readonly actor: ConnectionActorRef;
+  readonly kind: ChannelKind;
+  readonly host: HostDescription;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  /** Never throws. */
+  readonly report: Report;
+  /** What the server may ask, by method. */
+  readonly handlers: ReadonlyMap<string, RequestHandler>;
+  /** The server has sent it. */
+  readonly onNotification: (method: string, params: JsonObject | undefined) => void;
+  readonly onStderr: (text: string) => void;
+  readonly onAuthorize: (url: string) => void;
+}
+
+export class ConnectionScope {
+  readonly parts: ConnectionParts;
+  readonly requestIds = new RequestIds('integers');
+  readonly traffic: Traffic;
+  /** The logic of its channels. */
+  readonly channel: ReturnType<ChannelKind['logic']>;
+
+  constructor(parts: ConnectionParts) {
+    const { report, clock } = parts;
+    this.parts = parts;
+    const scope = () => this.lastHeardAt;
+    this.traffic = new Traffic({
+      get lastHeardAt() {
+        return scope();
+      },
+      hostClock: clock,
+      report,
+    });
+    this.channel = parts.kind.logic(this.#tools());
+  }
+
+  get snapshot(): ConnectionSnapshot {
+    return this.parts.actor.getSnapshot();
+  }
+
+  /** The server, while the connection is ready. */
+  get served(): ServerProfile | undefined {
+    const { snapshot } = this;
+    return snapshot.matches('ready') ? snapshot.context.profile : undefined;
+  }
+
+  /** When the server was last heard, the clock's milliseconds; -Infinity before that. */
+  get lastHeardAt(): number {
+    const { messaging } = this.snapshot.context;
+    return (messaging && viewOf<RouterView>(messaging.router)?.lastHeardAt) ?? -Infinity;
+  }
+
+  /** What the router of a channel works with. */
+  get routing(): RouterOptions {
+    const { report, limits, clock, host, handlers } = this.parts;
+    return {
+      report,
+      limits,
+      clock,
+      peer: 'server',
+      server: { serverInfo: host.info, capabilities: host.capabilities('legacy') },
+      requestIds: this.requestIds,
+      discovery: { ttlMs: 0, scope: 'private' },
+      roots: () => undefined,
+      handlerOf: (method) => handlers.get(method),
+      makeRounds: () => {
+        throw new Error('A host serves no calls that ask their client by ending');
+      },
+    };
+  }
+
+  /** Keeps the scope out of a machine's context that an inspector serializes. */
+  toJSON(): undefined {
+    return undefined;
+  }
+
+  #tools(): ChannelTools {
+    const { limits, report, clock, onStderr, onAuthorize } = this.parts;
+    return { limits, report, clock, stderr: onStderr, authorize: onAuthorize };
+  }
+}
+
+/** The connection in an actor's input. @throws {TypeError} there is none */
+export function connectionIn({ scope }: { readonly scope?: object | undefined }): ConnectionScope {
+  if (scope instanceof ConnectionScope) return scope;
+  throw new TypeError(
+    'The input of an actor of a connection has no "scope": hand on what it was given',
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * The envelope of the modern era: each request of the host's says itself who it is from, and in
+ * which revision.
+ *
+ * @see MCP 2026-07-28, basic, "General fields", "_meta"
+ */
+import type { Era } from '../../machines/connection-context.ts';
+import type { JsonObject, OutboundFrame } from '../../protocol/frames.ts';
+import type { Implementation } from '../../protocol/implementation.ts';
+import { MetaKey, withMeta } from '../../protocol/meta.ts';
+
+/** Who the host is. */
+export interface HostDescription {
+  readonly info: Implementation;
+  /** What it is capable of, in each era. */
+  readonly capabilities: (era: Era) => JsonObject;
+}
+
+/** The envelope's members, for `params._meta`. */
+export function envelopeOf({ info, capabilities }: HostDescription, revision: string): JsonObject {
+  return {
+    [MetaKey.protocolVersion]: revision,
+    [MetaKey.clientInfo]: info,
+    [MetaKey.clientCapabilities]: capabilities('modern'),
+  };
+}
+
+/** The frame with this envelope, if it is a request that has none. */
+export function enveloped(frame: OutboundFrame, envelope: JsonObject): OutboundFrame {
+  if (!('method' in frame) || !('id' in frame)) return frame;
+  const params = (frame.params ?? {}) as JsonObject;
+  // What the request says itself stays: another log level, fewer capabilities.
+  const { _meta: own } = params;
+  return { ...frame, params: withMeta({ ...params, _meta: envelope }, (own ?? {}) as JsonObject) };
+}

@@ -1,0 +1,124 @@
+/**
+ * The handshake over one channel: `server/discover` and `initialize`, and what their answers mean.
+ * When each is sent is the connection machine's to say.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Initialization"
+ * @see MCP 2026-07-28, server/discover
+ */
+import type {
+  HandshakeEvent,
+  HandshakeFact,
+  HandshakeInput,
+} from '../../machines/connection-context.ts';
+import type { RequestOutcome } from '../../machines/peer-ports.ts';
+import { plainActor } from '../../machines/port.ts';
+import type { Behaviour, Port } from '../../machines/port.ts';
+import { latestHandshake, statelessVersions } from '../../protocol/dialects/registry.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
+import { envelopeOf } from './enveloped.ts';
+import type { HostDescription } from './enveloped.ts';
+import { readDiscovery, readGreeting, readProbeError } from './era.ts';
+import type { EraReading } from './era.ts';
+
+export interface HandshakeOptions {
+  readonly host: HostDescription;
+  /** How long an answer may take, milliseconds. The machine has shorter times. */
+  readonly handshakeTimeoutMs: number;
+}
+
+/** The handshake's logic. */
+export function handshakeActor(
+  optionsOf: (input: HandshakeInput) => HandshakeOptions,
+): Port<HandshakeEvent, HandshakeInput> {
+  return plainActor(({ input }) => new Handshake(optionsOf(input), input));
+}
+
+const [newest = ''] = statelessVersions;
+
+class Handshake implements Behaviour<HandshakeEvent> {
+  readonly #options: HandshakeOptions;
+  readonly #input: HandshakeInput;
+  /** Nobody waits for the answers of a channel that is gone. */
+  #tell: (fact: HandshakeFact) => void;
+
+  constructor(options: HandshakeOptions, input: HandshakeInput) {
+    this.#options = options;
+    this.#input = input;
+    this.#tell = (fact) => input.connection.send(fact);
+  }
+
+  receive({ type }: HandshakeEvent): void {
+    if (type === 'handshake.probe') this.#probe(newest);
+    else this.#greet();
+  }
+
+  stop(): void {
+    this.#tell = () => {};
+  }
+
+  #probe(revision: string): void {
+    const params = { _meta: envelopeOf(this.#options.host, revision) };
+    this.#send(Method.discover, params, (outcome) => this.#probed(outcome, revision));
+  }
+
+  #probed(outcome: RequestOutcome, revision: string): void {
+    const reading = readProbe(outcome);
+    if (reading === undefined) return;
+    switch (reading.era) {
+      case 'legacy':
+        return this.#tell({ type: 'era.found', era: 'legacy' });
+      case 'modern':
+        return this.#tell({ type: 'era.found', era: 'modern', profile: reading.profile });
+      case 'refused':
+        return this.#tell({ type: 'era.refused', error: reading.error });
+      case 'again': {
+        if (reading.revision !== revision) return this.#probe(reading.revision);
+        const message = `The server refuses ${revision}, which it says that it speaks`;
+        const error = new RuntimeError('PROTOCOL_VIOLATION', message);
+        return this.#tell({ type: 'era.refused', error });
+      }
+    }
+  }
+
+  #greet(): void {
+    const { info, capabilities } = this.#options.host;
+    const params = {
+      protocolVersion: latestHandshake.version,
+      capabilities: capabilities('legacy'),
+      clientInfo: info,
+    };
+    this.#send(Method.initialize, params, (outcome) => {
+      if (!outcome.ok) {
+        return this.#tell({ type: 'greeting.refused', error: refusalOf(outcome.error) });
+      }
+      const reading = readGreeting(outcome.result);
+      if (reading.ok) this.#tell({ type: 'greeting.accepted', profile: reading.profile });
+      else this.#tell({ type: 'greeting.refused', error: reading.error });
+    });
+  }
+
+  #send(method: string, params: JsonObject, settle: (outcome: RequestOutcome) => void): void {
+    const { handshakeTimeoutMs: timeoutMs } = this.#options;
+    const request = { method, params, timeoutMs, maxTotalMs: timeoutMs, isHandshake: true, settle };
+    this.#input.correlation.send({ type: 'requests.send', requests: [request] });
+  }
+}
+
+/** Undefined if there was no answer: then the channel says why. */
+function readProbe(outcome: RequestOutcome): EraReading | undefined {
+  if (outcome.ok) return readDiscovery(outcome.result);
+  const { code, remote } = outcome.error;
+  if (remote) return readProbeError(remote);
+  // A server that answers with something malformed has never heard of the method.
+  return code === 'INVALID_RESPONSE' ? { era: 'legacy' } : undefined;
+}
+
+/** The server's refusal, as the error that the host gets. */
+function refusalOf(error: RuntimeError): RuntimeError {
+  const { remote } = error;
+  if (!remote) return error;
+  const message = `The server has refused initialize: ${remote.code} ${remote.message.slice(0, 500)}`;
+  return new RuntimeError('PROTOCOL_VIOLATION', message, { cause: error, remote });
+}

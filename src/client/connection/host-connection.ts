@@ -1,0 +1,317 @@
+/** A connection around its actor, as a host sees it: whether opened by itself, invoked or spawned. */
+import { heldProcess, systemClock } from '../../actors/clock.ts';
+import type { Clock } from '../../actors/clock.ts';
+import type { Fact, Report } from '../../actors/facts.ts';
+import type { ConnectionInput, Era, ServerProfile } from '../../machines/connection-context.ts';
+import type { ConnectionEmitted } from '../../machines/connection-events.ts';
+import { errorOf } from '../../machines/connection-failures.ts';
+import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { defaultReport } from '../../session/default-report.ts';
+import { guardListeners, guardOf, safeReport } from '../../session/guarded-listeners.ts';
+import { Answers } from '../asked/answers.ts';
+import type { AnswersHost } from '../asked/answers.ts';
+import { DialogPlaces } from '../asked/dialog-places.ts';
+import type { ChannelKind } from '../channel/channel-kind.ts';
+import { ConnectionScope } from './connection-scope.ts';
+import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
+import { stateValueOf } from './connection-state.ts';
+import type { ConnectionState } from './connection-state.ts';
+import { connectionStreams } from './connection-streams.observable.ts';
+import { knownEra, rememberEra } from './era-memory.ts';
+import { EventLog } from './event-log.ts';
+import { connectionLimitsWith } from './limits.ts';
+import type { ConnectOptions, RequestOptions } from './options.ts';
+import { Requests, stateRefusal } from './requests.ts';
+import { ServerFeatures } from './server-features.ts';
+
+/** What a connection is made with, its way to the server included. */
+export interface ConnectionLogicInput extends ConnectOptions {
+  readonly kind: ChannelKind;
+}
+
+const anonymousHost = { name: 'mcp-actors', version: '0.1.0' };
+
+export class HostConnection extends ServerFeatures {
+  readonly name: string;
+  readonly actor: ConnectionActorRef;
+  /** What the machine begins with. */
+  readonly input: ConnectionInput;
+  readonly #scope: ConnectionScope;
+  readonly #clock: Clock;
+  readonly #events: EventLog;
+  readonly #options: ConnectionLogicInput;
+  #state: ConnectionState;
+  #streams: ReturnType<typeof connectionStreams> | undefined = undefined;
+
+  /** @throws {RangeError} an option is wrong; names it */
+  constructor(actor: ConnectionActorRef, options: ConnectionLogicInput) {
+    const {
+      kind,
+      name = kind.name,
+      clock = systemClock,
+      restart,
+      clientInfo = anonymousHost,
+    } = options;
+    const limits = connectionLimitsWith(options.limits);
+    const given = safeReport(options.report ?? defaultReport);
+    const events = new EventLog(limits.maxUnheardEvents, given);
+    const report = reportingProblems(given, events);
+    const answers = new Answers(options, askedOf(events, report), options.capabilities);
+    const scope: ConnectionScope = new ConnectionScope({
+      ...{ actor, kind, limits, clock, report },
+      host: { info: clientInfo, capabilities: capabilitiesFrom(answers) },
+      handlers: answers.handlers,
+      onNotification: (method, params) => this.heard(method, params),
+      onStderr: (text) => events.tell({ type: 'stderr', text }),
+      onAuthorize: (url) => events.tell({ type: 'authorize', url }),
+    });
+    const age = (): number => clock.now() - this.#state.since;
+    const isHarmless = (tool: string): boolean => this.isHarmless(tool);
+    const places = new DialogPlaces(limits);
+    const rounds = { clock, answers, places, maxRounds: limits.maxRounds };
+    const requests = new Requests(scope, { name, isHarmless, age, rounds });
+    super({
+      requests,
+      answers,
+      name,
+      limits,
+      clock,
+      report,
+      problem: (...of) => events.problem(...of),
+    });
+    this.name = name;
+    this.actor = actor;
+    this.#scope = scope;
+    this.#clock = clock;
+    this.#events = events;
+    this.#options = options;
+    this.#state = { value: 'closed', since: clock.now(), attempt: 0 };
+    this.input = {
+      scope,
+      times: limits,
+      restart:
+        kind.restart === 'none' && restart === undefined
+          ? 'none'
+          : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
+      random: options.random ?? Math.random,
+      era: options.era ? { kind: options.era } : knownEra(kind.eraKey),
+      shows: kind.shows,
+      opens: 'once',
+    };
+    guardListeners<ConnectionEmitted>(actor, { report, emitting: () => {} });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get server(): ServerProfile | undefined {
+    return this.#scope.snapshot.context.profile;
+  }
+
+  get launches(): number {
+    return this.#scope.snapshot.context.launches;
+  }
+
+  get stderr(): { readonly text: string; readonly bytes: number } {
+    return this.#options.kind.stderr ?? { text: '', bytes: 0 };
+  }
+
+  get #observables(): ReturnType<typeof connectionStreams> {
+    return (this.#streams ??= connectionStreams({
+      actor: this.actor,
+      state: () => this.#state,
+      traffic: this.#scope.traffic,
+      clock: this.#clock,
+      events: this.#events,
+      tools: this.lists,
+      guard: guardOf(this.#scope.parts.report),
+    }));
+  }
+
+  get state$() {
+    return this.#observables.state$;
+  }
+
+  get tools$() {
+    return this.#observables.tools$;
+  }
+
+  get events$() {
+    return this.#observables.events$;
+  }
+
+  get traffic$() {
+    return this.#observables.traffic$;
+  }
+
+  /** Called once, when the actor starts. */
+  begin(): void {
+    const { actor } = this;
+    actor.subscribe({
+      next: (snapshot) => this.#moved(snapshot),
+      error: (error: unknown) => this.#failed(error),
+    });
+    actor.on('*', (event) => this.#emitted(event));
+    const { signal } = this.#options;
+    if (signal) {
+      const abort = () => void this.close();
+      signal.addEventListener('abort', abort, { once: true });
+      actor.on('connection.closed', () => signal.removeEventListener('abort', abort));
+      if (signal.aborted) return abort();
+    }
+    actor.send({ type: 'connection.open' });
+  }
+
+  ready({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {
+    return this.#awaitReady('failed', signal);
+  }
+
+  /** As {@link ready}; the first loss is the end of the waiting. */
+  firstReady({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {
+    return this.#awaitReady('lost', signal);
+  }
+
+  reconnect(): Promise<ServerProfile> {
+    this.actor.send({ type: 'connection.reopen' });
+    return this.ready();
+  }
+
+  close(): Promise<void> {
+    const { actor } = this;
+    if (actor.getSnapshot().status !== 'active') return Promise.resolve();
+    return new Promise((resolve) => {
+      const release = heldProcess();
+      const end = () => {
+        release();
+        resolve();
+      };
+      actor.subscribe({ complete: end, error: end });
+      actor.send({ type: 'connection.close' });
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #awaitReady(until: 'failed' | 'lost', signal: AbortSignal | undefined): Promise<ServerProfile> {
+    const { actor } = this;
+    const { served, snapshot } = this.#scope;
+    if (served) return Promise.resolve(served);
+    const age = this.#clock.now() - this.#state.since;
+    const refusal = stateRefusal(snapshot, `${this.name} is not ready`, age);
+    if (refusal) return Promise.reject(refusal);
+    if (signal?.aborted) return Promise.reject(waitCancelled(this.name, signal));
+    return new Promise((resolve, reject) => {
+      const release = heldProcess();
+      const cancel = () => fail(waitCancelled(this.name, signal));
+      const end = () => {
+        for (const subscription of subscriptions) subscription.unsubscribe();
+        signal?.removeEventListener('abort', cancel);
+        release();
+      };
+      const fail = (error: unknown) => {
+        end();
+        reject(error instanceof Error ? error : errorOf({ kind: 'failure', error }));
+      };
+      signal?.addEventListener('abort', cancel);
+      const subscriptions = [
+        actor.on('connection.ready', ({ profile }) => {
+          end();
+          resolve(profile);
+        }),
+        actor.on(`connection.${until}`, ({ loss }) => fail(errorOf(loss))),
+        actor.on('connection.closed', () => fail(errorOf(undefined))),
+        actor.subscribe({ error: fail, complete: () => fail(errorOf(undefined)) }),
+      ];
+    });
+  }
+
+  #moved(snapshot: ConnectionSnapshot): void {
+    const value = stateValueOf(snapshot);
+    const { attempts: attempt, delayMs, loss } = snapshot.context;
+    const { value: before, attempt: attemptBefore } = this.#state;
+    if (value === before && attempt === attemptBefore) return;
+    this.#state = {
+      value,
+      since: value === before ? this.#state.since : this.#clock.now(),
+      attempt,
+      ...(value === 'backoff' ? { delayMs } : {}),
+      ...(loss ? { loss } : {}),
+    };
+    this.#events.tell({ type: 'state', state: this.#state });
+  }
+
+  #failed(error: unknown): void {
+    this.#state = {
+      value: 'closed',
+      since: this.#clock.now(),
+      attempt: this.#state.attempt,
+      loss: { kind: 'failure', error },
+    };
+    this.ended(errorOf(this.#state.loss));
+  }
+
+  #emitted(event: ConnectionEmitted): void {
+    const { eraKey } = this.#options.kind;
+    switch (event.type) {
+      case 'connection.ready':
+        if (this.#options.kind.shows === 'answer') rememberEra(eraKey, eraOf(event.profile));
+        return this.opened(event.profile);
+      case 'connection.lost':
+        return this.lost();
+      case 'connection.failed':
+        return this.refused(errorOf(event.loss));
+      case 'probe.ended':
+        return rememberEra(eraKey, { kind: 'legacy' });
+      case 'connection.closed':
+        return this.ended(errorOf(undefined));
+    }
+  }
+
+  protected override tellNotification(method: string, params: JsonObject | undefined): void {
+    this.#events.tell({ type: 'notification', method, params });
+  }
+}
+
+/** What the host declares: to a modern server no changes of roots, for it is never told of them. */
+function capabilitiesFrom(answers: Answers): (era: Era) => JsonObject {
+  return (era) => answers.capabilities(era === 'legacy' ? 'told' : 'untold');
+}
+
+function askedOf(events: EventLog, report: Report): AnswersHost {
+  return {
+    report,
+    asked: (method, params) => events.tell({ type: 'asked', method, params }),
+    withdrawn: (method) => events.tell({ type: 'withdrawn', method }),
+  };
+}
+
+function eraOf(profile: ServerProfile): ConnectionInput['era'] {
+  return profile.era === 'legacy' ? { kind: 'legacy' } : { kind: 'modern', profile };
+}
+
+/** Facts that say that the server did what the protocol does not allow. */
+const problems: ReadonlySet<string> = new Set([
+  'frame.invalid',
+  'response.malformed',
+  'response.duplicate',
+  'response.unknown',
+  'request.refused',
+]);
+
+function reportingProblems(report: Report, events: EventLog): Report {
+  const both = (fact: Fact): void => {
+    if (problems.has(fact.name)) events.problem(fact.name, fact.message);
+    report(fact);
+  };
+  return report.threshold ? Object.assign(both, { threshold: report.threshold }) : both;
+}
+
+function waitCancelled(name: string, signal: AbortSignal | undefined): RuntimeError {
+  const cause: unknown = signal?.reason;
+  return new RuntimeError('CANCELLED', `Nobody waits any more for ${name}`, { cause });
+}

@@ -1,0 +1,254 @@
+/**
+ * What a connection asks by name: tools, resources, prompts, completion; and what is made anew with
+ * each channel: subscriptions, the log level, the lists.
+ */
+import type { Clock } from '../../actors/clock.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { ServerProfile } from '../../machines/connection-context.ts';
+import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { RuntimeError, textOfError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { Answers } from '../asked/answers.ts';
+import type { RootsProvider } from '../asked/providers.ts';
+import type { KeptList } from '../lists/kept-list.ts';
+import { Lists } from '../lists/lists.ts';
+import type {
+  CallToolResult,
+  Completion,
+  CompletionRequest,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Tool,
+} from '../lists/offered.ts';
+import type { ListOptions } from './connection.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { RequestOptions } from './options.ts';
+import type { Requests } from './requests.ts';
+
+export interface FeatureParts {
+  readonly requests: Requests;
+  readonly answers: Answers;
+  readonly name: string;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  readonly report: Report;
+  readonly problem: (name: string, message: string) => void;
+}
+
+export abstract class ServerFeatures {
+  readonly lists: Lists;
+  readonly #parts: FeatureParts;
+  readonly #subscribed = new Set<string>();
+  #logLevel: LogLevel | undefined = undefined;
+
+  constructor(parts: FeatureParts) {
+    this.#parts = parts;
+    const { clock, limits, report, problem, requests } = parts;
+    this.lists = new Lists({
+      ...{ clock, limits, report, problem },
+      request: (method, params, options) => requests.request(method, params, options),
+      refusal: () => undefined,
+    });
+  }
+
+  abstract readonly server: ServerProfile | undefined;
+
+  /** Tells the host of a notification. */
+  protected abstract tellNotification(method: string, params: JsonObject | undefined): void;
+
+  get pending(): number {
+    return this.#parts.requests.pending;
+  }
+
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
+    return this.#parts.requests.request(method, params, options);
+  }
+
+  notify(
+    method: string,
+    params?: JsonObject,
+    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<void> {
+    return this.#parts.requests.notify(method, params, options);
+  }
+
+  async callTool(
+    name: string,
+    args?: JsonObject,
+    options?: RequestOptions,
+  ): Promise<CallToolResult> {
+    const params = { name, ...(args ? { arguments: args } : {}) };
+    const result = await this.#ask('tools/call', params, options);
+    if (Array.isArray(result['content'])) return result as CallToolResult;
+    // Servers of 2024 give structured results alone, and some leave an empty list out.
+    if (result['content'] === undefined) return { ...result, content: [] };
+    throw this.#malformed('tools/call', 'content', 'a list', result['content']);
+  }
+
+  listTools(options?: ListOptions): Promise<readonly Tool[]> {
+    return this.#listed(this.lists.tools, options);
+  }
+
+  listResources(options?: ListOptions): Promise<readonly Resource[]> {
+    return this.#listed(this.lists.resources, options);
+  }
+
+  listResourceTemplates(options?: ListOptions): Promise<readonly ResourceTemplate[]> {
+    return this.#listed(this.lists.resourceTemplates, options);
+  }
+
+  listPrompts(options?: ListOptions): Promise<readonly Prompt[]> {
+    return this.#listed(this.lists.prompts, options);
+  }
+
+  async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    const result = await this.#ask('resources/read', { uri }, options);
+    if (Array.isArray(result['contents'])) return result as ReadResourceResult;
+    throw this.#malformed('resources/read', 'contents', 'a list', result['contents']);
+  }
+
+  async getPrompt(
+    name: string,
+    args?: { readonly [name: string]: string },
+    options?: RequestOptions,
+  ): Promise<GetPromptResult> {
+    const params = { name, ...(args ? { arguments: args } : {}) };
+    const result = await this.#ask('prompts/get', params, options);
+    if (Array.isArray(result['messages'])) return result as GetPromptResult;
+    throw this.#malformed('prompts/get', 'messages', 'a list', result['messages']);
+  }
+
+  async complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion> {
+    const result = await this.#ask('completion/complete', { ...request }, options);
+    const { completion } = result;
+    if (isJsonObject(completion) && Array.isArray(completion['values'])) {
+      return completion as unknown as Completion;
+    }
+    throw this.#malformed('completion/complete', 'completion', 'an object with values', completion);
+  }
+
+  async subscribe(uri: string, options?: RequestOptions): Promise<void> {
+    await this.#ask('resources/subscribe', { uri }, options);
+    this.#subscribed.add(uri);
+  }
+
+  async unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
+    this.#subscribed.delete(uri);
+    await this.#ask('resources/unsubscribe', { uri }, options);
+  }
+
+  async setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void> {
+    await this.#ask('logging/setLevel', { level }, options);
+    this.#logLevel = level;
+  }
+
+  async setRoots(roots: RootsProvider): Promise<void> {
+    const { answers, name } = this.#parts;
+    if (!answers.setRoots(roots)) {
+      const message = `The roots of ${name} cannot be set: it was connected without any`;
+      throw new RuntimeError('CAPABILITY_MISSING', message);
+    }
+    // A modern server asks for them with each call that needs them.
+    if (this.server?.era === 'legacy') await this.notify(Method.rootsListChanged);
+  }
+
+  async ping(options?: RequestOptions): Promise<number> {
+    const { clock } = this.#parts;
+    const startedAt = clock.now();
+    await this.request(Method.ping, undefined, options);
+    return clock.now() - startedAt;
+  }
+
+  /** Whether a tool says of itself that calling it twice does no harm. */
+  protected isHarmless(name: string): boolean {
+    const { annotations } = this.lists.tools.report.items.find((tool) => tool.name === name) ?? {};
+    return annotations?.['readOnlyHint'] === true || annotations?.['idempotentHint'] === true;
+  }
+
+  protected heard(method: string, params: JsonObject | undefined): void {
+    this.lists.heard(method, params);
+    if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
+    this.tellNotification(method, params);
+  }
+
+  /** A channel is ready: what the one before had is made anew. */
+  protected opened({ era, capabilities }: ServerProfile): void {
+    this.lists.opened({ capabilities, changes: era === 'legacy' ? 'told' : 'listened-for' });
+    if (era !== 'legacy') return;
+    for (const uri of this.#subscribed) this.#restore('resources/subscribe', { uri });
+    const level = this.#logLevel;
+    if (level !== undefined) this.#restore('logging/setLevel', { level });
+  }
+
+  protected lost(): void {
+    this.lists.closed();
+  }
+
+  protected refused(error: RuntimeError): void {
+    this.lists.refuse(error);
+  }
+
+  protected ended(error: RuntimeError): void {
+    this.lists.end(error);
+  }
+
+  #restore(method: string, params: JsonObject): void {
+    this.request(method, params, { whenAway: 'refuse' }).catch((error: unknown) => {
+      const message = `${method} was not restored: ${textOfError(error)}`;
+      this.#parts.problem('connection.unrestored', message);
+    });
+  }
+
+  #listed<T extends JsonObject>(
+    list: KeptList<T>,
+    options: ListOptions = {},
+  ): Promise<readonly T[]> {
+    const { timeoutMs = this.#parts.limits.requestTimeoutMs, signal, refresh = false } = options;
+    return list.items({ timeoutMs, signal, refresh });
+  }
+
+  async #ask(
+    method: string,
+    params: JsonObject,
+    options: RequestOptions | undefined,
+  ): Promise<JsonObject> {
+    const missing = missingFor(method, this.server?.capabilities);
+    if (missing !== undefined) {
+      const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
+      throw new RuntimeError('CAPABILITY_MISSING', message);
+    }
+    return this.request(method, params, options);
+  }
+
+  #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {
+    const message = `${this.#parts.name} answered ${method} with a "${member}" that must be ${wanted}, this is ${describe(got)}`;
+    return new RuntimeError('INVALID_RESPONSE', message);
+  }
+}
+
+/** The capability that each feature is declared with. */
+const features: { readonly [prefix: string]: string } = {
+  'tools/': 'tools',
+  'resources/': 'resources',
+  'prompts/': 'prompts',
+  'completion/': 'completions',
+  'logging/': 'logging',
+};
+
+/** What a server would have to declare for a method; undefined if it does, or is not known yet. */
+function missingFor(method: string, capabilities: JsonObject | undefined): string | undefined {
+  if (!capabilities) return undefined;
+  const [, feature] = Object.entries(features).find(([prefix]) => method.startsWith(prefix)) ?? [];
+  if (feature === undefined || feature === 'completions') return undefined;
+  const declared = capabilities[feature];
+  if (declared === undefined) return feature;
+  const isSubscription = method.endsWith('subscribe');
+  if (!isSubscription || (isJsonObject(declared) && declared['subscribe'] === true))
+    return undefined;
+  return 'resources.subscribe';
+}

@@ -1,0 +1,48 @@
+/** The host's side: connections to MCP servers as actors. */
+export { connect, connectionLogic, openConnection } from './connect.ts';
+export type { ConnectionLogicInput } from './connect.ts';
+export { connectionOf } from './connection/open-connection.ts';
+export type { ConnectionLogic } from './connection/open-connection.ts';
+export type { Connection, ListOptions } from './connection/connection.ts';
+export type {
+  ConnectionEvent,
+  ConnectionState,
+  ServerProfile,
+} from './connection/connection-state.ts';
+export type { ConnectionStreams } from './connection/connection-streams.observable.ts';
+export { defaultConnectionLimits } from './connection/limits.ts';
+export type { ConnectionLimits } from './connection/limits.ts';
+export type {
+  CommandEntry,
+  ConnectOptions,
+  RequestOptions,
+  ServerEntry,
+  TransportEntry,
+  UrlEntry,
+} from './connection/options.ts';
+export type { Loss } from '../machines/connection-ports.ts';
+export type { ConnectionEmitted } from '../machines/connection-events.ts';
+export type { Era } from '../machines/connection-context.ts';
+export type { RestartOption, RestartPolicy, RestartTimes } from '../machines/restart-policy.ts';
+export type {
+  Asked,
+  ElicitAnswer,
+  ElicitProvider,
+  Providers,
+  Root,
+  RootsProvider,
+  SampleAnswer,
+  SampleProvider,
+} from './asked/providers.ts';
+export type {
+  CallToolResult,
+  Completion,
+  CompletionRequest,
+  GetPromptResult,
+  ListReport,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Tool,
+} from './lists/offered.ts';
