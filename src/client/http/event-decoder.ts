@@ -27,7 +27,11 @@ export class EventDecoder {
   constructor(maxLength: number) {
     this.#parser = createParser({
       maxBufferSize: maxLength,
-      onEvent: (event) => this.#events.push(event),
+      onEvent: (event) => {
+        // The buffer holds what waits for more. A chunk alone may hold too much.
+        if (event.data.length > maxLength) this.#state = 'tooLong';
+        else if (this.#state !== 'tooLong') this.#events.push(event);
+      },
       onRetry: (retryMs) => {
         this.#retryMs = retryMs;
       },

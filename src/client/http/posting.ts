@@ -269,7 +269,7 @@ export class Posting implements StreamOwner {
     const frame = text === '' ? undefined : decodeLine(text, this.#channel.maxDepth);
     const remote = frame && errorOf(frame);
     const error = statusError(this.what, { status, url }, text, remote);
-    if (status === 408 || status === 429 || status >= 500) {
+    if (saysNothing.has(status) || status >= 500) {
       this.#channel.unavailable(this, response, error);
     }
     if (kind !== 'request' || !frame || !remote) {
@@ -298,6 +298,9 @@ export class Posting implements StreamOwner {
     this.#end();
   }
 }
+
+/** Statuses, besides those of servers that fail, that say nothing of what the server speaks. */
+const saysNothing: ReadonlySet<number> = new Set([403, 408, 429]);
 
 /** The errors that only servers of the modern era answer with: such a server need not name the id. */
 const modernCodes: ReadonlySet<number> = new Set([

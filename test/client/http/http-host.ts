@@ -34,7 +34,7 @@ export interface HostOptions extends HttpChannelKindOptions {
 const modern = '2026-07-28';
 
 /** Things that come, for who looks for them by what they are. */
-class Arrivals<T> {
+export class Arrivals<T> {
   readonly all: T[] = [];
   #waiting: (() => void)[] = [];
 

@@ -1,0 +1,268 @@
+/** What servers get wrong, and what breaks: each costs what it must, and is told for what it is. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HttpHost, errorOf } from './http-host.ts';
+import { scriptedServer } from './scripted-server.ts';
+import type { Scripted } from './scripted-server.ts';
+
+/** What becomes of a call that is answered so. */
+async function answered(script: (asked: Scripted) => unknown, options = {}) {
+  const server = await scriptedServer(script);
+  const host = new HttpHost({ url: server.url.href }, options);
+  host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+  const outcome = await host.request('tools/call', { name: 'x' }, 1);
+  return { host, server, outcome };
+}
+
+describe('an answer over HTTP', () => {
+  test.each<[what: string, type: string, body: string, message: string]>([
+    ['a page', 'text/html', '<h1>\n Hello </h1>', 'is text/html (status 200): <h1> Hello </h1>'],
+    ['nothing', '', '', 'is nothing (status 200)'],
+    ['no JSON', 'application/json', '{"jsonrpc"', 'is no message: Parse error: '],
+    ['no message', 'application/json', '{"ok":true}', 'is no message: Invalid request: '],
+    ['empty', 'application/json', '', 'is no message: Parse error: '],
+    [
+      'a message of a stranger',
+      'application/json',
+      '{"jsonrpc":"2.0","id":"1","result":{}}',
+      'is a message that does not answer it',
+    ],
+  ])('that is %s fails its request, with what it is', async (_, type, body, message) => {
+    const { outcome } = await answered((asked) => asked.text(body, type));
+    const error = errorOf(outcome);
+    expect(error.code).toBe('PROTOCOL_VIOLATION');
+    expect(error.message).toContain(`The server's answer to tools/call ${message}`);
+  });
+
+  test('may begin with a byte order mark', async () => {
+    const text = '\ufeff{"jsonrpc":"2.0","id":1,"result":{}}';
+    const { outcome } = await answered((asked) =>
+      asked.text(text, 'Application/JSON; charset=utf-8'),
+    );
+    expect(outcome).toEqual({ kind: 'result', result: {} });
+  });
+
+  test('without content is none for a request', async () => {
+    const { outcome } = await answered((asked) => asked.text('', '', 202));
+    expect(errorOf(outcome).message).toBe(
+      "The server's answer to tools/call is nothing (status 202)",
+    );
+  });
+
+  test('with an error of its own is that error, whatever the status', async () => {
+    const error = { code: -32_603, message: 'broken' };
+    const { outcome } = await answered((asked) =>
+      asked.json({ jsonrpc: '2.0', id: 1, error }, 500),
+    );
+    expect(outcome).toEqual({ kind: 'error', error });
+  });
+
+  test('with a status shows the beginning of its body, without secrets', async () => {
+    const body = `{"error":"bad","token":"${'s3cret'.repeat(3)}"} ${'x'.repeat(5000)}`;
+    const { outcome } = await answered((asked) => asked.text(body, 'application/json', 418));
+    const error = errorOf(outcome);
+    expect([error.code, error.status]).toEqual(['HTTP_STATUS', 418]);
+    expect(error.message).toMatch(
+      /^tools\/call: http:\/\/127.0.0.1:\d+\/mcp answered with status 418: /,
+    );
+    expect(error.message).toContain('"error":"bad"');
+    expect(error.message).not.toContain('s3cret');
+    expect(error.message.length).toBeLessThan(500);
+  });
+
+  test.each<[what: string, script: (asked: Scripted) => unknown]>([
+    [
+      'a body',
+      (asked) =>
+        asked.text(
+          `{"jsonrpc":"2.0","id":1,"result":{"a":"${'x'.repeat(3000)}"}}`,
+          'application/json',
+        ),
+    ],
+    ['a body that never ends', endless('application/json', '[')],
+    ['an event', (asked) => asked.text(`data: ${'x'.repeat(3000)}\n\n`, 'text/event-stream')],
+    ['an event that never ends', endless('text/event-stream', 'data: x\n')],
+    ['a line that never ends', endless('text/event-stream', 'data: x')],
+  ])('of more than the limit in %s fails its request, and nothing else', async (_, script) => {
+    let nth = 0;
+    const { host, outcome } = await answered(
+      (asked) => (++nth === 1 ? script(asked) : asked.result()),
+      {
+        limits: { maxLineBytes: 2000 },
+      },
+    );
+    expect(errorOf(outcome)).toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message: "The server's answer to tools/call has a message of more than 2000 bytes",
+    });
+    expect(await host.request('ping')).toEqual({ kind: 'result', result: {} });
+  });
+
+  test('that nests too deep fails its request', async () => {
+    const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`;
+    const { outcome } = await answered((asked) => asked.text(text, 'application/json'));
+    expect(errorOf(outcome).code).toBe('LIMIT_EXCEEDED');
+  });
+
+  test('that is cut at any byte fails its request, and nothing else', async () => {
+    const whole = rawAnswer('{"jsonrpc":"2.0","id":1,"result":{}}', 'application/json');
+    const events = rawAnswer(
+      'event: message\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n',
+      'text/event-stream',
+    );
+    for (const text of [whole, events]) {
+      const url = await cuttingServer(text);
+      const host = new HttpHost({ url });
+      host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+      for (let at = 0; at < text.length; at++) {
+        const outcome = await host.request('tools/call', { at }, 1);
+        if (outcome.kind !== 'result') expect(errorOf(outcome).code).toBe('CLOSED');
+        // Only what all of the message was in can be an answer.
+        else expect(text.slice(0, at)).toContain('"result":{}}');
+      }
+      expect(await host.request('tools/call', { at: text.length }, 1)).toMatchObject({
+        kind: 'result',
+      });
+      expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
+    }
+  });
+});
+
+describe('a server that cannot be reached', () => {
+  test('is told with its host and port; the request is given back, because it was never there', async () => {
+    const server = await scriptedServer((asked) => asked.result());
+    const host = new HttpHost({ url: server.url.href });
+    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+    await host.request('ping');
+    await server.stop();
+    expect(await host.request('ping')).toEqual({ kind: 'returned' });
+    const { loss } = await host.told('channel.lost');
+    expect(loss).toMatchObject({ kind: 'unreachable' });
+    const error = (loss as { error: Error }).error;
+    expect(error.message).toBe(
+      `${server.url.host} cannot be reached: connect ECONNREFUSED ${server.url.host}`,
+    );
+    expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('before the handshake fails it', async () => {
+    const server = await scriptedServer(() => {});
+    await server.stop();
+    const host = new HttpHost({ url: server.url.href });
+    expect(errorOf(await host.ask('server/discover')).code).toBe('CLOSED');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
+  });
+
+  test('for want of a certificate is not one that may have served the request', async () => {
+    const server = await scriptedServer(() => {});
+    const host = new HttpHost({ url: server.url.href.replace('http:', 'https:') });
+    void host.ask('server/discover');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
+  });
+});
+
+describe('redirections', () => {
+  const moved = (asked: Scripted, location: string, status = 307): unknown =>
+    asked.response.writeHead(status, { location }).end();
+
+  test.each([301, 302, 307, 308])(
+    'on its own origin are followed with the message (%i)',
+    async (status) => {
+      const { outcome, server } = await answered((asked) =>
+        asked.path === '/mcp' ? moved(asked, '/mcp/', status) : asked.result({ at: asked.path }),
+      );
+      expect(outcome).toEqual({ kind: 'result', result: { at: '/mcp/' } });
+      expect(server.asked.map(({ method }) => method)).toEqual(['POST', 'POST']);
+    },
+  );
+
+  test('to another origin are not: nothing is sent there', async () => {
+    const other = await scriptedServer((asked) => asked.result());
+    const { outcome } = await answered((asked) => moved(asked, `${other.url.href}?q=s3cret`));
+    expect(errorOf(outcome)).toMatchObject({ code: 'HTTP_STATUS', status: 307 });
+    expect(errorOf(outcome).message).toContain(`redirects to "${other.url.href}"`);
+    expect(other.asked).toEqual([]);
+  });
+
+  test.each(['/mcp', '', 'http://['])('in a circle, or to nowhere, end (%j)', async (location) => {
+    const { outcome, server } = await answered((asked) => moved(asked, location));
+    expect(errorOf(outcome).code).toBe('HTTP_STATUS');
+    expect(server.asked.length).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('what waits for a server that takes nothing', () => {
+  test('is bounded: new requests are refused, and the connection hears of it', async () => {
+    const held: Scripted[] = [];
+    const server = await scriptedServer((asked) => held.push(asked));
+    const host = new HttpHost({ url: server.url.href }, { limits: { maxOutboundBytes: 1000 } });
+    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+    const text = 'x'.repeat(600);
+    const first = [1, 2].map((id) => host.request('tools/call', { text }, id));
+    expect(errorOf(await host.request('tools/call', { text }, 3)).code).toBe('LIMIT_EXCEEDED');
+    await server.next(() => held.length === 2);
+    for (const asked of held) asked.result();
+    await Promise.all(first);
+    await host.flows.first(({ type }) => type === 'output.flowing');
+    expect(host.flows.all.map(({ type }) => type)).toEqual(['output.blocked', 'output.flowing']);
+    const next = host.request('ping');
+    (await server.next(({ message }) => message?.method === 'ping')).result();
+    expect(await next).toMatchObject({ kind: 'result' });
+  });
+
+  test('starts in its order, so many at once; an answer waits for no request', async () => {
+    const held: Scripted[] = [];
+    const server = await scriptedServer((asked) =>
+      asked.message?.method ? held.push(asked) : asked.text('', '', 202),
+    );
+    const host = new HttpHost({ url: server.url.href }, { maxOpenRequests: 2 });
+    host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
+    const calls = ['a', 'b', 'c', 'd'].map((id) => host.request('tools/call', {}, id));
+    await server.next(() => held.length === 2);
+    host.send({ jsonrpc: '2.0', id: 'q', result: {} } as never);
+    await server.next(({ message }) => message?.id === 'q');
+    // What is taken back before its turn is never sent.
+    host.cancel('c');
+    held[0]?.result();
+    await server.next(({ message }) => message?.id === 'd');
+    for (const asked of held.slice(1)) asked.result();
+    await Promise.all([calls[0], calls[1], calls[3]]);
+    expect(held.map(({ message }) => message?.id)).toEqual(['a', 'b', 'd']);
+  });
+});
+
+/** Writes the same for as long as somebody reads. */
+function endless(type: string, piece: string): (asked: Scripted) => void {
+  return ({ response }) => {
+    response.writeHead(200, { 'content-type': type });
+    const write = (): void => {
+      while (!response.destroyed && response.write(piece.repeat(100)));
+    };
+    response.on('drain', write);
+    write();
+  };
+}
+
+function rawAnswer(body: string, type: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+}
+
+/** A server that cuts its answer where the request says. */
+async function cuttingServer(text: string): Promise<string> {
+  const server = createServer((socket) => {
+    let got = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      got += String(chunk);
+      const [, at] = /"at":(\d+)\}\}$/.exec(got) ?? [];
+      if (at !== undefined) socket.end(text.slice(0, Number(at)));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}

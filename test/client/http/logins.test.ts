@@ -1,0 +1,141 @@
+/** Requests that want a login: who is asked for it, and what becomes of them. */
+import { describe, expect, test } from 'vitest';
+import type {
+  Challenge,
+  ChallengeOutcome,
+  HttpAuthorization,
+} from '../../../src/client/http/authorization.ts';
+import { HttpHost, errorOf } from './http-host.ts';
+import { greeted, scriptedServer } from './scripted-server.ts';
+import type { Scripted } from './scripted-server.ts';
+
+/** Says what the last of these outcomes is, and notes what it was asked. */
+class Logins implements HttpAuthorization {
+  readonly challenges: Challenge[] = [];
+  token = 'old';
+  begun = 0;
+  readonly #outcome: (challenge: Challenge) => ChallengeOutcome | Promise<ChallengeOutcome>;
+
+  constructor(outcome: (challenge: Challenge) => ChallengeOutcome | Promise<ChallengeOutcome>) {
+    this.#outcome = outcome;
+  }
+
+  begin(): void {
+    this.begun++;
+  }
+
+  close(): void {}
+
+  headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.token}` };
+  }
+
+  async challenged(challenge: Challenge): Promise<ChallengeOutcome> {
+    this.challenges.push(challenge);
+    return this.#outcome(challenge);
+  }
+}
+
+const wants = (token: string, script: (asked: Scripted) => unknown) => (asked: Scripted) => {
+  if (asked.headers['authorization'] === `Bearer ${token}`) return script(asked);
+  return asked.response.writeHead(401, { 'www-authenticate': 'Bearer realm="x"' }).end();
+};
+
+describe('a login', () => {
+  test('that is wanted while connecting is told, and then the request goes on', async () => {
+    const server = await scriptedServer(wants('new', (asked) => asked.result()));
+    const authorization: Logins = new Logins(() => {
+      authorization.token = 'new';
+      return { kind: 'retry' };
+    });
+    const headers = { Authorization: 'Bearer of the entry' };
+    const host = new HttpHost({ url: server.url.href, headers }, { authorization });
+    expect(await host.ask('server/discover')).toEqual({ kind: 'result', result: {} });
+    expect(host.reports.all.map(({ type }) => type)).toEqual([
+      'channel.opened',
+      'channel.challenged',
+      'channel.authorized',
+    ]);
+    expect(authorization.begun).toBe(1);
+    expect(authorization.challenges).toMatchObject([
+      {
+        status: 401,
+        wwwAuthenticate: 'Bearer realm="x"',
+        url: server.url.href,
+        sent: { authorization: 'Bearer old' },
+        retries: 0,
+      },
+    ]);
+  });
+
+  test('that is wanted later makes its request alone wait', async () => {
+    const server = await scriptedServer((asked) =>
+      greeted(asked) || asked.message?.method !== 'tools/call'
+        ? asked.response.writableEnded || asked.result()
+        : wants('new', () => asked.result())(asked),
+    );
+    let goOn: (outcome: ChallengeOutcome) => void = () => {};
+    const authorization = new Logins(
+      () =>
+        new Promise((resolve) => {
+          goOn = resolve;
+        }),
+    );
+    const host = new HttpHost({ url: server.url.href }, { authorization });
+    await host.greet();
+    const call = host.request('tools/call', { name: 'x' });
+    await server.next(({ message }) => message?.method === 'tools/call');
+    expect(await host.request('ping')).toMatchObject({ kind: 'result' });
+    authorization.token = 'new';
+    goOn({ kind: 'retry' });
+    expect(await call).toMatchObject({ kind: 'result' });
+    expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
+  });
+
+  test.each<[what: string, status: number, header: string]>([
+    ['no login', 401, 'Bearer'],
+    ['one that may do too little', 403, 'Bearer error="insufficient_scope", scope="a"'],
+  ])('that is refused fails its request (%s)', async (_, status, header) => {
+    const server = await scriptedServer((asked) => {
+      asked.response.writeHead(status, { 'www-authenticate': header }).end();
+    });
+    const error = new Error('nobody has logged in');
+    const authorization = new Logins(() => ({ kind: 'refused', error }));
+    const host = new HttpHost({ url: server.url.href }, { authorization });
+    const failure = errorOf(await host.ask('server/discover'));
+    expect(failure).toMatchObject({ code: 'UNAUTHORIZED', status, cause: error });
+    expect(failure.message).toContain('nobody has logged in');
+    expect(await host.told('channel.lost')).toMatchObject({
+      loss: { kind: 'unauthorized', error: failure },
+    });
+  });
+
+  test('is asked for five times at most', async () => {
+    const server = await scriptedServer(wants('none is good', () => {}));
+    const authorization = new Logins(() => ({ kind: 'retry' }));
+    const host = new HttpHost({ url: server.url.href }, { authorization });
+    expect(errorOf(await host.ask('server/discover')).code).toBe('UNAUTHORIZED');
+    expect(authorization.challenges.map(({ retries }) => retries)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test('without anybody to ask for it fails the request, and says so', async () => {
+    const server = await scriptedServer(wants('any', () => {}));
+    const host = new HttpHost({ url: server.url.href });
+    const error = errorOf(await host.ask('server/discover'));
+    expect(error.message).toMatch(/status 401: it wants a login, and there is none for it$/);
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unauthorized' } });
+  });
+
+  test('is not what another refusal wants', async () => {
+    const server = await scriptedServer((asked) => asked.text('no', 'text/plain', 403));
+    const authorization = new Logins(() => ({ kind: 'retry' }));
+    const host = new HttpHost({ url: server.url.href }, { authorization });
+    expect(errorOf(await host.ask('server/discover'))).toMatchObject({
+      code: 'HTTP_STATUS',
+      status: 403,
+    });
+    expect(authorization.challenges).toEqual([]);
+    // It says nothing of the era.
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 403 } });
+  });
+});

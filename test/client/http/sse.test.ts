@@ -1,0 +1,112 @@
+/** The transport of 2024-11-05: chosen, or found behind a refused handshake. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { laboratory } from '../../../examples/lab/laboratory.ts';
+import { serveHttp } from '../../http/serving.ts';
+import { HttpHost, errorOf } from './http-host.ts';
+import { scriptedServer } from './scripted-server.ts';
+import type { Scripted } from './scripted-server.ts';
+
+/** The official SDK's server of this transport. */
+async function officialServer(): Promise<URL> {
+  const transports = new Map<string, SSEServerTransport>();
+  const http = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    if (request.method === 'GET' && url.pathname === '/sse') {
+      const server = new McpServer({ name: 'official', version: '1' });
+      server.registerTool('hello', {}, () => ({ content: [{ type: 'text', text: 'hi' }] }));
+      const transport = new SSEServerTransport('/messages', response);
+      transports.set(transport.sessionId, transport);
+      void server.connect(transport);
+    } else if (request.method === 'POST' && url.pathname === '/messages') {
+      const transport = transports.get(url.searchParams.get('sessionId') ?? '');
+      void transport?.handlePostMessage(request, response);
+    } else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => {
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => http.close(resolve));
+    http.closeAllConnections();
+    await closed;
+  });
+  return new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`);
+}
+
+/** Begins the stream and names an endpoint. */
+function named({ response }: Scripted, endpoint: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(`event: endpoint\ndata: ${endpoint}\n\n`);
+}
+
+describe('the transport of 2024-11-05', () => {
+  test.each(['sse', 'http'] as const)('serves a host that asks for "%s"', async (type) => {
+    const host = new HttpHost({ type, url: (await officialServer()).href });
+    await host.told('channel.opened');
+    if (type === 'http') expect(errorOf(await host.ask('server/discover')).status).toBe(404);
+    expect(await host.greet()).toMatchObject({ result: { serverInfo: { name: 'official' } } });
+    expect(await host.request('tools/call', { name: 'hello' })).toMatchObject({
+      result: { content: [{ text: 'hi' }] },
+    });
+  });
+
+  test('of our own server works too', async () => {
+    const url = await serveHttp(laboratory, { sse: true });
+    const host = new HttpHost({ type: 'sse', url: `${url.href}/sse` });
+    await host.told('channel.opened');
+    expect(await host.greet()).toMatchObject({ result: { serverInfo: { name: 'lab' } } });
+  });
+
+  test('is lost with its stream', async () => {
+    let stream: Scripted | undefined = undefined;
+    const server = await scriptedServer((asked) => {
+      stream = asked;
+      named(asked, '/messages');
+    });
+    const host = new HttpHost({ type: 'sse', url: server.url.href });
+    await host.told('channel.opened');
+    (stream as Scripted | undefined)?.response.end();
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'unreachable' } });
+  });
+
+  test.each([
+    ['another origin', 'http://127.0.0.2:1/messages'],
+    ['nothing', 'http://['],
+  ])('has no endpoint on %s: nothing is sent there', async (_, endpoint) => {
+    const server = await scriptedServer((asked) => named(asked, endpoint));
+    const host = new HttpHost({ type: 'sse', url: server.url.href });
+    const { loss } = await host.told('channel.lost');
+    expect(loss).toMatchObject({ kind: 'refused' });
+    expect((loss as { error: Error }).error.message).toContain(
+      `names "${endpoint}" as its endpoint`,
+    );
+  });
+
+  test('is looked for once the handshake is refused; if it is not there, that refusal is told', async () => {
+    const server = await scriptedServer((asked) =>
+      asked.text(asked.method === 'GET' ? 'nothing' : 'no such page', 'text/plain', 404),
+    );
+    const host = new HttpHost({ url: server.url.href });
+    const error = errorOf(await host.initialize());
+    expect([error.code, error.status]).toEqual(['HTTP_STATUS', 404]);
+    expect(error.message).toContain('no such page');
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
+    expect(server.asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
+  });
+
+  test('a message that its endpoint refuses has failed', async () => {
+    const server = await scriptedServer((asked) =>
+      asked.method === 'GET'
+        ? named(asked, '/messages?s=1')
+        : asked.text('busy', 'text/plain', 400),
+    );
+    const host = new HttpHost({ type: 'sse', url: server.url.href });
+    await host.told('channel.opened');
+    expect(errorOf(await host.request('ping'))).toMatchObject({ code: 'HTTP_STATUS', status: 400 });
+    expect(server.asked.at(-1)?.path).toBe('/messages?s=1');
+  });
+});

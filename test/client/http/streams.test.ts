@@ -1,0 +1,218 @@
+/** Streams that are cut, resumed, given up: that of a request, and the server's own. */
+import { describe, expect, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import { streamResumption } from '../../../src/machines/http-stream.machine.ts';
+import { Arrivals, HttpHost, errorOf } from './http-host.ts';
+import { greeted, scriptedServer } from './scripted-server.ts';
+import type { Scripted } from './scripted-server.ts';
+
+const answer = ({ message }: Scripted) => ({ jsonrpc: '2.0', id: message?.id, result: { ok: 1 } });
+const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info' } };
+const isCall = ({ message }: Scripted) => message?.method === 'tools/call';
+const isResumption = ({ headers }: Scripted) => headers['last-event-id'] !== undefined;
+
+/** A clock that says how long each stream waits until it is resumed, and lets that pass. */
+class WaitClock extends SimulatedClock {
+  readonly #waits = new Arrivals<number>();
+
+  override setTimeout(callback: () => void, delayMs: number): number {
+    if (delayMs !== streamResumption.stableMs) this.#waits.add(delayMs);
+    return super.setTimeout(callback, delayMs);
+  }
+
+  /** Lets the wait with this number pass, once it has begun. */
+  async pass(number: number): Promise<number> {
+    await this.#waits.first(() => this.#waits.all.length >= number);
+    const wait = this.#waits.all[number - 1] ?? 0;
+    this.increment(wait);
+    return wait;
+  }
+}
+
+/** A host whose handshake is over, and the requests that its script answers besides. */
+async function connected(script: (asked: Scripted) => unknown) {
+  const server = await scriptedServer((asked) => {
+    if (isCall(asked) || isResumption(asked)) return script(asked);
+    return greeted(asked);
+  });
+  const clock = new WaitClock();
+  const host = new HttpHost({ url: server.url.href }, { clock });
+  await host.greet();
+  await host.facts.first(({ name }) => name === 'stream.absent');
+  return { server, clock, host };
+}
+
+describe('the stream of a request', () => {
+  test('gives what comes before its answer, and the answer', async () => {
+    const { host } = await connected((asked) => {
+      asked.stream();
+      asked.event(note);
+      asked.event(answer(asked));
+      asked.response.end();
+    });
+    expect(await host.request('tools/call')).toEqual({ kind: 'result', result: { ok: 1 } });
+    expect(host.heard.all).toMatchObject([{ method: 'notifications/message' }]);
+  });
+
+  test('is resumed where it was cut, by the id of its last event, on itself alone', async () => {
+    const { host, server, clock } = await connected((asked) => {
+      if (isResumption(asked)) {
+        asked.stream();
+        asked.event({ jsonrpc: '2.0', id: 2, result: { ok: 1 } }, 'ü-2');
+        return;
+      }
+      asked.stream();
+      asked.event('', 'p-0');
+      asked.event(note, 'ü-1');
+      asked.response.end();
+    });
+    const outcome = host.request('tools/call', {}, 2);
+    expect(await clock.pass(1)).toBe(1000);
+    expect(await outcome).toEqual({ kind: 'result', result: { ok: 1 } });
+    const [resumed] = server.asked.filter(isResumption);
+    const id = Buffer.from(String(resumed?.headers['last-event-id']), 'latin1').toString();
+    expect([resumed?.method, id]).toEqual(['GET', 'ü-1']);
+    expect(resumed?.headers['mcp-session-id']).toBe('s-1');
+  });
+
+  test('is resumed after as long as the server says', async () => {
+    const { host, clock } = await connected((asked) => {
+      asked.stream();
+      if (isResumption(asked)) asked.event({ jsonrpc: '2.0', id: 2, result: {} });
+      else asked.response.end('retry: 500\nid: 1\ndata:\n\n');
+    });
+    const outcome = host.request('tools/call', {}, 2);
+    expect(await clock.pass(1)).toBe(500);
+    expect(await outcome).toMatchObject({ kind: 'result' });
+  });
+
+  test('settles its request at once if it is cut without an event id', async () => {
+    const { host, server } = await connected((asked) => {
+      asked.stream();
+      asked.event(note);
+      asked.response.socket?.destroySoon();
+    });
+    const error = errorOf(await host.request('tools/call'));
+    expect(error.code).toBe('CLOSED');
+    expect(error.message).toMatch(/^The stream of tools\/call was cut before all was said: /);
+    expect(server.asked.filter(isResumption)).toEqual([]);
+  });
+
+  test('settles its request if the server does not resume it', async () => {
+    const { host, clock } = await connected((asked) => {
+      if (isResumption(asked)) return asked.text('no such event', 'text/plain', 400);
+      asked.stream();
+      asked.event(note, '1');
+      return asked.response.end();
+    });
+    const outcome = host.request('tools/call');
+    await clock.pass(1);
+    expect(errorOf(await outcome)).toMatchObject({
+      code: 'CLOSED',
+      message: expect.stringMatching(
+        /^The stream of tools\/call was cut before the answer, and cannot be resumed: .* status 400: no such event$/,
+      ) as string,
+    });
+  });
+
+  test('is asked for five times while nothing more comes, then the request is settled', async () => {
+    const { host, clock } = await connected((asked) => {
+      if (isResumption(asked)) return asked.text('', '', 503);
+      asked.stream();
+      asked.event(note, '1');
+      return asked.response.end();
+    });
+    const outcome = host.request('tools/call');
+    for (let attempt = 1; attempt <= 5; attempt++) await clock.pass(attempt);
+    expect(errorOf(await outcome).message).toMatch(/status 503$/);
+  });
+
+  test.each(['\n', '\r\n', '\r'])('whose lines end in %j is read as it comes', async (end) => {
+    const { host } = await connected((asked) => {
+      asked.stream();
+      const text = JSON.stringify(answer(asked));
+      // The stream stays open, and a blank line is all that there is to end the event.
+      asked.response.write(`\ufeffevent: message${end}: a comment${end}data: ${text}${end}${end}`);
+    });
+    expect(await host.request('tools/call')).toEqual({ kind: 'result', result: { ok: 1 } });
+  });
+
+  test('may come in single bytes', async () => {
+    const { host } = await connected(async (asked) => {
+      asked.stream();
+      const { id } = asked.message ?? {};
+      const text = JSON.stringify({ jsonrpc: '2.0', id, result: { text: 'ü €😀' } });
+      for (const byte of Buffer.from(`id: 1\r\ndata: ${text}\r\n\r\n`)) {
+        await new Promise((resolve) => asked.response.write(Buffer.from([byte]), resolve));
+      }
+    });
+    expect(await host.request('tools/call')).toEqual({
+      kind: 'result',
+      result: { text: 'ü €😀' },
+    });
+  });
+
+  test('an event that is no message costs nothing but itself', async () => {
+    const { host } = await connected((asked) => {
+      asked.stream();
+      for (const text of ['{"jsonrpc":', '17', '{"id":1}', '[]']) asked.event(text);
+      asked.response.write('event: ping\ndata: {}\n\n');
+      asked.event(answer(asked));
+    });
+    expect(await host.request('tools/call')).toMatchObject({ kind: 'result' });
+    const invalid = host.facts.all.filter(({ name }) => name === 'frame.invalid');
+    expect(invalid.map(({ level }) => level)).toEqual(Array(4).fill('warning'));
+    expect(invalid[1]?.message).toBe(
+      'On the answer to tools/call: Invalid request: A message is a JSON object, this is 17: 17',
+    );
+  });
+});
+
+describe("the server's own stream", () => {
+  async function withStream(script: (asked: Scripted, nth: number) => unknown) {
+    let nth = 0;
+    const server = await scriptedServer((asked) =>
+      asked.method === 'GET' ? script(asked, ++nth) : greeted(asked),
+    );
+    const clock = new WaitClock();
+    const host = new HttpHost({ url: server.url.href }, { clock });
+    await host.greet();
+    return { server, host, clock };
+  }
+
+  test('is opened anew after a cut, with the id of its last event if there is one', async () => {
+    const { server, host, clock } = await withStream((asked, nth) => {
+      asked.stream();
+      if (nth === 1) asked.response.end();
+      else if (nth === 2) asked.response.end('id: e-7\ndata:\n\n');
+      else asked.event(note);
+    });
+    await clock.pass(1);
+    await clock.pass(2);
+    await host.heard.first(() => true);
+    const ids = server.asked.filter(({ method }) => method === 'GET');
+    expect(ids.map(({ headers }) => headers['last-event-id'])).toEqual([
+      undefined,
+      undefined,
+      'e-7',
+    ]);
+  });
+
+  test('that is not known any more means that the session is not', async () => {
+    const { host, clock } = await withStream((asked, nth) => {
+      if (nth === 2) return asked.text('', '', 404);
+      asked.stream();
+      return asked.response.end('id: e-7\ndata:\n\n');
+    });
+    await clock.pass(1);
+    await host.told('session.expired');
+  });
+
+  test('is given up after five attempts, which is told, and ends nothing else', async () => {
+    const { host, clock } = await withStream((asked) => asked.text('', '', 502));
+    for (let wait = 1; wait <= 4; wait++) await clock.pass(wait);
+    const told = await host.facts.first(({ name }) => name === 'stream.ended');
+    expect(told.level).toBe('warning');
+    expect(host.reports.all.map(({ type }) => type)).toEqual(['channel.opened']);
+  });
+});
