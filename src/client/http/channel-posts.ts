@@ -15,7 +15,7 @@ export interface PostedChannel extends PostingChannel {
   readonly takesCancellations: boolean;
 }
 
-type Hearers = Pick<FramesToSend, 'rejected' | 'returned'>;
+type Hearers = Pick<FramesToSend, 'rejected' | 'returned' | 'taken'>;
 
 export class ChannelPosts {
   readonly queue: PostQueue;
@@ -35,7 +35,9 @@ export class ChannelPosts {
   }
 
   /** Sends frames, each with a request of its own. @param left called when less waits than before */
-  post({ frames, ...hearers }: FramesToSend, left: () => void): void {
+  post({ frames, taken, ...heard }: FramesToSend, left: () => void): void {
+    let untaken = frames.length;
+    const hearers = { ...heard, taken: taken && (() => void (--untaken === 0 && taken())) };
     for (const frame of frames) {
       const body = encodeFrame(frame, (_, error) => hearers.rejected?.(error, frame)).trimEnd();
       // A host answers no batches.
@@ -49,9 +51,10 @@ export class ChannelPosts {
   #messageOf(
     frame: OutboundMessage,
     body: string,
-    { rejected, returned }: Hearers,
+    { rejected, returned, taken }: Hearers,
   ): OutgoingMessage {
     const message: OutgoingMessage = new OutgoingMessage(frame, body, {
+      taken: () => taken?.(),
       heard: (frames) => {
         const delivered = frames.flatMap((heard) => this.#read(heard, message));
         if (delivered.length > 0) this.#deliver(delivered);
@@ -71,19 +74,20 @@ export class ChannelPosts {
     return message;
   }
 
-  /** Whether a message takes back a request, and the request itself is all that it needs for that. */
-  #takesBack({ method, params, message, body }: OutgoingMessage, left: () => void): boolean {
-    if (method !== Method.cancelled) return false;
-    const posting = this.queue.find(params?.['requestId']);
-    if (!posting) return !this.#channel.takesCancellations;
-    if (posting.message.revision !== undefined || !posting.isStarted) {
-      posting.cancel();
+  /** Whether a message takes back a request, and was seen to. */
+  #takesBack(message: OutgoingMessage, left: () => void): boolean {
+    if (message.method !== Method.cancelled) return false;
+    const posting = this.queue.find(message.params?.['requestId']);
+    if (posting?.message.revision === undefined && posting?.isStarted) {
+      const told = new Posting(message, this.#channel);
+      // Whatever still came on its answer would be for nobody.
+      void told.ended.then(() => posting.cancel());
+      this.queue.add(told, left);
       return true;
     }
-    const told = new Posting(this.#messageOf(message, body, {}), this.#channel);
-    // Whatever still came on its answer would be for nobody.
-    void told.ended.then(() => posting.cancel());
-    this.queue.add(told, left);
+    if (!posting && this.#channel.takesCancellations) return false;
+    posting?.cancel();
+    message.taken();
     return true;
   }
 

@@ -12,6 +12,8 @@ import { MetaKey } from '../../protocol/meta.ts';
 
 /** Who hears what becomes of a message. */
 export interface MessageHearer {
+  /** The server has accepted it. */
+  taken(): void;
   /** What the server has sent on its answer. */
   heard(frames: readonly InboundFrame[]): void;
   /** What was on its answer and is no message. */
@@ -71,6 +73,10 @@ export class OutgoingMessage {
       id: this.id as InboundResponse['id'],
       outcome: { ok: false, error },
     };
+  }
+
+  taken(): void {
+    this.#hearer.taken();
   }
 
   heard(frames: readonly InboundFrame[]): void {

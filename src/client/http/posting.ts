@@ -221,6 +221,7 @@ export class Posting implements StreamOwner {
     this.#channel.accepted(this, this.#session, response.headers);
     const type = mediaTypeOf(response);
     if (this.message.kind !== 'request' || this.#channel.target.answers === 'apart') {
+      this.message.taken();
       await discard(response);
       return this.#finish();
     }

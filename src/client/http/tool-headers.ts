@@ -55,7 +55,7 @@ async function resultOf(
     }
   };
   const nothing = (): void => {};
-  const hearer = { heard, invalid: nothing, failed: nothing, returned: nothing };
+  const hearer = { taken: nothing, heard, invalid: nothing, failed: nothing, returned: nothing };
   const posting = new Posting(new OutgoingMessage(frame, JSON.stringify(frame), hearer), channel);
   const cancel = (): void => posting.cancel();
   signal.addEventListener('abort', cancel);

@@ -130,6 +130,18 @@ export class HttpHost {
     this.send({ jsonrpc: '2.0', method, ...(params ? { params } : {}) });
   }
 
+  /** Sends a notification; gives whether the server has taken it. */
+  tell(method: string): Promise<'taken' | 'rejected'> {
+    return new Promise((resolve) => {
+      this.#writer?.send({
+        type: 'frames.send',
+        frames: [{ jsonrpc: '2.0', method }],
+        taken: () => resolve('taken'),
+        rejected: () => resolve('rejected'),
+      });
+    });
+  }
+
   cancel(requestId: string | number): void {
     this.notify('notifications/cancelled', { requestId });
   }

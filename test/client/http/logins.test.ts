@@ -49,7 +49,10 @@ describe('a login', () => {
       return { kind: 'retry' };
     });
     const headers = { Authorization: 'Bearer of the entry' };
-    const host = new HttpHost({ url: server.url.href, headers }, { authorization });
+    const host = new HttpHost(
+      { url: server.url.href, headers },
+      { authorization: () => authorization },
+    );
     expect(await host.ask('server/discover')).toEqual({ kind: 'result', result: {} });
     expect(host.reports.all.map(({ type }) => type)).toEqual([
       'channel.opened',
@@ -81,7 +84,7 @@ describe('a login', () => {
           goOn = resolve;
         }),
     );
-    const host = new HttpHost({ url: server.url.href }, { authorization });
+    const host = new HttpHost({ url: server.url.href }, { authorization: () => authorization });
     await host.greet();
     const call = host.request('tools/call', { name: 'x' });
     await server.next(({ message }) => message?.method === 'tools/call');
@@ -101,7 +104,7 @@ describe('a login', () => {
     });
     const error = new Error('nobody has logged in');
     const authorization = new Logins(() => ({ kind: 'refused', error }));
-    const host = new HttpHost({ url: server.url.href }, { authorization });
+    const host = new HttpHost({ url: server.url.href }, { authorization: () => authorization });
     const failure = errorOf(await host.ask('server/discover'));
     expect(failure).toMatchObject({ code: 'UNAUTHORIZED', status, cause: error });
     expect(failure.message).toContain('nobody has logged in');
@@ -113,7 +116,7 @@ describe('a login', () => {
   test('is asked for five times at most', async () => {
     const server = await scriptedServer(wants('none is good', () => {}));
     const authorization = new Logins(() => ({ kind: 'retry' }));
-    const host = new HttpHost({ url: server.url.href }, { authorization });
+    const host = new HttpHost({ url: server.url.href }, { authorization: () => authorization });
     expect(errorOf(await host.ask('server/discover')).code).toBe('UNAUTHORIZED');
     expect(authorization.challenges.map(({ retries }) => retries)).toEqual([0, 1, 2, 3, 4]);
   });
@@ -129,7 +132,7 @@ describe('a login', () => {
   test('is not what another refusal wants', async () => {
     const server = await scriptedServer((asked) => asked.text('no', 'text/plain', 403));
     const authorization = new Logins(() => ({ kind: 'retry' }));
-    const host = new HttpHost({ url: server.url.href }, { authorization });
+    const host = new HttpHost({ url: server.url.href }, { authorization: () => authorization });
     expect(errorOf(await host.ask('server/discover'))).toMatchObject({
       code: 'HTTP_STATUS',
       status: 403,

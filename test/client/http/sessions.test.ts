@@ -166,3 +166,12 @@ describe('a session that the server has forgotten', () => {
     expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
   });
 });
+
+test('a notification is taken when the server has accepted it', async () => {
+  const server = await scriptedServer((asked) => greeted(asked) || asked.result());
+  const host = new HttpHost({ url: server.url.href });
+  await host.greet();
+  expect(await host.tell('notifications/roots/list_changed')).toBe('taken');
+  await server.stop();
+  expect(await host.tell('notifications/roots/list_changed')).toBe('rejected');
+});
