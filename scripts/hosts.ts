@@ -8,6 +8,7 @@ import { hostChecks, hostsFolder } from './hosts/hosts.ts';
 import { hostsNode, runtimeChecks } from './hosts/runtimes.ts';
 import { runChecks } from './hosts/scenario.ts';
 import { installSubject } from './hosts/subject.ts';
+import { webChecks } from './hosts/web-runtimes.ts';
 import { fetchRuntime, installLocked } from './npm.ts';
 
 const { values } = parseArgs({
@@ -29,6 +30,7 @@ async function main(): Promise<number> {
     const checks = [
       ...hostChecks({ subject, node }, noHosts),
       ...runtimeChecks(subject, node, noHosts),
+      ...webChecks(subject),
     ].filter(({ name }) => values.only.every((word) => name.includes(word)));
     const counts = await runChecks(checks, say);
     say(closingLine(counts));

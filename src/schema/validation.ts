@@ -1,5 +1,6 @@
 /**
- * JSON Schema validation by ajv. It is loaded when the first value is checked, so a server that has
+ * JSON Schema validation by ajv; where that may not generate code, schemas are interpreted. It is
+ * loaded when the first value is checked, so a server that has
  * just been launched answers its first messages without it.
  */
 import type { JsonSchema, SchemaSide } from './json-schema.ts';
@@ -9,7 +10,7 @@ export type ValueCheck = (value: unknown) => string | undefined;
 
 type Compile = (schema: JsonSchema, side: SchemaSide) => ValueCheck;
 
-/** Loads ajv once, then compiles schemas. */
+/** Loads a validator once, then compiles schemas. */
 export class SchemaCompiler {
   #compile: Compile = () => {
     throw new Error('The schema validator is not loaded');
@@ -22,7 +23,7 @@ export class SchemaCompiler {
   }
 
   /**
-   * Loads ajv at the first call. It never fails: {@link compile} throws the error of a failed load.
+   * Loads it at the first call. It never fails: {@link compile} throws the error of a failed load.
    */
   load(): Promise<void> {
     return (this.#loading ??= this.#load());
@@ -30,7 +31,7 @@ export class SchemaCompiler {
 
   async #load(): Promise<void> {
     try {
-      this.#compile = await loadAjv();
+      this.#compile = await (mayGenerateCode() ? loadAjv() : loadInterpreter());
     } catch (error) {
       this.#compile = () => {
         throw error;
@@ -41,11 +42,25 @@ export class SchemaCompiler {
   /**
    * Compiles a schema. An `input` check fills in defaults; an `output` check changes nothing.
    *
-   * @throws {Error} the schema cannot be compiled, or ajv is not loaded
+   * @throws {Error} the schema cannot be compiled, or the validator is not loaded
    */
   compile(schema: JsonSchema, side: SchemaSide): ValueCheck {
     return this.#compile(schema, side);
   }
+}
+
+/** Whether code may be made of text, which ajv does. Workers refuse that, and some pages. */
+function mayGenerateCode(): boolean {
+  try {
+    // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- that is the question
+    return typeof new Function('') === 'function';
+  } catch {
+    return false;
+  }
+}
+
+async function loadInterpreter(): Promise<Compile> {
+  return (await import('./interpreted.ts')).interpret;
 }
 
 /** How many schemas one ajv compiles before another takes its place. */
