@@ -6,13 +6,16 @@ import { Validator } from '@cfworker/json-schema';
 import type { OutputUnit, Schema } from '@cfworker/json-schema';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonSchema, SchemaSide } from './json-schema.ts';
-import type { ValueCheck } from './validation.ts';
 
 /**
  * Prepares a schema. As with ajv, an `input` check fills in defaults, `format` only describes, and
- * members that are undefined are not there. Defaults behind a `$ref` are not filled in.
+ * members that are undefined are not there. The check says what is wrong with a value, or nothing.
+ * Defaults behind a `$ref` are not filled in.
  */
-export function interpret(schema: JsonSchema, side: SchemaSide): ValueCheck {
+export function interpret(
+  schema: JsonSchema,
+  side: SchemaSide,
+): (value: unknown) => string | undefined {
   // A copy: the validator writes into it.
   const validator = new Validator(copyOf(schema) as Schema, '2020-12', false);
   const root = side === 'input' ? 'the arguments' : 'the result';

@@ -84,6 +84,6 @@ function undelivered(frame: OutboundFrame, rejected: FramesToSend['rejected']): 
 }
 
 /** The answer that a request of the client's waits for. */
-export function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
+function answerOf(request: AnsweredInput | undefined): PostAnswer | undefined {
   return request?.origin instanceof PostAnswer ? request.origin : undefined;
 }
