@@ -89,6 +89,14 @@ describe('a channel to a process', () => {
     expect(kind).toMatchObject({ launches: 0, pid: undefined });
   });
 
+  test('is lost at once if what it is told to start is no command', async () => {
+    const { owner } = open({ command: 5 } as never);
+    await owner.told('channel.lost');
+    expect(owner.loss).toMatchObject({
+      error: { message: 'The command must be a string, this is 5' },
+    });
+  });
+
   test('is lost if the process closes its output and goes on', async () => {
     const { kind, owner } = open(shell('echo why >&2; exec >&-; trap "" TERM; exec sleep 1000'), {
       stop: { ...patient, inputMs: 0, terminateMs: 0 },

@@ -79,6 +79,16 @@ export const lacks: readonly Lack[] = [
     },
   },
   {
+    on: ['darwin', 'win32'],
+    why: 'The process table is read in /proc',
+    tests: {
+      'client/stdio-channel.test.ts': 'all',
+      'processes/host-death.test.ts': 'all',
+      'processes/process.test.ts': 'all',
+      'processes/spawn-failures.test.ts': 'all',
+    },
+  },
+  {
     on: ['darwin'],
     why: 'ps does not tell whether a process listens, so the doctor asks none that is younger than three seconds',
     tests: { 'docs/commands.test.ts': /docs\/diagnosing\.md/, 'e2e/doctor.test.ts': 'all' },

@@ -78,7 +78,7 @@ export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): Std
     launched,
   };
   return {
-    name: basename(entry.command),
+    name: basename(String(entry.command)),
     shows: 'pipe',
     restart: processRestart,
     eraKey: keyOf(entry),
