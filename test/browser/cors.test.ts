@@ -1,0 +1,119 @@
+/** Pages of another origin as clients, in a real browser: it asks first, and shows the page what it may read. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { HttpOptions } from '../../src/http/index.ts';
+import { serveHttp } from '../http/serving.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+
+const server = createMcpServer({
+  name: 'elsewhere',
+  version: '1',
+  tools: [
+    defineTool({
+      name: 'roots',
+      description: 'Asks for the roots',
+      handler: async (_, context) => `${(await context.roots()).roots[0]?.uri}`,
+    }),
+    defineTool({
+      name: 'push',
+      description: 'Notifies without a request',
+      handler: (_, { session }) => {
+        session.notify('test/step', {});
+        return 'pushed';
+      },
+    }),
+    defineTool({
+      name: 'page',
+      description: 'Says which page calls',
+      handler: (_, { http }) => `${http?.header('origin')}`,
+    }),
+  ],
+});
+
+describe('a page of another origin', () => {
+  let browser: Browser | undefined;
+  let script = '';
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+    const { outputFiles } = await build({
+      entryPoints: [join(import.meta.dirname, 'cors-page.mjs')],
+      ...{ bundle: true, write: false, format: 'iife', platform: 'browser', logLevel: 'silent' },
+    });
+    script = outputFiles[0]?.text ?? '';
+  });
+  afterAll(() => browser?.close());
+
+  /** An empty page with the script, of an origin of its own. */
+  async function open(): Promise<{ page: Page; origin: string }> {
+    const http = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>page</title>');
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const page = await (browser as Browser).newPage();
+    onTestFinished(async () => {
+      await page.close();
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    });
+    await page.goto(origin);
+    await page.addScriptTag({ content: script });
+    return { page, origin };
+  }
+
+  const serve = async (options: HttpOptions) => (await serveHttp(server, options)).href;
+
+  test('that is allowed is a client of a session, streams and all', async (context) => {
+    needsChromium(context);
+    const { page, origin } = await open();
+    const url = await serve({ allowedOrigins: [origin] });
+    expect(await page.evaluate(`useSession('${url}')`)).toEqual({
+      hasSession: true,
+      protocolVersion: '2025-11-25',
+      content: [{ type: 'text', text: 'file:///page' }],
+      push: 'test/step',
+    });
+  });
+
+  test('that is allowed is a client of 2026-07-28, with the headers that it demands', async (context) => {
+    needsChromium(context);
+    const { page, origin } = await open();
+    const url = await serve({ allowedOrigins: [origin] });
+    const said = await page.evaluate(`useModern('${url}')`);
+    expect(said).toEqual([{ type: 'text', text: origin }]);
+  });
+
+  test('that is allowed reads where to get a token', async (context) => {
+    needsChromium(context);
+    const { page, origin } = await open();
+    const authorization = {
+      verifyToken: () => undefined,
+      resource: 'https://mcp.example.com/mcp',
+      authorizationServers: ['https://auth.example.com'],
+    };
+    const url = await serve({ allowedOrigins: [origin], authorization });
+    expect(await page.evaluate(`look('${url}', 'www-authenticate')`)).toEqual([
+      401,
+      expect.stringContaining('resource_metadata='),
+    ]);
+  });
+
+  const refusing: readonly (readonly [string, HttpOptions])[] = [
+    ['another one is', { allowedOrigins: ['https://app.example'] }],
+    ['none is', {}],
+  ];
+
+  for (const [who, options] of refusing) {
+    test(`sees nothing if ${who} allowed`, async (context) => {
+      needsChromium(context);
+      const { page } = await open();
+      const url = await serve(options);
+      expect(await page.evaluate(`look('${url}', 'content-type')`)).toContain('Failed to fetch');
+    });
+  }
+});
