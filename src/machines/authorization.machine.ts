@@ -339,7 +339,6 @@ export const authorizationMachine = setup({
     refused: {
       description: 'There is no token, for a reason. A person is not asked again by itself.',
       on: {
-        'token.found': { target: 'authorized', actions: 'forgetRefusal' },
         'token.refused': {
           guard: 'mayPass',
           target: 'refreshing',

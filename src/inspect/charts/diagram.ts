@@ -1,6 +1,7 @@
 /** A machine as a Mermaid state diagram, drawn from its code. */
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { authorizationMachine } from '../../machines/authorization.machine.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
@@ -21,6 +22,7 @@ export const charts = {
   http: httpSessionMachine,
   connection: connectionMachine,
   process: processMachine,
+  authorization: authorizationMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;
