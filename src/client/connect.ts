@@ -1,13 +1,25 @@
 /** Opens connections to servers, whatever way leads to them. */
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
+import { hostAuthorization } from './auth/host-authorization.ts';
+import type { AuthOption } from './auth/options.ts';
 import type { ChannelKind } from './channel/channel-kind.ts';
 import { sdkChannel } from './channel/sdk-channel.ts';
 import type { Connection } from './connection/connection.ts';
 import { channelConnectionLogic, openChannel } from './connection/open-connection.ts';
 import type { ConnectionLogic } from './connection/open-connection.ts';
-import type { ConnectOptions, ServerEntry } from './connection/options.ts';
+import type { ConnectOptions as ConnectionOptions, ServerEntry } from './connection/options.ts';
+import { addressOf } from './http/address.ts';
+import { httpChannelKind } from './http/http-channel-kind.ts';
+import type { HttpChannelKindOptions } from './http/http-channel-kind.ts';
 import { stdioChannel } from './stdio/stdio-channel.ts';
+
+/** The options of a connection, whatever way leads to the server. */
+export interface ConnectOptions
+  extends ConnectionOptions, Omit<HttpChannelKindOptions, 'authorization'> {
+  /** Allows a login, over HTTP: `true`, a person is asked. Without it a server that wants one fails. */
+  readonly auth?: AuthOption;
+}
 
 /** The input of {@link connectionLogic}. */
 export interface ConnectionLogicInput extends ConnectOptions {
@@ -65,6 +77,13 @@ export async function connect(
 function channelTo(entry: ServerEntry, options: ConnectOptions): ChannelKind {
   if ('transport' in entry) return sdkChannel(entry.transport);
   if ('command' in entry) return stdioChannel(entry, options);
-  const message = `A server's entry must have "command" or "transport", this is ${describe(entry)}`;
+  if ('url' in entry) {
+    const authorization = hostAuthorization(
+      addressOf(entry, options.allowInsecure).url,
+      options.auth,
+    );
+    return httpChannelKind(entry, { ...options, authorization });
+  }
+  const message = `A server's entry must have "command", "url" or "transport", this is ${describe(entry)}`;
   throw new RuntimeError('CONFIG_INVALID', message);
 }

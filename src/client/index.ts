@@ -1,6 +1,7 @@
 /** The host's side: connections to MCP servers as actors. */
 export { connect, connectionLogic, openConnection } from './connect.ts';
-export type { ConnectionLogicInput } from './connect.ts';
+export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
+export type { AuthOption } from './auth/options.ts';
 export { connectionOf } from './connection/open-connection.ts';
 export type { ConnectionLogic } from './connection/open-connection.ts';
 export type { Connection, ListOptions } from './connection/connection.ts';
@@ -14,7 +15,6 @@ export { defaultConnectionLimits } from './connection/limits.ts';
 export type { ConnectionLimits } from './connection/limits.ts';
 export type {
   CommandEntry,
-  ConnectOptions,
   RequestOptions,
   ServerEntry,
   TransportEntry,

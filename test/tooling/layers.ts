@@ -236,6 +236,8 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/asked',
       'client/connection',
       'client/stdio',
+      'client/http',
+      'client/auth',
     ],
   },
   testing: {

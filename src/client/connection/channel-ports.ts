@@ -101,7 +101,7 @@ export const writerPort: Port<WriterEvent, WriterInput & OfChannel> = {
  */
 function asServed({ served, parts }: ConnectionScope, event: FramesToSend): FramesToSend {
   if (served?.era !== 'modern') return event;
-  const envelope = envelopeOf(parts.host, served.revision);
+  const envelope = envelopeOf(parts.host, served.revision, parts.logLevel());
   const frames = event.frames.filter(isAsked).map((frame) => enveloped(frame, envelope));
   return { ...event, frames };
 }

@@ -12,6 +12,7 @@ import { Traffic } from '../../actors/traffic.ts';
 import type { ServerProfile } from '../../machines/connection-context.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import { viewOf } from '../../machines/port.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 import type { HostDescription } from './enveloped.ts';
@@ -34,6 +35,8 @@ export interface ConnectionParts {
   readonly handlers: ReadonlyMap<string, RequestHandler>;
   /** The server has sent it. */
   readonly onNotification: (method: string, params: JsonObject | undefined) => void;
+  /** What log messages a modern server may send with its answers. */
+  readonly logLevel: () => LogLevel | undefined;
   readonly onStderr: (text: string) => void;
   readonly onAuthorize: (url: string) => void;
 }

@@ -7,6 +7,7 @@
 import type { Era } from '../../machines/connection-context.ts';
 import type { JsonObject, OutboundFrame } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
+import type { LogLevel } from '../../protocol/log-levels.ts';
 import { MetaKey, withMeta } from '../../protocol/meta.ts';
 
 /** Who the host is. */
@@ -17,8 +18,13 @@ export interface HostDescription {
 }
 
 /** The envelope's members, for `params._meta`. */
-export function envelopeOf({ info, capabilities }: HostDescription, revision: string): JsonObject {
+export function envelopeOf(
+  { info, capabilities }: HostDescription,
+  revision: string,
+  logLevel?: LogLevel,
+): JsonObject {
   return {
+    ...(logLevel === undefined ? {} : { [MetaKey.logLevel]: logLevel }),
     [MetaKey.protocolVersion]: revision,
     [MetaKey.clientInfo]: info,
     [MetaKey.clientCapabilities]: capabilities('modern'),

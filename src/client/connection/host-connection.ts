@@ -64,6 +64,7 @@ export class HostConnection extends ServerFeatures {
       host: { info: clientInfo, capabilities: capabilitiesFrom(answers) },
       handlers: answers.handlers,
       onNotification: (method, params) => this.heard(method, params),
+      logLevel: () => this.wishes.logLevel,
       onStderr: (text) => events.tell({ type: 'stderr', text }),
       onAuthorize: (url) => events.tell({ type: 'authorize', url }),
     });

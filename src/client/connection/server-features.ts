@@ -4,16 +4,19 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { ServerProfile } from '../../machines/connection-context.ts';
+import type { Era, ServerProfile } from '../../machines/connection-context.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
-import { RuntimeError, textOfError } from '../../protocol/errors.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { Answers } from '../asked/answers.ts';
 import type { RootsProvider } from '../asked/providers.ts';
 import type { KeptList } from '../lists/kept-list.ts';
+import type { OwnRequest } from '../lists/ask-list.ts';
 import { Lists } from '../lists/lists.ts';
+import { Wishes } from '../lists/wishes.ts';
+import type { WishOptions } from '../lists/wishes.ts';
 import type {
   CallToolResult,
   Completion,
@@ -42,18 +45,16 @@ export interface FeatureParts {
 
 export abstract class ServerFeatures {
   readonly lists: Lists;
+  readonly wishes: Wishes;
   readonly #parts: FeatureParts;
-  readonly #subscribed = new Set<string>();
-  #logLevel: LogLevel | undefined = undefined;
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
     const { clock, limits, report, problem, requests } = parts;
-    this.lists = new Lists({
-      ...{ clock, limits, report, problem },
-      request: (method, params, options) => requests.request(method, params, options),
-      refusal: () => undefined,
-    });
+    const request: OwnRequest = (method, params, options) =>
+      requests.request(method, params, options);
+    this.lists = new Lists({ clock, limits, report, problem, request, refusal: () => undefined });
+    this.wishes = new Wishes({ clock, limits, problem, request });
   }
 
   abstract readonly server: ServerProfile | undefined;
@@ -133,18 +134,17 @@ export abstract class ServerFeatures {
   }
 
   async subscribe(uri: string, options?: RequestOptions): Promise<void> {
-    await this.#ask('resources/subscribe', { uri }, options);
-    this.#subscribed.add(uri);
+    const { era } = this.#served('resources/subscribe');
+    await this.wishes.subscribe(uri, era, this.#wish(options));
   }
 
-  async unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
-    this.#subscribed.delete(uri);
-    await this.#ask('resources/unsubscribe', { uri }, options);
+  unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
+    return this.wishes.unsubscribe(uri, this.#wish(options));
   }
 
   async setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void> {
-    await this.#ask('logging/setLevel', { level }, options);
-    this.#logLevel = level;
+    const { era } = this.#served('logging/setLevel');
+    await this.wishes.setLogLevel(level, era, this.#wish(options));
   }
 
   async setRoots(roots: RootsProvider): Promise<void> {
@@ -171,6 +171,7 @@ export abstract class ServerFeatures {
   }
 
   protected heard(method: string, params: JsonObject | undefined): void {
+    if (method === 'notifications/subscriptions/acknowledged') this.wishes.acknowledged(params);
     this.lists.heard(method, params);
     if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
     this.tellNotification(method, params);
@@ -179,14 +180,12 @@ export abstract class ServerFeatures {
   /** A channel is ready: what the one before had is made anew. */
   protected opened({ era, capabilities }: ServerProfile): void {
     this.lists.opened({ capabilities, changes: era === 'legacy' ? 'told' : 'listened-for' });
-    if (era !== 'legacy') return;
-    for (const uri of this.#subscribed) this.#restore('resources/subscribe', { uri });
-    const level = this.#logLevel;
-    if (level !== undefined) this.#restore('logging/setLevel', { level });
+    this.wishes.opened(era);
   }
 
   protected lost(): void {
     this.lists.closed();
+    this.wishes.closed();
   }
 
   protected refused(error: RuntimeError): void {
@@ -195,13 +194,7 @@ export abstract class ServerFeatures {
 
   protected ended(error: RuntimeError): void {
     this.lists.end(error);
-  }
-
-  #restore(method: string, params: JsonObject): void {
-    this.request(method, params, { whenAway: 'refuse' }).catch((error: unknown) => {
-      const message = `${method} was not restored: ${textOfError(error)}`;
-      this.#parts.problem('connection.unrestored', message);
-    });
+    this.wishes.end(error);
   }
 
   #listed<T extends JsonObject>(
@@ -217,12 +210,24 @@ export abstract class ServerFeatures {
     params: JsonObject,
     options: RequestOptions | undefined,
   ): Promise<JsonObject> {
-    const missing = missingFor(method, this.server?.capabilities);
-    if (missing !== undefined) {
-      const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
-      throw new RuntimeError('CAPABILITY_MISSING', message);
-    }
+    this.#served(method);
     return this.request(method, params, options);
+  }
+
+  /**
+   * The server, as far as it is known.
+   *
+   * @throws {RuntimeError} CAPABILITY_MISSING: it does not declare what the method needs
+   */
+  #served(method: string): { readonly era: Era | undefined } {
+    const missing = missingFor(method, this.server?.capabilities);
+    if (missing === undefined) return { era: this.server?.era };
+    const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
+    throw new RuntimeError('CAPABILITY_MISSING', message);
+  }
+
+  #wish({ signal, timeoutMs }: RequestOptions = {}): WishOptions {
+    return { signal, timeoutMs: timeoutMs ?? this.#parts.limits.requestTimeoutMs };
   }
 
   #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {
