@@ -35,6 +35,8 @@ export type ActorFactName =
   | 'input.failed'
   /** A notification that nobody handles. */
   | 'notification.ignored'
+  /** A server asked something though its era has no requests of servers; it gets no answer. */
+  | 'request.forbidden'
   /** A cancellation of nothing in flight. */
   | 'cancellation.ignored'
   /** A handler threw something that its author did not mean for the client. */

@@ -9,7 +9,6 @@ import type {
   InputScope,
   ReaderEvent,
   RouterEvent,
-  TransportFact,
   WriterEvent,
 } from './peer-ports.ts';
 import type { Ref } from './port.ts';
@@ -80,12 +79,6 @@ export type HandshakeFact =
 
 export interface HandshakeInput extends InputScope {
   readonly connection: Ref<HandshakeFact>;
-  readonly correlation: Ref<CorrelationEvent>;
-}
-
-export interface HostRouterInput extends InputScope {
-  readonly owner: Ref<TransportFact | { readonly type: 'calls.drained' }>;
-  readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
 }
 

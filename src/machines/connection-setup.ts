@@ -8,7 +8,6 @@ import type {
   Era,
   HandshakeEvent,
   HandshakeInput,
-  HostRouterInput,
   OfChannel,
   ServerProfile,
 } from './connection-context.ts';
@@ -27,6 +26,7 @@ import type {
   ReaderEvent,
   ReaderInput,
   RouterEvent,
+  RouterInput,
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
@@ -50,7 +50,7 @@ export const connectionSetup = setup({
     channel: unprovided<ChannelEvent, ChannelInput>('channel'),
     reader: unprovided<ReaderEvent, ReaderInput & OfChannel>('reader'),
     writer: unprovided<WriterEvent, WriterInput & OfChannel>('writer'),
-    router: unprovided<RouterEvent, HostRouterInput>('router'),
+    router: unprovided<RouterEvent, RouterInput>('router'),
     correlation: unprovided<CorrelationEvent, InputScope>('correlation'),
     handshake: unprovided<HandshakeEvent, HandshakeInput>('handshake'),
   },
@@ -141,6 +141,8 @@ export const connectionSetup = setup({
         if (era === 'legacy') {
           enqueue.sendTo(messaging.writer, { type: 'frames.send', frames: [initialized] });
           enqueue.sendTo(messaging.router, { type: 'gate.opened', peer: peerOf(profile) });
+        } else {
+          enqueue.sendTo(messaging.router, { type: 'envelopes.require' });
         }
         enqueue.sendTo(correlation, { type: 'gate.opened' });
       },

@@ -65,7 +65,10 @@ export type RouterEvent =
     }
   /** Requests of this peer are served from now on. */
   | { readonly type: 'gate.opened'; readonly peer: PeerDescription }
-  /** Each request says itself who has sent it: any other is refused. */
+  /**
+   * The era of the peer has no sessions. A client says with each request who it is: any other request
+   * is refused. A server asks nothing.
+   */
   | { readonly type: 'envelopes.require' }
   /** The peer's new requests are refused; those in flight may end, then `calls.drained`. */
   | { readonly type: 'gate.closed' }
@@ -218,4 +221,15 @@ export interface CorrelationInput extends InputScope {
 export interface ReaderInput extends InputScope {
   readonly owner: Ref<TransportFact>;
   readonly router: Pick<Ref<RouterEvent>, 'send'>;
+}
+
+/** What the router itself tells its owner; what else it tells is its side's to know. */
+export interface CallsDrained {
+  readonly type: 'calls.drained';
+}
+
+export interface RouterInput extends InputScope {
+  readonly owner: Ref<CallsDrained>;
+  readonly writer: Ref<WriterEvent>;
+  readonly correlation: Ref<CorrelationEvent>;
 }

@@ -2,7 +2,7 @@
 import type { RelatedRequest } from '../protocol/frames.ts';
 import type { InitializeReading } from '../protocol/initialize.ts';
 import type { Ref } from './port.ts';
-import type { CorrelationEvent, InputScope, TransportFact, WriterEvent } from './peer-ports.ts';
+import type { CallsDrained, RouterInput, TransportFact } from './peer-ports.ts';
 
 /** What the keepalive machine tells the session. */
 export interface ClientUnresponsive {
@@ -26,7 +26,7 @@ export type SessionFact =
   | { readonly type: 'envelope.received' }
   | { readonly type: 'initialized.received' }
   | { readonly type: 'roots.changed' }
-  | { readonly type: 'calls.drained' }
+  | CallsDrained
   | ClientUnresponsive
   | TransportFact;
 
@@ -39,8 +39,7 @@ export type CloseCause =
   | { readonly kind: 'unresponsive'; readonly failures: number }
   | { readonly kind: 'failure'; readonly error: unknown };
 
-export interface RouterInput extends InputScope {
+/** What the router of a session is given. */
+export interface SessionRouterInput extends RouterInput {
   readonly owner: Ref<SessionFact>;
-  readonly writer: Ref<WriterEvent>;
-  readonly correlation: Ref<CorrelationEvent>;
 }

@@ -28,7 +28,7 @@ import type {
   WriterEvent,
   WriterInput,
 } from './peer-ports.ts';
-import type { CloseCause, InitializeReceived, RouterInput } from './session-ports.ts';
+import type { CloseCause, InitializeReceived, SessionRouterInput } from './session-ports.ts';
 import type { SessionTag } from './session-tags.ts';
 import type { StateMeta } from './state-name.ts';
 import { anyActorFailed } from './xstate-events.ts';
@@ -65,7 +65,7 @@ export const sessionMachine = setup({
   },
   actors: {
     reader: unprovided<ReaderEvent, ReaderInput>('reader'),
-    router: unprovided<RouterEvent, RouterInput>('router'),
+    router: unprovided<RouterEvent, SessionRouterInput>('router'),
     correlation: unprovided<CorrelationEvent, CorrelationInput>('correlation'),
     writer: unprovided<WriterEvent, WriterInput>('writer'),
     roots: rootsMachine,

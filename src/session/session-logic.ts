@@ -7,6 +7,7 @@ import { correlationActor } from '../actors/correlation/correlation.actor.ts';
 import { probeActor } from '../actors/probe.actor.ts';
 import type { Traffic } from '../actors/traffic.ts';
 import { routerActor } from '../actors/router/router.actor.ts';
+import { serverSide } from '../actors/router/server-side.ts';
 import { keepaliveMachine } from '../machines/keepalive.machine.ts';
 import type { Port, PortSnapshot, Ref } from '../machines/port.ts';
 import { rootsMachine } from '../machines/roots.machine.ts';
@@ -95,7 +96,7 @@ export const servedMachine = observedMachine(
     actors: {
       reader,
       writer,
-      router: routerActor(sessionIn),
+      router: routerActor(serverSide, sessionIn),
       correlation: correlationActor(sessionIn),
       roots: observedMachine('roots', rootsMachine.provide({ actors: { ask } }), sessionIn),
       keepalive: observedMachine(

@@ -1,6 +1,7 @@
 /** A router alone: what it is told, what it sends. */
 import { SimulatedClock } from 'xstate';
 import { routerActor } from '../../src/actors/router/router.actor.ts';
+import { serverSide } from '../../src/actors/router/server-side.ts';
 import { RequestIds } from '../../src/actors/correlation/request-ids.ts';
 import type { RequestHandler } from '../../src/actors/exchange.ts';
 import type { CorrelationEvent, RouterEvent, WriterEvent } from '../../src/machines/peer-ports.ts';
@@ -22,7 +23,7 @@ export function startRouter(
   const clock = new SimulatedClock();
   const ids = new RequestIds();
   const handlerOf = (method: string) => handlers[method];
-  const logic = routerActor(() => ({
+  const logic = routerActor(serverSide, () => ({
     handlerOf,
     roots: () => undefined,
     discovery: { ttlMs: 0, scope: 'private' },

@@ -22,7 +22,7 @@ function startRun(waiting: () => RelatedRequest | undefined = () => undefined) {
   actor.start();
   onTestFinished(() => void actor.stop());
   const scope = {
-    server: { serverInfo: { name: 'server', version: '1' }, capabilities: {} },
+    resultFor: (_: unknown, result: object) => result,
     roots: () => undefined,
     isWritable: () => true,
     whenWritable: (callback: () => void) => callback(),

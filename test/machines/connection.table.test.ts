@@ -109,6 +109,7 @@ const greets = ['connecting.greeting', 'handshake<handshake.greet'] as const;
 const readyModern = [
   'ready.fresh',
   'channel<channel.negotiated',
+  'router<envelopes.require',
   'correlation<gate.opened',
   'emit connection.ready',
   'after 60000',

@@ -16,7 +16,6 @@ import type {
   WireError,
 } from '../../protocol/frames.ts';
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
-import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
@@ -44,7 +43,8 @@ import { settledRoots } from '../roots/settled-roots.ts';
 export interface CallScope {
   /** What the server keeps of the session, as the router's input has it. */
   readonly session?: object | undefined;
-  readonly server: ServerDescription;
+  /** A result, as this peer is to get it. */
+  readonly resultFor: (peer: PeerDescription, result: JsonObject) => object;
   readonly writer: Ref<WriterEvent>;
   readonly correlation: Ref<CorrelationEvent>;
   /** The machine of the client's roots; undefined for a client that declares none. */

@@ -20,10 +20,10 @@ export interface CallOptions {
   readonly limits: QueueBounds;
   readonly report: Report<ActorFactName>;
   /**
-   * What serves calls that ask their client by ending.
+   * What serves calls that ask their client by ending; missing if no call may.
    * @param onSettled called when one of them that was suspended has settled
    */
-  makeRounds(onSettled: () => void): CallRounds;
+  makeRounds?(onSettled: () => void): CallRounds;
 }
 
 /** What a snapshot shows of the calls. */
@@ -101,7 +101,8 @@ export class CallsInFlight {
   inRounds(handler: RequestHandler): RequestHandler {
     const known = this.#inRounds?.get(handler);
     if (known) return known;
-    const rounds = (this.#rounds ??= this.#options.makeRounds(this.#onLate));
+    const rounds = (this.#rounds ??= this.#options.makeRounds?.(this.#onLate));
+    if (!rounds) return handler;
     const made = inPlaceOf(handler, (_, exchange) => rounds.serve(handler, exchange));
     (this.#inRounds ??= new WeakMap()).set(handler, made);
     return made;

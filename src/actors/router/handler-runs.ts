@@ -63,7 +63,7 @@ export class HandlerRuns {
       return this.#fail(call, new TypeError(message));
     }
     const { id, peer, scope } = call;
-    const projected = peer.dialect.result(result, scope.server);
+    const projected = scope.resultFor(peer, result);
     this.#options.answered(call, { jsonrpc: '2.0', id, result: projected });
   }
 

@@ -12,10 +12,9 @@
 import type { Behaviour, Port, Ref } from '../../machines/port.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
-import type { PeerRole, RouterEvent } from '../../machines/peer-ports.ts';
-import type { RouterInput } from '../../machines/session-ports.ts';
+import type { RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
-import { RuntimeError, errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   InboundRequestId,
   InboundBatch,
@@ -30,36 +29,19 @@ import type {
 } from '../../protocol/frames.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
 import { latestHandshake, negotiateDialect } from '../../protocol/dialects/registry.ts';
-import { readInitialize } from '../../protocol/initialize.ts';
-import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import { Method } from '../../protocol/methods.ts';
 import { openBatch } from './batch-replies.ts';
 import { Call } from './call.ts';
 import type { CallScope, Replies } from './call.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
-import type { CallOptions, CallsView } from './calls-in-flight.ts';
-import type { Clock } from '../clock.ts';
+import type { CallsView } from './calls-in-flight.ts';
 import type { Caller } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
 import { Outbox } from './outbox.ts';
-import { beforeInitialize, duplicateId, initializeInBatch, methodNotOffered } from './refusals.ts';
+import { duplicateId } from './refusals.ts';
+import type { Gate, RouterDesk, RouterOptions, RouterSide } from './router-side.ts';
 import { SharedScope } from './shared-scope.ts';
-import { admit, isSessionless, isStateless, settlesEra } from './stateless-call.ts';
-import type { StatelessService } from './stateless-call.ts';
-import type { RequestIds } from '../correlation/request-ids.ts';
-
-export interface RouterOptions extends CallOptions, StatelessService {
-  /** The machine of the client's roots, if it has any. */
-  roots(): RootsRef | undefined;
-  /** How the server describes itself. */
-  readonly server: ServerDescription;
-  readonly clock: Clock;
-  /** Knows the ids of our requests to the peer. */
-  readonly requestIds: Pick<RequestIds, 'read'>;
-  /** The peer's name in texts. */
-  readonly peer: PeerRole;
-}
 
 /** What the router's snapshot shows as its `view`. */
 export interface RouterView extends CallsView {
@@ -69,33 +51,28 @@ export interface RouterView extends CallsView {
 }
 
 /** The router's logic. Its snapshot's `view` is a {@link RouterView}. */
-export function routerActor(
-  optionsOf: (input: RouterInput) => RouterOptions,
-): Port<RouterEvent, RouterInput> {
-  return plainActor(({ input, self }) => new Router(optionsOf(input), input, self));
+export function routerActor<TInput extends RouterInput, TOptions extends RouterOptions>(
+  side: RouterSide<TInput, TOptions>,
+  optionsOf: (input: NoInfer<TInput>) => NoInfer<TOptions>,
+): Port<RouterEvent, TInput> {
+  return plainActor(({ input, self }) => new Router(side, optionsOf(input), input, self));
 }
 
 const emptyResult = Object.freeze({});
 
-/**
- * What becomes of requests that run user code: refused before the handshake, served, refused at the
- * end, which comes when nothing runs any more. `modern`: only those are served that say themselves
- * who their peer is; in any other state they are served too.
- */
-type Gate =
-  | { readonly state: 'unopened' | 'modern' | 'closed' | 'stopped' }
-  | { readonly state: 'open'; readonly caller: Caller };
-
 const unopened: Gate = { state: 'unopened' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
-class Router implements Behaviour<RouterEvent> {
-  readonly #options: RouterOptions;
-  readonly #input: RouterInput;
+class Router<TInput extends RouterInput, TOptions extends RouterOptions>
+  implements Behaviour<RouterEvent>, RouterDesk<TInput, TOptions>
+{
+  readonly #side: RouterSide<TInput, TOptions>;
+  readonly options: TOptions;
+  readonly input: TInput;
   readonly #self: Ref<RouterEvent>;
   #made: CallsInFlight | undefined = undefined;
-  readonly #outbox: Outbox;
-  #gate = unopened;
+  readonly outbox: Outbox;
+  gate = unopened;
   #shared: CallScope | undefined = undefined;
   /** When the peer was last heard, the clock's milliseconds. */
   #lastHeardAt = -Infinity;
@@ -107,24 +84,30 @@ class Router implements Behaviour<RouterEvent> {
   /** Until the peer has said which it speaks, the latest. */
   #dialect: Dialect = latestHandshake;
 
-  constructor(options: RouterOptions, input: RouterInput, self: Ref<RouterEvent>) {
-    this.#options = options;
-    this.#input = input;
+  constructor(
+    side: RouterSide<TInput, TOptions>,
+    options: TOptions,
+    input: TInput,
+    self: Ref<RouterEvent>,
+  ) {
+    this.#side = side;
+    this.options = options;
+    this.input = input;
     this.#self = self;
-    this.#outbox = new Outbox(input.writer);
+    this.outbox = new Outbox(input.writer);
   }
 
   get view(): RouterView {
     return {
       ...(this.#made?.view ?? noCalls),
-      state: this.#gate.state,
+      state: this.gate.state,
       lastHeardAt: this.#lastHeardAt,
     };
   }
 
   /** Made for the first request: most sessions are idle most of the time. */
   get #calls(): CallsInFlight {
-    return (this.#made ??= new CallsInFlight(this.#options, () => this.#late()));
+    return (this.#made ??= new CallsInFlight(this.options, () => this.#late()));
   }
 
   /**
@@ -132,29 +115,29 @@ class Router implements Behaviour<RouterEvent> {
    * still run, and their signals fire.
    */
   stop(): void {
-    this.#gate = { state: 'stopped' };
+    this.gate = { state: 'stopped' };
     this.#made?.abandon();
-    this.#outbox.clear();
+    this.outbox.clear();
   }
 
   receive(event: RouterEvent): void {
     switch (event.type) {
       case 'frames.received':
-        this.#lastHeardAt = this.#options.clock.now();
+        this.#lastHeardAt = this.options.clock.now();
         this.#route(event.frames, event.from ?? 0);
         break;
       case 'gate.opened':
         this.#open(event.peer);
         break;
       case 'envelopes.require':
-        this.#gate = { state: 'modern' };
+        this.gate = { state: 'modern' };
         break;
       case 'gate.closed':
-        this.#gate = { state: 'closed' };
+        this.gate = { state: 'closed' };
         this.#made?.close();
         break;
       case 'lifecycle.answered':
-        this.#outbox.add(event.response, event.request);
+        this.outbox.add(event.response, event.request);
         break;
       case 'request.gone':
         this.#gone(event.request, event.reason);
@@ -179,13 +162,12 @@ class Router implements Behaviour<RouterEvent> {
         at = this.#answers(frames, at);
         continue;
       }
-      if (!this.#isLifecycle(frame)) {
+      // What the owner makes of it is an event to this actor. The rest of the chunk goes into the
+      // mailbox behind that.
+      if (!this.#side.lifecycle(frame, this)) {
         this.#routeOne(frame);
         continue;
       }
-      // The session's reaction to it is an event to this actor. The rest of the chunk goes into the
-      // mailbox behind it.
-      this.#sendLifecycle(frame);
       // It is not copied: a chunk may hold nothing but lifecycle messages.
       const next = at + 1;
       if (next < frames.length) this.#self.send({ type: 'frames.received', frames, from: next });
@@ -198,132 +180,116 @@ class Router implements Behaviour<RouterEvent> {
     let at = first;
     while (frames[at]?.kind === 'response') at++;
     const responses = frames.slice(first, at) as readonly InboundResponse[];
-    this.#input.correlation.send({ type: 'responses.received', responses });
+    this.input.correlation.send({ type: 'responses.received', responses });
     return at - 1;
-  }
-
-  #isLifecycle(frame: InboundFrame): frame is InboundRequest | InboundNotification {
-    if (frame.kind === 'notification') return frame.method === Method.initialized;
-    if (frame.kind !== 'request' || isSessionless(frame)) return false;
-    return (
-      frame.method === Method.initialize || (this.#gate.state === 'unopened' && settlesEra(frame))
-    );
-  }
-
-  #sendLifecycle(frame: InboundRequest | InboundNotification): void {
-    if (frame.kind === 'notification') return this.#notification(frame);
-    const { id, method, params, origin } = frame;
-    if (method !== Method.initialize) {
-      this.#input.owner.send({ type: 'envelope.received' });
-      return this.#request(frame, this.#outbox);
-    }
-    if (this.#made?.find(frame)) {
-      return this.#outbox.add(errorResponse(id, duplicateId(id)), frame);
-    }
-    const reading = readInitialize(params);
-    const request = { id, origin };
-    this.#input.owner.send({ type: 'initialize.received', request, reading });
   }
 
   #routeOne(frame: InboundFrame): void {
     switch (frame.kind) {
       case 'request':
-        return this.#request(frame, this.#outbox);
+        return this.request(frame, this.outbox);
       case 'response':
-        return this.#input.correlation.send({ type: 'responses.received', responses: [frame] });
+        return this.input.correlation.send({ type: 'responses.received', responses: [frame] });
       case 'notification':
         return this.#notification(frame);
       case 'stray-error':
         return this.#strayError(frame.error);
       case 'invalid':
-        return this.#invalid(frame, this.#outbox);
+        return this.#invalid(frame, this.outbox);
       case 'batch':
         return this.#batch(frame);
     }
   }
 
-  #request(request: InboundRequest, replies: Replies): void {
+  request(request: InboundRequest, replies: Replies): void {
     const { id, method } = request;
-    const gate = this.#gate;
-    if (this.#made?.find(request)) {
-      replies.add(errorResponse(id, duplicateId(id)), request);
-    } else if (gate.state === 'modern' || isStateless(request) || isSessionless(request)) {
-      const admitted = admit(request, this.#scope, this.#options, replies);
-      if (admitted instanceof Call) this.#calls.start(admitted, this.#lastHeardAt);
-      else replies.add(admitted, request);
-    } else if (method === Method.ping) {
+    const { gate } = this;
+    if (this.isInFlight(request)) {
+      return replies.add(errorResponse(id, duplicateId(id)), request);
+    }
+    const admitted = this.#side.admit(request, this, replies);
+    if (admitted instanceof Call) this.#calls.start(admitted, this.#lastHeardAt);
+    else if (admitted === 'unanswered') replies.drop(request);
+    else if (admitted) replies.add(admitted, request);
+    else if (method === Method.ping) {
       replies.add({ jsonrpc: '2.0', id, result: emptyResult }, request);
     } else if (gate.state === 'open') {
       this.#serve(request, gate.caller, replies);
     } else {
-      const error = gate.state === 'unopened' ? beforeInitialize(method) : shuttingDown;
+      const { tooLate } = this.#side;
+      const error = gate.state === 'unopened' ? this.#side.tooEarly(method) : tooLate;
       replies.add(errorResponse(id, error), request);
     }
   }
 
+  isInFlight(request: InboundRequest): boolean {
+    return this.#made?.find(request) !== undefined;
+  }
+
   #serve(request: InboundRequest, caller: Caller, replies: Replies): void {
-    const handler = this.#options.handlerOf(request.method);
+    const handler = this.options.handlerOf(request.method);
     if (!handler) {
-      return replies.add(errorResponse(request.id, methodNotOffered(request.method)), request);
+      const error = this.#side.notOffered(request.method);
+      return replies.add(errorResponse(request.id, error), request);
     }
-    const call = new Call(request, handler, this.#scope, caller, replies);
+    const call = new Call(request, handler, this.scope, caller, replies);
     this.#calls.start(call, this.#lastHeardAt);
   }
 
   #open(peer: PeerDescription): void {
     this.#dialect = peer.dialect;
-    this.#gate = { state: 'open', caller: { peer } };
+    this.gate = { state: 'open', caller: { peer } };
   }
 
   /** What calls are made with, once there is one. */
-  get #scope(): CallScope {
+  get scope(): CallScope {
     return (this.#shared ??= new SharedScope({
-      input: this.#input,
-      server: this.#options.server,
+      input: this.input,
       calls: this.#calls,
-      roots: this.#options,
+      side: this,
       gate: this,
     }));
   }
 
+  /** A result, as this peer is to get it. */
+  resultFor(peer: PeerDescription, result: JsonObject): object {
+    return this.#side.resultFor(peer, result, this.options);
+  }
+
+  /** The machine of the peer's roots, if it has any. */
+  roots(): RootsRef | undefined {
+    return this.#side.rootsOf(this.options);
+  }
+
   /** True once the session ends. */
   get isClosing(): boolean {
-    return this.#gate.state === 'closed' || this.#gate.state === 'stopped';
+    return this.gate.state === 'closed' || this.gate.state === 'stopped';
   }
 
   // Notifications.
 
-  #notification({ method, params }: InboundNotification): void {
-    switch (method) {
-      case Method.initialized:
-        return this.#input.owner.send({ type: 'initialized.received' });
-      case Method.cancelled:
-        return this.#cancelled(params);
-      case Method.progress:
-        return this.#input.correlation.send({ type: 'progress.received', params });
-      case Method.rootsListChanged:
-        return this.#input.owner.send({ type: 'roots.changed' });
-      default: {
-        const message = `Nobody handles the notification ${describe(method)}`;
-        this.#options.report({ level: 'debug', name: 'notification.ignored', message });
-      }
-    }
+  #notification(notification: InboundNotification): void {
+    const { method, params } = notification;
+    if (method === Method.cancelled) this.#cancelled(params);
+    else if (method === Method.progress) {
+      this.input.correlation.send({ type: 'progress.received', params });
+    } else this.#side.notification(notification, this);
   }
 
   /** Means the peer's own request; one of ours only if no such request is in flight. */
   #cancelled(params: JsonObject | undefined): void {
     const { requestId: id, reason } = params ?? {};
     if (!isRequestId(id)) {
-      return this.#options.report({
+      return this.options.report({
         level: 'debug',
         name: 'cancellation.ignored',
         message: `A cancellation needs "requestId", this is ${describe(id)}`,
       });
     }
     const call = this.#made?.find({ id: id as InboundRequestId });
-    if (!call) return this.#input.correlation.send({ type: 'remote.cancelled', id, reason });
+    if (!call) return this.#side.cancelledUnknown(id, reason, this);
     const why = typeof reason === 'string' ? `: ${reason.slice(0, 500)}` : '';
-    const message = `The ${this.#options.peer} cancelled the request${why}`;
+    const message = `The ${this.options.peer} cancelled the request${why}`;
     this.#calls.cancel(call, new RuntimeError('CANCELLED', message));
   }
 
@@ -335,40 +301,44 @@ class Router implements Behaviour<RouterEvent> {
   // Input that is not a message by itself.
 
   #strayError({ code, message }: WireError): void {
-    this.#options.report({
+    this.options.report({
       level: 'warning',
       name: 'response.unknown',
-      message: `The ${this.#options.peer} could not read something: error ${code}: ${message.slice(0, 500)}`,
+      message: `The ${this.options.peer} could not read something: error ${code}: ${message.slice(0, 500)}`,
     });
   }
 
   #invalid(frame: InvalidFrame, replies: Replies): void {
     const { id, error } = frame;
-    if (id !== undefined && this.#options.requestIds.read(id) !== undefined) {
-      // Nobody else can know such an id: this was meant as the answer to a request of ours.
+    const isOurs = id !== undefined && this.options.requestIds.read(id) !== undefined;
+    if (isOurs && this.#side.isMeantAsAnswer(frame)) {
       const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
       const responses = [{ kind: 'response', id: id as never, outcome }] as const;
-      this.#input.correlation.send({ type: 'responses.received', responses });
+      this.input.correlation.send({ type: 'responses.received', responses });
       return replies.drop(frame);
     }
-    this.#options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
-    replies.add(errorResponse(id, error), frame);
+    this.options.report({ level: 'warning', name: 'frame.invalid', message: error.message });
+    if (this.#side.answersInvalid(frame, this.gate)) replies.add(errorResponse(id, error), frame);
+    else replies.drop(frame);
   }
 
   #batch(batch: InboundBatch): void {
-    const { maxRunning, maxWaiting } = this.#options.limits;
+    const { maxRunning, maxWaiting } = this.options.limits;
     const revision = batch.origin?.revision;
     const dialect = revision === undefined ? this.#dialect : negotiateDialect(revision);
     const error = dialect.batchRefusal(batch.messages.length, maxRunning + maxWaiting);
     if (error) {
-      return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this.#outbox);
+      return this.#invalid({ kind: 'invalid', error, origin: batch.origin }, this.outbox);
     }
-    const { frames, replies } = openBatch(batch, this.#outbox);
+    const { frames, replies } = openBatch(batch, this.outbox);
     for (const frame of frames) {
       if (frame.kind === 'invalid') this.#invalid(frame, replies);
       else if (frame.kind !== 'request') this.#routeOne(frame);
-      else if (frame.method !== Method.initialize) this.#request(frame, replies);
-      else replies.add(errorResponse(frame.id, initializeInBatch), frame);
+      else {
+        const refusal = this.#side.refusalInBatch(frame);
+        if (refusal) replies.add(errorResponse(frame.id, refusal), frame);
+        else this.request(frame, replies);
+      }
     }
   }
 
@@ -385,16 +355,16 @@ class Router implements Behaviour<RouterEvent> {
   #endTurn(): void {
     // What there is to say goes first: with it the output may be blocked, and then none of those
     // that wait must start.
-    this.#outbox.send();
+    this.outbox.send();
     const calls = this.#made;
     if (calls) {
       calls.startWaiting();
-      this.#outbox.send();
+      this.outbox.send();
       calls.startDetached();
       calls.renewMap();
     }
-    if (this.#gate.state === 'closed' && (!calls || calls.isIdle)) {
-      this.#input.owner.send({ type: 'calls.drained' });
+    if (this.gate.state === 'closed' && (!calls || calls.isIdle)) {
+      this.input.owner.send({ type: 'calls.drained' });
     }
   }
 }

@@ -29,13 +29,14 @@ type Admitted =
 
 /** The handlers for such requests. */
 interface Handlers {
+  readonly server: ServerDescription;
   handlerOf(method: string): RequestHandler | undefined;
 }
 
 export function admitSessionless(
   request: InboundRequest,
   revision: string,
-  scope: Pick<CallScope, 'server' | 'isClosing'>,
+  scope: Pick<CallScope, 'isClosing'>,
   handlers: Handlers,
 ): Admitted {
   const { id, method, params } = request;
@@ -44,7 +45,7 @@ export function admitSessionless(
   if (method === Method.initialize) {
     const reading = readInitialize(params);
     return reading.ok
-      ? accepted({ request }, reading.client, withoutSession(scope.server))
+      ? accepted({ request }, reading.client, withoutSession(handlers.server))
       : { response: errorResponse(id, invalidInitialize(reading.fault)) };
   }
   if (ofSessions.has(method)) return { response: errorResponse(id, needsSession(method)) };

@@ -2,8 +2,9 @@
  * What all calls of a session share: one object of it for each session, with no functions of its own.
  */
 import type { RootsRef } from '../../machines/session-context.ts';
-import type { RouterInput } from '../../machines/session-ports.ts';
-import type { ServerDescription } from '../../protocol/implementation.ts';
+import type { RouterInput } from '../../machines/peer-ports.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { PeerDescription } from '../../protocol/initialize.ts';
 import type { DetachedWork, RequestHandler } from '../exchange.ts';
 import type { Call, CallScope } from './call.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
@@ -11,35 +12,39 @@ import type { CallsInFlight } from './calls-in-flight.ts';
 /** What the router knows that calls ask for. */
 export interface SharedScopeOptions {
   readonly input: RouterInput;
-  readonly server: ServerDescription;
   readonly calls: CallsInFlight;
-  /** The machine of the client's roots, if it has any. */
-  readonly roots: { roots(): RootsRef | undefined };
+  /** What its side knows of results and roots. */
+  readonly side: {
+    resultFor(peer: PeerDescription, result: JsonObject): object;
+    roots(): RootsRef | undefined;
+  };
   /** Whether new requests are refused because the session ends. */
   readonly gate: { readonly isClosing: boolean };
 }
 
 export class SharedScope implements CallScope {
   readonly session: object | undefined;
-  readonly server: ServerDescription;
   readonly writer: CallScope['writer'];
   readonly correlation: CallScope['correlation'];
   readonly #calls: CallsInFlight;
-  readonly #roots: SharedScopeOptions['roots'];
+  readonly #side: SharedScopeOptions['side'];
   readonly #gate: SharedScopeOptions['gate'];
 
-  constructor({ input, server, calls, roots, gate }: SharedScopeOptions) {
+  constructor({ input, calls, side, gate }: SharedScopeOptions) {
     this.session = input.scope;
-    this.server = server;
     this.writer = input.writer;
     this.correlation = input.correlation;
     this.#calls = calls;
-    this.#roots = roots;
+    this.#side = side;
     this.#gate = gate;
   }
 
   roots(): RootsRef | undefined {
-    return this.#roots.roots();
+    return this.#side.roots();
+  }
+
+  resultFor(peer: PeerDescription, result: JsonObject): object {
+    return this.#side.resultFor(peer, result);
   }
 
   inRounds(handler: RequestHandler): RequestHandler {

@@ -9,6 +9,7 @@ import { isEnveloped, readEnvelope } from '../../protocol/envelope.ts';
 import type { CacheHints } from '../../protocol/dialects/dialect.ts';
 import { statelessVersions } from '../../protocol/dialects/registry.ts';
 import type { InboundRequest, JsonObject, OutboundResponse } from '../../protocol/frames.ts';
+import type { ServerDescription } from '../../protocol/implementation.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { Method } from '../../protocol/methods.ts';
 import { printableName } from '../../protocol/printable.ts';
@@ -58,6 +59,8 @@ const unsupportedRoots: RootsReport = {
 
 /** What such requests are answered with. */
 export interface StatelessService {
+  /** How the server describes itself. */
+  readonly server: ServerDescription;
   /** How long clients may cache what the server says of itself. */
   readonly discovery: CacheHints;
   /** The handler of a method, or undefined if the server does not offer it. */
@@ -103,7 +106,7 @@ export function admit(
   const { dialect } = envelope.peer;
   if (scope.isClosing()) return errorResponse(id, dialect.refusal(shuttingDown));
   if (method === Method.discover) {
-    const result = dialect.discoverResult(scope.server, statelessVersions, service.discovery);
+    const result = dialect.discoverResult(service.server, statelessVersions, service.discovery);
     return { jsonrpc: '2.0', id, result };
   }
   const handler = dialect.offers(method) ? service.handlerOf(method) : undefined;
