@@ -2,6 +2,7 @@
  * The reader and the writer of a connection, whose logic comes with each channel: what passes is
  * observed, and says who it is from.
  */
+import type { Traffic } from '../../actors/traffic.ts';
 import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
 import type { OfChannel } from '../../machines/connection-context.ts';
 import type {
@@ -14,7 +15,6 @@ import type {
 } from '../../machines/peer-ports.ts';
 import type { Port, PortSnapshot, Ref } from '../../machines/port.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
-import { Method } from '../../protocol/methods.ts';
 import { connectionIn } from './connection-scope.ts';
 import type { ConnectionScope } from './connection-scope.ts';
 import { enveloped, envelopeOf } from './enveloped.ts';
@@ -50,31 +50,19 @@ export const readerPort: Port<ReaderEvent, ReaderInput & OfChannel> = {
   },
 };
 
-/** Notifications that belong to a request: the router and the correlation see to them. */
-const isOwn: ReadonlySet<string> = new Set([Method.cancelled, Method.progress]);
-
-/**
- * The router, as a reader has it. Notifications are told behind the answers of their chunk: a change
- * makes what was answered before it old.
- */
+/** The router, as a reader has it. */
 class ObservedRouter implements Pick<Ref<RouterEvent>, 'send'> {
   readonly #router: Pick<Ref<RouterEvent>, 'send'>;
-  readonly #connection: ConnectionScope;
+  readonly #traffic: Traffic;
 
-  constructor(router: Pick<Ref<RouterEvent>, 'send'>, connection: ConnectionScope) {
+  constructor(router: Pick<Ref<RouterEvent>, 'send'>, { traffic }: ConnectionScope) {
     this.#router = router;
-    this.#connection = connection;
+    this.#traffic = traffic;
   }
 
   send(event: RouterEvent): void {
-    if (event.type !== 'frames.received') return this.#router.send(event);
-    const { traffic, parts } = this.#connection;
-    traffic.received(event.frames);
+    if (event.type === 'frames.received') this.#traffic.received(event.frames);
     this.#router.send(event);
-    for (const frame of event.frames) {
-      if (frame.kind !== 'notification' || isOwn.has(frame.method)) continue;
-      parts.onNotification(frame.method, frame.params);
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** The connection machine with its actors, provided once for all connections. */
 import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
+import { hostSide } from '../../actors/router/host-side.ts';
 import { routerActor } from '../../actors/router/router.actor.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { channelPort, readerPort, writerPort } from './channel-ports.ts';
@@ -11,7 +12,7 @@ export const connectedMachine = connectionMachine.provide({
     channel: channelPort,
     reader: readerPort,
     writer: writerPort,
-    router: routerActor((input) => connectionIn(input).routing) as never,
+    router: routerActor(hostSide, (input) => connectionIn(input).routing),
     correlation: correlationActor(correlating),
     handshake: handshakeActor(greeting),
   },
@@ -20,7 +21,7 @@ export const connectedMachine = connectionMachine.provide({
 function correlating(input: { readonly scope?: object | undefined }) {
   const { requestIds, parts } = connectionIn(input);
   const { limits, clock, report } = parts;
-  return { limits, clock, report, requestIds, peer: 'server' } as const;
+  return { limits, clock, report, requestIds, peer: 'server', malformed: 'reported' } as const;
 }
 
 function greeting(input: { readonly scope?: object | undefined }) {

@@ -7,7 +7,8 @@ import type { Clock } from '../../actors/clock.ts';
 import { RequestIds } from '../../actors/correlation/request-ids.ts';
 import type { RequestHandler } from '../../actors/exchange.ts';
 import type { Report } from '../../actors/facts.ts';
-import type { RouterOptions, RouterView } from '../../actors/router/router.actor.ts';
+import type { HostRouterOptions } from '../../actors/router/host-side.ts';
+import type { RouterView } from '../../actors/router/router.actor.ts';
 import { Traffic } from '../../actors/traffic.ts';
 import type { ServerProfile } from '../../machines/connection-context.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
@@ -79,21 +80,16 @@ export class ConnectionScope {
   }
 
   /** What the router of a channel works with. */
-  get routing(): RouterOptions {
-    const { report, limits, clock, host, handlers } = this.parts;
+  get routing(): HostRouterOptions {
+    const { report, limits, clock, handlers, onNotification } = this.parts;
     return {
       report,
       limits,
       clock,
       peer: 'server',
-      server: { serverInfo: host.info, capabilities: host.capabilities('legacy') },
       requestIds: this.requestIds,
-      discovery: { ttlMs: 0, scope: 'private' },
-      roots: () => undefined,
       handlerOf: (method) => handlers.get(method),
-      makeRounds: () => {
-        throw new Error('A host serves no calls that ask their client by ending');
-      },
+      notified: ({ method, params }) => onNotification(method, params),
     };
   }
 
