@@ -111,9 +111,16 @@ function readProbe(outcome: RequestOutcome): EraReading | undefined {
   if (outcome.ok) return readDiscovery(outcome.result);
   const { code, remote } = outcome.error;
   if (remote) return readProbeError(remote);
-  // A server that answers with something malformed has never heard of the method.
-  return code === 'INVALID_RESPONSE' ? { era: 'legacy' } : undefined;
+  return neverHeard.has(code) ? { era: 'legacy' } : undefined;
 }
+
+/** What a server answers with that has never heard of the method: a refusal, a page, nonsense. */
+const neverHeard: ReadonlySet<RuntimeError['code']> = new Set([
+  'HTTP_STATUS',
+  'INVALID_RESPONSE',
+  'LIMIT_EXCEEDED',
+  'PROTOCOL_VIOLATION',
+]);
 
 /** The server's refusal, as the error that the host gets. */
 function refusalOf(error: RuntimeError): RuntimeError {

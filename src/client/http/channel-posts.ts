@@ -48,6 +48,12 @@ export class ChannelPosts {
     }
   }
 
+  /** Sends what was not served, as if it had not been sent. */
+  sendAgain(posting: Posting): void {
+    posting.cancel();
+    this.queue.add(new Posting(posting.message, this.#channel), () => {});
+  }
+
   #messageOf(
     frame: OutboundMessage,
     body: string,

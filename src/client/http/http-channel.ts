@@ -179,8 +179,11 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   expired(posting: Posting, session: HttpSession): void {
     const what = `${posting.what}: ${placeOf(this.#way.url)} does not know the session any more`;
     const error = new RuntimeError('CLOSED', what, { status: 404 });
-    // It was told, and a new session is there or on its way.
-    if (session !== this.#session) return posting.giveBack(error);
+    if (session !== this.#session) {
+      // That was told before. If there is a new session already, nobody waits for one.
+      if (this.#stage.name === 'ready') return this.#posts.sendAgain(posting);
+      return posting.giveBack(error);
+    }
     if (this.#sessionStage !== 'proven') {
       const message = `${placeOf(this.#way.url)} does not know the session that it has just begun`;
       this.#tellLost({ kind: 'http', status: 404, message });

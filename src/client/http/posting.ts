@@ -184,17 +184,10 @@ export class Posting implements StreamOwner {
   }
 
   gaveUp(error: RuntimeError): void {
-    this.fail(
-      error.status === undefined
-        ? error
-        : new RuntimeError(
-            'CLOSED',
-            `The stream of ${this.what} was cut before the answer, and cannot be resumed: ${error.message}`,
-            {
-              cause: error,
-            },
-          ),
-    );
+    if (error.code !== 'CLOSED' && error.status === undefined) return this.fail(error);
+    const message = `The stream of ${this.what} was cut before the answer, and cannot be resumed: ${error.message}`;
+    const unresumed = new RuntimeError('CLOSED', message, { cause: error });
+    this.#unanswered({ kind: 'broken', error: error.status === undefined ? error : unresumed });
   }
 
   #decoded(text: string): InboundFrame[] {
@@ -213,7 +206,7 @@ export class Posting implements StreamOwner {
   }
 
   #unanswered(sent: Exclude<Sent, Answered>): void {
-    if (sent.kind === 'aborted') this.#finish();
+    if (sent.kind === 'aborted' || this.#state === 'over') this.#finish();
     else this.#channel.lost(this, sent);
   }
 
@@ -237,7 +230,8 @@ export class Posting implements StreamOwner {
     const reading = await readBody(response, streams.maxLineBytes);
     if (reading.kind === 'too-long') return this.fail(tooMuch(this.what, streams.maxLineBytes));
     if (reading.kind === 'broken') {
-      return this.fail(networkFailure(this.what, url, reading.error).error);
+      const { error } = networkFailure(this.what, url, reading.error);
+      return this.#unanswered({ kind: 'broken', error });
     }
     const { text } = reading;
     const isJson = type === 'application/json' || type.endsWith('+json');

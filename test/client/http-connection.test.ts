@@ -1,0 +1,121 @@
+/** A host's connection to servers over HTTP: ours, in both eras, and the official SDK's. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { connect } from 'mcp-actors/client';
+import type { ConnectOptions, Connection } from 'mcp-actors/client';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { laboratory } from '../../examples/lab/laboratory.ts';
+import { serveHttp } from '../http/serving.ts';
+import { greeted, scriptedServer } from './http/scripted-server.ts';
+
+async function connected(url: URL | string, options: ConnectOptions = {}): Promise<Connection> {
+  const connection = await connect({ url: String(url) }, { report: () => {}, ...options });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+/** A server of the official SDK, with or without sessions. */
+async function officialServer(sessions: boolean): Promise<string> {
+  const transports = new Map<string, StreamableHTTPServerTransport>();
+  const made = async (): Promise<StreamableHTTPServerTransport> => {
+    const server = new McpServer({ name: 'official', version: '1' });
+    server.registerTool('shout', { inputSchema: { text: z.string() } }, ({ text }) => ({
+      content: [{ type: 'text', text: text.toUpperCase() }],
+    }));
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: sessions ? () => crypto.randomUUID() : undefined,
+      onsessioninitialized: (id: string) => void transports.set(id, transport),
+    } as never);
+    await server.connect(transport as never);
+    return transport;
+  };
+  const http = createServer((request, response) => {
+    const known = transports.get(String(request.headers['mcp-session-id']));
+    void (known ? Promise.resolve(known) : made()).then((transport) =>
+      transport.handleRequest(request, response),
+    );
+  });
+  await new Promise<void>((resolve) => {
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(async () => {
+    const closed = new Promise((resolve) => http.close(resolve));
+    http.closeAllConnections();
+    await closed;
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+}
+
+describe.each(['modern', 'legacy'] as const)('a connection over HTTP, %s', (era) => {
+  test('to a server of ours', async () => {
+    const connection = await connected(await serveHttp(laboratory), { era });
+    expect(connection.server).toMatchObject({ era, info: { name: 'lab' } });
+    const { content } = await connection.callTool('echo', { message: 'hi' });
+    expect(content).toMatchObject([{ text: 'hi' }]);
+    expect((await connection.listTools()).map(({ name }) => name)).toContain('echo');
+  });
+
+  test('answers what the server asks', async () => {
+    const connection = await connected(await serveHttp(laboratory), {
+      era,
+      elicit: () => ({ action: 'accept', content: { name: 'Ada' } }),
+    });
+    const args = { kind: 'elicitation', count: 3, concurrent: true };
+    const { structuredContent } = await connection.callTool('ask', args);
+    expect(structuredContent).toEqual({ succeeded: 3, failed: 0, failures: [] });
+  });
+});
+
+describe('the era of a server over HTTP', () => {
+  test('of both is the modern one', async () => {
+    const connection = await connected(await serveHttp(laboratory));
+    expect(connection.server?.era).toBe('modern');
+  });
+
+  test.each([true, false])('of the official SDK 1 is legacy (sessions: %s)', async (sessions) => {
+    const connection = await connected(await officialServer(sessions));
+    expect(connection.server).toMatchObject({ era: 'legacy', info: { name: 'official' } });
+    const { content } = await connection.callTool('shout', { text: 'hi' });
+    expect(content).toMatchObject([{ text: 'HI' }]);
+  });
+
+  test.each(['text/html', 'application/json'])(
+    'that answers what it does not know with a page is legacy (%s)',
+    async (type) => {
+      const server = await scriptedServer((asked) => {
+        if (asked.message?.method === 'server/discover') return asked.text('<p>?</p>', type, 200);
+        return greeted(asked) || asked.result();
+      });
+      expect((await connected(server.url)).server?.era).toBe('legacy');
+    },
+  );
+
+  test('is not shown by a server that fails: that is the error', async () => {
+    const server = await scriptedServer((asked) => asked.text('down', 'text/plain', 503));
+    const options: ConnectOptions = { restart: 'none' };
+    await expect(connected(server.url, options)).rejects.toMatchObject({
+      code: 'HTTP_STATUS',
+      status: 503,
+    });
+  });
+});
+
+test('requests that met a forgotten session are sent again in the next one, once', async () => {
+  let session = 1;
+  const server = await scriptedServer((asked) => {
+    if (asked.message?.method === 'server/discover') return asked.text('', '', 400);
+    if (greeted(asked, `s-${session}`)) return undefined;
+    if (asked.headers['mcp-session-id'] !== `s-${session}`) return asked.text('', '', 404);
+    return asked.result({ session });
+  });
+  const connection = await connected(server.url);
+  expect(await connection.request('x/first')).toEqual({ session: 1 });
+  session = 2;
+  const requests = Array.from({ length: 20 }, (_, nth) => connection.request('x/more', { nth }));
+  for (const result of await Promise.all(requests)) expect(result).toEqual({ session: 2 });
+  const greetings = server.asked.filter(({ message }) => message?.method === 'initialize');
+  expect(greetings).toHaveLength(2);
+});
