@@ -31,7 +31,8 @@ export interface ServerProfile {
 /** What is known of a server's era before it is asked. */
 export type EraKnowledge =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'legacy' }
+  /** `memory`: another connection has found it so, or an earlier one. */
+  | { readonly kind: 'legacy'; readonly by: 'host' | 'server' | 'memory' }
   /** `profile`: what it said when it was asked; without one it is asked again. */
   | { readonly kind: 'modern'; readonly profile?: ServerProfile };
 
@@ -51,6 +52,8 @@ export interface ConnectionInput extends InputScope {
   /** From 0 to less than 1, for the jitter. */
   readonly random: () => number;
   readonly era: EraKnowledge;
+  /** The era that the host wants, and no other. */
+  readonly wanted?: Era | undefined;
   /**
    * How a server shows its era. `pipe`: by what it says; if it says nothing, or ends upon the probe,
    * it is greeted in the legacy way. `answer`: the transport has an answer to each request, so that
@@ -97,8 +100,6 @@ export type Probe =
   | { readonly state: 'refused'; readonly error: Error };
 
 export interface ConnectionContext extends ConnectionInput {
-  /** What was known at first; a server that proves it wrong is asked again. */
-  readonly given: EraKnowledge;
   readonly correlation: Ref<CorrelationEvent>;
   /** From its launch until nothing of it is left. */
   readonly channel: Ref<ChannelEvent> | undefined;

@@ -67,7 +67,8 @@ export const connectionSetup = setup({
     isUsed: ({ context }) => context.launches > 0,
     isLegacy: ({ context }) => context.era.kind === 'legacy',
     isKnown: ({ context }) => context.era.kind === 'modern' && context.era.profile !== undefined,
-    mayBeLegacy: ({ context }) => context.given.kind !== 'modern',
+    mayBeLegacy: ({ context }) => context.wanted !== 'modern',
+    isRemembered: ({ context: { era } }) => era.kind === 'legacy' && era.by === 'memory',
     isPipe: ({ context }) => context.shows === 'pipe',
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
     isProbedModern: ({ context }) => context.probe.state === 'modern',
@@ -124,8 +125,10 @@ export const connectionSetup = setup({
       }
     }),
     noteProbe: assign(({ event }) => ({ probe: probeOf(event) })),
-    takeForLegacy: assign({ era: { kind: 'legacy' } }),
-    forgetEra: assign(({ context }) => ({ era: context.given })),
+    takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
+    forgetEra: assign(({ context: { wanted } }) => ({
+      era: wanted === 'legacy' ? { kind: 'legacy', by: 'host' } : { kind: 'unknown' },
+    })),
     /** The channel learns the revision first: HTTP says it with each request. */
     settle: enqueueActions(
       ({ context, enqueue }, { profile }: { readonly profile: ServerProfile | undefined }) => {
@@ -135,7 +138,7 @@ export const connectionSetup = setup({
         enqueue.assign({
           profile,
           loss: undefined,
-          era: era === 'legacy' ? { kind: 'legacy' } : { kind: 'modern', profile },
+          era: era === 'legacy' ? { kind: 'legacy', by: 'server' } : { kind: 'modern', profile },
         });
         enqueue.sendTo(channel, { type: 'channel.negotiated', revision });
         if (era === 'legacy') {

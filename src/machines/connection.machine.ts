@@ -18,7 +18,6 @@ export const connectionMachine = connectionSetup.createMachine({
   id: 'connection',
   context: ({ input, spawn }) => ({
     ...input,
-    given: input.era,
     correlation: spawn('correlation', { id: 'correlation', input: { scope: input.scope } }),
     channel: undefined,
     messaging: undefined,
@@ -181,6 +180,11 @@ export const connectionMachine = connectionSetup.createMachine({
                   actions: { type: 'settle', params: profileFrom.answer },
                 },
                 'greeting.refused': [
+                  {
+                    guard: 'isRemembered',
+                    target: 'probing',
+                    actions: ['forgetEra', 'sendProbe'],
+                  },
                   {
                     guard: 'isProbedModern',
                     target: 'greeted',

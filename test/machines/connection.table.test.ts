@@ -312,6 +312,29 @@ describe('a connection', () => {
     expect(next.context).toEqual(before.context);
   });
 
+  test('asks for the era again if a server that is remembered as legacy refuses initialize, and once', () => {
+    const era = { kind: 'legacy', by: 'memory' } as const;
+    const asked = after(['open', 'opened', 'refused'], { era });
+    expect(stateName(asked)).toBe('connecting.probing');
+    const names = ['open', 'opened', 'refused', 'legacy', 'refused'] as const;
+    expect(stateName(after(names, { era }))).toBe('lost');
+  });
+
+  test('greets at once a server whose profile is known', () => {
+    const era = { kind: 'modern', profile: profileOf('modern') } as const;
+    expect(stateName(after(['open', 'opened'], { era }))).toBe('ready.fresh');
+  });
+
+  test('tries nothing else than the era that its host wants', () => {
+    const modern = { era: { kind: 'modern' }, wanted: 'modern' } as const;
+    expect(stateName(after(['open', 'opened', 'legacy'], modern))).toBe('lost');
+    expect(stateName(after(['open', 'opened', 'the probe timeout'], modern))).toBe(
+      'connecting.probing',
+    );
+    const legacy = { era: { kind: 'legacy', by: 'host' }, wanted: 'legacy' } as const;
+    expect(stateName(after(['open', 'opened'], legacy))).toBe('connecting.greeting');
+  });
+
   test('gets to each of its states by the path that the table takes', () => {
     for (const [state, path] of Object.entries(paths)) expect(stateName(after(path))).toBe(state);
   });

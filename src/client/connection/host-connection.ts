@@ -97,7 +97,8 @@ export class HostConnection extends ServerFeatures {
           ? 'none'
           : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
       random: options.random ?? Math.random,
-      era: options.era ? { kind: options.era } : knownEra(kind.eraKey),
+      era: eraWanted(options.era) ?? knownEra(kind.eraKey),
+      wanted: options.era,
       shows: kind.shows,
       opens: 'once',
     };
@@ -257,19 +258,30 @@ export class HostConnection extends ServerFeatures {
   }
 
   #emitted(event: ConnectionEmitted): void {
-    const { eraKey } = this.#options.kind;
     switch (event.type) {
       case 'connection.ready':
-        if (this.#options.kind.shows === 'answer') rememberEra(eraKey, eraOf(event.profile));
+        this.#remember(event.profile);
         return this.opened(event.profile);
       case 'connection.lost':
+        if (event.loss.kind === 'refused')
+          rememberEra(this.#options.kind.eraKey, { kind: 'unknown' });
         return this.lost();
       case 'connection.failed':
         return this.refused(errorOf(event.loss));
       case 'probe.ended':
-        return rememberEra(eraKey, { kind: 'legacy' });
+        return;
       case 'connection.closed':
         return this.ended(errorOf(undefined));
+    }
+  }
+
+  /** Worth remembering is what saves the next connection a launch or a refused request. */
+  #remember({ era }: ServerProfile): void {
+    const { era: wanted, kind } = this.#options;
+    if (wanted !== undefined) return;
+    const isUnprobed = this.#scope.snapshot.context.probe.state === 'unasked';
+    if (era === 'legacy' && (kind.shows === 'answer' || isUnprobed)) {
+      rememberEra(kind.eraKey, { kind: 'legacy', by: 'memory' });
     }
   }
 
@@ -291,8 +303,8 @@ function askedOf(events: EventLog, report: Report): AnswersHost {
   };
 }
 
-function eraOf(profile: ServerProfile): ConnectionInput['era'] {
-  return profile.era === 'legacy' ? { kind: 'legacy' } : { kind: 'modern', profile };
+function eraWanted(era: Era | undefined): ConnectionInput['era'] | undefined {
+  return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
 }
 
 /** Facts that say that the server did what the protocol does not allow. */
