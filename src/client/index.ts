@@ -20,6 +20,7 @@ export type {
   TransportEntry,
   UrlEntry,
 } from './connection/options.ts';
+export { networkVariables } from '../processes/environment.ts';
 export type { Loss } from '../machines/connection-ports.ts';
 export type { ConnectionEmitted } from '../machines/connection-events.ts';
 export type { Era } from '../machines/connection-context.ts';

@@ -235,6 +235,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/lists',
       'client/asked',
       'client/connection',
+      'processes',
       'client/stdio',
       'client/http',
       'client/auth',
