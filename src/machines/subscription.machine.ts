@@ -9,6 +9,7 @@
  */
 import { assign, setup } from 'xstate';
 import { MetaKey } from '../protocol/meta.ts';
+import { Method } from '../protocol/methods.ts';
 import type { JsonObject, InboundRequestId } from '../protocol/frames.ts';
 import { covers, filterOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
@@ -69,7 +70,7 @@ export const subscriptionMachine = setup({
   },
   actions: {
     acknowledge: ({ context: { id, interests, port } }) => {
-      port.notify('notifications/subscriptions/acknowledged', {
+      port.notify(Method.subscriptionAcknowledged, {
         _meta: { [MetaKey.subscriptionId]: id },
         notifications: filterOf(interests),
       });

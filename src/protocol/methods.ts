@@ -4,6 +4,7 @@ export const Method = {
   discover: 'server/discover',
   ping: 'ping',
   listen: 'subscriptions/listen',
+  subscriptionAcknowledged: 'notifications/subscriptions/acknowledged',
   initialized: 'notifications/initialized',
   cancelled: 'notifications/cancelled',
   progress: 'notifications/progress',

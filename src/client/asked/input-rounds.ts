@@ -4,6 +4,7 @@
  *
  * @see MCP 2026-07-28, basic/patterns/mrtr
  */
+import { holdProcess } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
@@ -35,7 +36,7 @@ export interface RoundsCall {
    */
   send(
     params: JsonObject | undefined,
-    wishes: { readonly signal: AbortSignal; readonly maxTotalMs: number },
+    wishes: { readonly signal: AbortSignal | undefined; readonly maxTotalMs: number },
   ): Promise<JsonObject>;
 }
 
@@ -64,33 +65,47 @@ const maxShedRetryMs = 5000;
  * @throws what `send` rejects with
  */
 export async function callInRounds(host: RoundsHost, call: RoundsCall): Promise<JsonObject> {
+  const { method, params, maxTotalMs, signal } = call;
+  const endsAt = host.clock.now() + maxTotalMs;
+  const result = await call.send(params, { signal, maxTotalMs });
+  const wanted = wantedBy(method, result);
+  return wanted ? goOn(host, call, { wanted, endsAt }) : result;
+}
+
+/** The rounds after the first one. */
+async function goOn(
+  host: RoundsHost,
+  call: RoundsCall,
+  first: { readonly wanted: Wanted; readonly endsAt: number },
+): Promise<JsonObject> {
   const { clock, maxRounds } = host;
-  const { method, maxTotalMs } = call;
-  const endsAt = clock.now() + maxTotalMs;
+  const { method, maxTotalMs, signal } = call;
+  const leftMs = (): number => Math.max(1, first.endsAt - clock.now());
   const end = new AbortController();
-  const cancel = (): void => end.abort(call.signal?.reason);
-  const timer = clock.setTimeout(() => end.abort(overdue(method, maxTotalMs)), maxTotalMs);
-  call.signal?.addEventListener('abort', cancel, { once: true });
-  if (call.signal?.aborted) cancel();
+  const cancel = (): void => end.abort(signal?.reason);
+  const timer = clock.setTimeout(() => end.abort(overdue(method, maxTotalMs)), leftMs());
+  holdProcess(timer);
+  signal?.addEventListener('abort', cancel, { once: true });
+  if (signal?.aborted) cancel();
   const rounds = new Rounds(host, call, end.signal);
   try {
-    let params = call.params;
-    for (let round = 0; ; round++) {
-      const left = Math.max(1, endsAt - clock.now());
-      const result = await call.send(params, { signal: end.signal, maxTotalMs: left });
-      const wanted = wantedBy(method, result);
-      if (!wanted) return result;
+    let { wanted } = first;
+    for (let round = 1; ; round++) {
+      const params = await rounds.next(wanted);
+      const result = await call.send(params, { signal: end.signal, maxTotalMs: leftMs() });
+      const more = wantedBy(method, result);
+      if (!more) return result;
       if (round === maxRounds) {
         throw violation(`${method} has asked for input ${maxRounds} times, and asks again`);
       }
-      params = await rounds.next(wanted);
+      wanted = more;
     }
   } catch (error) {
     // It is the call's own end, whatever became of its request.
     throw end.signal.aborted ? endOf(method, end.signal.reason) : error;
   } finally {
     clock.clearTimeout(timer);
-    call.signal?.removeEventListener('abort', cancel);
+    signal?.removeEventListener('abort', cancel);
     end.abort('the call is over');
   }
 }

@@ -53,7 +53,7 @@ export abstract class ServerFeatures {
     const { clock, limits, report, problem, requests } = parts;
     const request: OwnRequest = (method, params, options) =>
       requests.request(method, params, options);
-    this.lists = new Lists({ clock, limits, report, problem, request, refusal: () => undefined });
+    this.lists = new Lists({ clock, limits, report, problem, request });
     this.wishes = new Wishes({ clock, limits, problem, request });
   }
 
@@ -171,7 +171,7 @@ export abstract class ServerFeatures {
   }
 
   protected heard(method: string, params: JsonObject | undefined): void {
-    if (method === 'notifications/subscriptions/acknowledged') this.wishes.acknowledged(params);
+    if (method === Method.subscriptionAcknowledged) this.wishes.acknowledged(params);
     this.lists.heard(method, params);
     if (method === Method.elicitationComplete) this.#parts.answers.completed(params);
     this.tellNotification(method, params);
@@ -190,6 +190,7 @@ export abstract class ServerFeatures {
 
   protected refused(error: RuntimeError): void {
     this.lists.refuse(error);
+    this.wishes.refuse(error);
   }
 
   protected ended(error: RuntimeError): void {

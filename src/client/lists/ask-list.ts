@@ -34,6 +34,8 @@ export interface OwnRequestOptions {
   /** By default those of the connection. */
   readonly timeoutMs?: number;
   readonly maxTotalMs?: number;
+  /** `refuse`: it is not kept for the next channel if there is none. */
+  readonly whenAway?: 'wait' | 'refuse';
   /** Hears the id that the request has got. */
   readonly sent?: (id: RequestId) => void;
 }
@@ -55,8 +57,6 @@ export interface ListSource {
   readonly request: OwnRequest;
   /** Hears what the server has done wrong. */
   readonly problem: (name: ListProblemName, message: string) => void;
-  /** Why an item cannot be used over this connection; undefined if it can. */
-  readonly refusal: (kind: ListKind, item: JsonObject) => string | undefined;
 }
 
 /**
@@ -115,7 +115,8 @@ class Pages {
     let cursor: string | undefined;
     do {
       const params = cursor === undefined ? undefined : { cursor };
-      cursor = this.#read(await this.#source.request(this.#kind.method, params, { signal }));
+      const options = { signal, whenAway: 'refuse' } as const;
+      cursor = this.#read(await this.#source.request(this.#kind.method, params, options));
     } while (cursor !== undefined);
     this.#tell('list.entries', this.#faults);
     this.#tell('list.repeated', this.#repeated);
@@ -145,10 +146,8 @@ class Pages {
   #add(entry: unknown): void {
     const at = `${this.#kind.name}[${this.#entries++}]`;
     const { item, fault } = readEntry(this.#kind, entry);
-    const refusal = item && this.#source.refusal(this.#kind, item);
-    const said = refusal ?? fault;
-    if (said !== undefined) this.#faults.push(`${at}: ${said}`);
-    if (!item || refusal !== undefined) return;
+    if (fault !== undefined) this.#faults.push(`${at}: ${fault}`);
+    if (!item) return;
     const { key } = this.#kind;
     if (key !== undefined && this.#keys.has(item[key])) {
       this.#repeated.push(`${at}: ${describe(item[key])} is in the list already`);

@@ -86,6 +86,7 @@ export class Subscription {
         signal,
         timeoutMs: longestMs,
         maxTotalMs: longestMs,
+        whenAway: 'refuse',
         sent: (id) => {
           this.#id = id;
         },

@@ -19,6 +19,7 @@ import type {
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { Method } from '../../protocol/methods.ts';
 import { askList } from './ask-list.ts';
 import type { ListBounds, ListSource } from './ask-list.ts';
 import { KeptList } from './kept-list.ts';
@@ -151,7 +152,7 @@ export class Lists {
   /** Takes a notification of the server's; others than those of lists mean nothing here. */
   heard(method: string, params: JsonObject | undefined): void {
     const hearing = this.#hearing;
-    if (method === 'notifications/subscriptions/acknowledged') {
+    if (method === Method.subscriptionAcknowledged) {
       if (hearing.state === 'listening') hearing.subscription.acknowledged(params);
       return;
     }
@@ -173,11 +174,11 @@ export class Lists {
     const kind = listKinds[name];
     await this.#listened(kind, signal);
     signal.throwIfAborted();
-    const { clock, limits, request, problem, refusal } = this.#host;
+    const { clock, limits, request, problem } = this.#host;
     const hearing = this.#hearing;
     const { capabilities } = hearing.state === 'away' ? nothing : hearing.server;
     const now = () => clock.now();
-    const source = { now, bounds: limits, capabilities, request, problem, refusal };
+    const source = { now, bounds: limits, capabilities, request, problem };
     return askList(kind, source, signal);
   }
 

@@ -46,6 +46,13 @@ interface Waiter {
   settle(error?: RuntimeError): void;
 }
 
+/** What is asked anew is not kept for later: with the next channel it is asked anew again. */
+const restoring = { whenAway: 'refuse' } as const;
+
+function isLost(error: unknown): boolean {
+  return error instanceof RuntimeError && (error.code === 'CLOSED' || error.code === 'NOT_READY');
+}
+
 export class Wishes {
   readonly #host: WishesHost;
   readonly #uris = new Set<string>();
@@ -116,7 +123,8 @@ export class Wishes {
     for (const uri of this.#uris) this.#restore(uri);
     const level = this.#logLevel;
     if (level === undefined) return;
-    this.#host.request('logging/setLevel', { level }, {}).catch((error: unknown) => {
+    this.#host.request('logging/setLevel', { level }, restoring).catch((error: unknown) => {
+      if (isLost(error)) return;
       const message = `The log level ${level} was not set again: ${textOfError(error)}`;
       this.#host.problem('logging.lost', message);
     });
@@ -131,10 +139,15 @@ export class Wishes {
     this.#taking = { way: 'away' };
   }
 
-  /** Nothing is watched any more: whoever waits hears why. */
+  /** There will be no channel for now: whoever waits hears why. */
+  refuse(error: RuntimeError): void {
+    for (const waiter of this.#waiting) waiter.settle(error);
+  }
+
+  /** Nothing is watched any more. */
   end(error: RuntimeError): void {
     this.closed();
-    for (const waiter of this.#waiting) waiter.settle(error);
+    this.refuse(error);
   }
 
   /** Takes `notifications/subscriptions/acknowledged`, if it is one of these. */
@@ -145,9 +158,8 @@ export class Wishes {
   }
 
   #restore(uri: string): void {
-    this.#host.request('resources/subscribe', { uri }, {}).catch((error: unknown) => {
-      // With the channel it will be tried again.
-      if (this.#taking.way !== 'requests') return;
+    this.#host.request('resources/subscribe', { uri }, restoring).catch((error: unknown) => {
+      if (isLost(error)) return;
       this.#uris.delete(uri);
       const message = `${describe(uri)} is not watched any more: ${textOfError(error)}`;
       this.#host.problem('subscription.lost', message);

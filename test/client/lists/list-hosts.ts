@@ -6,7 +6,7 @@ import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
 import type { OwnRequest } from '../../../src/client/lists/ask-list.ts';
 import { Lists, defaultListLimits } from '../../../src/client/lists/lists.ts';
-import type { ListLimits, ListsHost } from '../../../src/client/lists/lists.ts';
+import type { ListLimits } from '../../../src/client/lists/lists.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject, WireError } from '../../../src/protocol/frames.ts';
@@ -17,11 +17,10 @@ import { memory } from '../../../src/transports/memory.ts';
 
 export interface HostOptions {
   readonly limits?: Partial<ListLimits>;
-  readonly refusal?: ListsHost['refusal'];
 }
 
 /** Lists, what the server was told to have done wrong, and the requests that were sent. */
-export function listsBy(request: OwnRequest, { limits, refusal }: HostOptions = {}) {
+export function listsBy(request: OwnRequest, { limits }: HostOptions = {}) {
   const clock = new TestClock();
   const problems: string[] = [];
   const sent: string[] = [];
@@ -34,7 +33,6 @@ export function listsBy(request: OwnRequest, { limits, refusal }: HostOptions = 
       return request(method, params, options);
     },
     problem: (name, message) => problems.push(`${name} ${message}`),
-    refusal: refusal ?? (() => undefined),
   });
   onTestFinished(() => lists.end(new RuntimeError('CLOSED', 'The test is over')));
   const wait = { timeoutMs: 60_000 };

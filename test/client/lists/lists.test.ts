@@ -87,13 +87,6 @@ describe('a list', () => {
     expect(problems).toEqual(['list.repeated tools[2]: "a" is in the list already']);
   });
 
-  test('leaves out what cannot be used over the connection', async () => {
-    const refusal = (_: unknown, { name }: JsonObject) => (name === 'b' ? 'is odd' : undefined);
-    const { lists, problems, wait } = await beforeSdk(() => toolsOf('a', 'b'), { refusal });
-    expect(namesOf(await lists.tools.items(wait))).toEqual(['a']);
-    expect(problems).toEqual(['list.entries tools[1]: is odd']);
-  });
-
   test.each([
     ['tools/list', 'tools', { tools: [tool('a')] }],
     ['prompts/list', 'prompts', { prompts: [{ name: 'a' }] }],
