@@ -7,6 +7,7 @@ import type {
   InvalidFrame,
   OutboundFrame,
   OutboundMessage,
+  OutboundRequestId,
   WireError,
 } from './frames.ts';
 
@@ -34,12 +35,15 @@ export function decodeValue(
   if (size <= maxLineBytes) return { frame: classify(value, size), size };
   // A value that nests too deep is not measured.
   if (size === Infinity) return { frame: tooDeep(maxDepth), size: 0 };
-  const { id } = isJsonObject(value) ? value : {};
-  const error = tooLong(maxLineBytes);
-  return {
-    frame: { kind: 'invalid', error, ...(isRequestId(id) ? { id: id as InboundRequestId } : {}) },
-    size,
-  };
+  return { frame: { kind: 'invalid', error: tooLong(maxLineBytes), ...namedBy(value) }, size };
+}
+
+/** The request that a value is, or answers. */
+function namedBy(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
+  const { id, method, ...rest } = isJsonObject(value) ? value : {};
+  if (!isRequestId(id)) return {};
+  const isAnswer = method === undefined && ('result' in rest || 'error' in rest);
+  return isAnswer ? { answers: id as OutboundRequestId } : { id: id as InboundRequestId };
 }
 
 /** The approximate length of a value's JSON; Infinity if it nests deeper than the given depth. */

@@ -98,13 +98,16 @@ export interface InboundResponse {
     | { readonly ok: true; readonly result: JsonObject }
     | { readonly ok: false; readonly error: WireError }
     /** `isJsonRpc`: JSON-RPC allows it, but MCP does not. */
-    | { readonly ok: false; readonly malformed: string; readonly isJsonRpc: boolean };
+    | { readonly ok: false; readonly malformed: string; readonly isJsonRpc: boolean }
+    | { readonly ok: false; readonly tooLong: string };
 }
 
 /** A value that is not a message: the error to answer with, and the id, if one could be read. */
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: InboundRequestId;
+  /** The request of ours that it was to answer: it is too long to be read. */
+  readonly answers?: OutboundRequestId;
   readonly error: WireError;
   /** See {@link InboundRequest.origin}. */
   readonly origin?: RequestOrigin | undefined;

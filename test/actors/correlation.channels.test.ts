@@ -216,6 +216,23 @@ describe('a request that a channel rejects', () => {
   });
 });
 
+describe('a request whose answer is too long', () => {
+  test('fails with the limit, and its answer is not waited for', () => {
+    const { send, connect, actor, pending } = startHostCorrelation();
+    connect();
+    const { outcomes } = send();
+    const outcome = { ok: false, tooLong: 'the message is longer than 9 bytes' } as const;
+    actor.send({
+      type: 'responses.received',
+      responses: [{ kind: 'response', id: 1 as never, outcome }],
+    });
+    expect(outcomes).toMatchObject([
+      { error: { code: 'LIMIT_EXCEEDED', message: expect.stringContaining('9 bytes') as string } },
+    ]);
+    expect(pending()).toEqual([]);
+  });
+});
+
 describe('requests that a session ended before it served them', () => {
   test('wait ahead of the others until the server is greeted, then are sent once more', () => {
     const { send, connect, hold, giveBack, open, sent, wire, answer } = startHostCorrelation();

@@ -270,6 +270,18 @@ describe('what is no message of a server’s', () => {
     expect(happened).toEqual(['answer 1', 'answer 2']);
   });
 
+  test('is the answer to a request of the host’s if it is too long to be read', () => {
+    const { tell, sent, happened, correlation, names } = startHost();
+    const error = { code: -32600, message: 'the message is longer than 9 bytes' };
+    const frames = [2, 99].map((id) => ({ kind: 'invalid', answers: id as never, error }) as const);
+    tell({ type: 'frames.received', frames });
+    expect(happened).toEqual(['answer 2']);
+    expect(correlation.events).toMatchObject([
+      { responses: [{ id: 2, outcome: { ok: false, tooLong: error.message } }] },
+    ]);
+    expect([sent(), names()]).toEqual([[], ['frame.invalid']]);
+  });
+
   test('is a fact if it is an error about something that it could not read', () => {
     const { receive, heard } = startHost();
     receive({ jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' } });

@@ -221,6 +221,11 @@ class Correlation implements Behaviour<CorrelationEvent> {
       this.#options.report({ level: 'warning', name: 'response.malformed', message });
       return pending.fail(this.#now, 'INVALID_RESPONSE', message);
     }
+    if ('tooLong' in outcome) {
+      const message = `The ${this.#options.peer}'s response to ${pending.method} cannot be read: ${outcome.tooLong}`;
+      this.#options.report({ level: 'warning', name: 'response.malformed', message });
+      return pending.fail(this.#now, 'LIMIT_EXCEEDED', message);
+    }
     if (this.#isTraced) this.#reportAnswered(pending, 'an error');
     const { code, message } = outcome.error;
     const text = `The ${this.#options.peer} answered ${pending.method} with error ${code}: ${message.slice(0, 500)}`;

@@ -5,8 +5,9 @@
  *
  * @see MCP 2025-11-25, basic/transports, "stdio"
  */
-import { parseError, tooLong } from '../../protocol/codec.ts';
+import { parseError } from '../../protocol/codec.ts';
 import type { InvalidFrame } from '../../protocol/frames.ts';
+import { SkippedLine } from './skipped-line.ts';
 
 /** A line of text, or what is wrong with it. */
 export type Line = string | InvalidFrame;
@@ -29,9 +30,9 @@ export class LineSplitter {
   #pieceBytes = 0;
   /**
    * What becomes of the bytes before the next line feed: they are skipped once the line is too
-   * long.
+   * long. Until it has been told, its end may say whose answer it was.
    */
-  #state: 'keeping' | 'skipping' = 'keeping';
+  #state: 'keeping' | 'skipping' | SkippedLine = 'keeping';
 
   constructor(maxLineBytes: number) {
     this.#maxLineBytes = maxLineBytes;
@@ -95,13 +96,16 @@ export class LineSplitter {
   #takePiece(piece: Uint8Array, lines: Line[]): void {
     this.#pieceBytes += piece.length;
     if (this.#state === 'skipping') return;
+    if (this.#state !== 'keeping') return this.#state.skip(piece);
     if (this.#pieceBytes <= this.#maxLineBytes) {
       addPiece(piece, this.#pieces);
       return;
     }
-    lines.push({ kind: 'invalid', error: tooLong(this.#maxLineBytes) });
+    const skipped = new SkippedLine(this.#maxLineBytes, [...this.#pieces, piece]);
+    const { early } = skipped;
+    if (early) lines.push(early);
     this.#pieces = [];
-    this.#state = 'skipping';
+    this.#state = early ? 'skipping' : skipped;
   }
 
   #endLine(lines: Line[]): void {
@@ -109,6 +113,8 @@ export class LineSplitter {
       const text = this.#decode(joined(this.#pieces, this.#pieceBytes));
       if (text === undefined) lines.push(notUtf8);
       else addLine(text, lines);
+    } else if (this.#state !== 'skipping') {
+      lines.push(this.#state.late);
     }
     this.#pieces = [];
     this.#pieceBytes = 0;

@@ -310,6 +310,12 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
 
   #invalid(frame: InvalidFrame, replies: Replies): void {
     const { id, error } = frame;
+    if (frame.answers !== undefined && this.options.requestIds.read(frame.answers) !== undefined) {
+      const outcome = { ok: false, tooLong: error.message } as const;
+      const responses = [{ kind: 'response', id: frame.answers, outcome }] as const;
+      this.input.correlation.send({ type: 'responses.received', responses });
+      return replies.drop(frame);
+    }
     const isOurs = id !== undefined && this.options.requestIds.read(id) !== undefined;
     if (isOurs && this.#side.isMeantAsAnswer(frame)) {
       const outcome = { ok: false, malformed: error.message, isJsonRpc: false } as const;
