@@ -1,0 +1,65 @@
+/** The laboratory with `--auth-*`: a process that admits nobody without a token of its issuer. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { AgreeingPerson } from '../http/auth/oauth-client.ts';
+import { AuthorizationServer } from '../http/authorization-server.ts';
+import { program } from '../tooling/programs.ts';
+import { modern, textOf } from './both-eras-client.ts';
+import { launchHttp } from './http-process.ts';
+import { reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+/** A port that nobody listens at: tokens name the address before the process has it. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function launchGuarded() {
+  const issuer = await AuthorizationServer.start();
+  onTestFinished(() => issuer.close());
+  const port = await freePort();
+  const audience = `http://127.0.0.1:${port}/mcp`;
+  const { url } = await launchHttp(
+    [
+      ...program('examples/lab/http.ts'),
+      ...['--auth-issuer', issuer.issuer, '--auth-audience', audience],
+      ...['--auth-scope', 'lab:use'],
+    ],
+    { env: { PORT: String(port) } },
+  );
+  return { issuer, url };
+}
+
+test.each([
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', modern],
+] as const)(
+  'the official client of %s finds the issuer, gets a token, and calls',
+  async (_, mode) => {
+    const { issuer, url } = await launchGuarded();
+    const person = new AgreeingPerson();
+    const open = () => new StreamableHTTPClientTransport(url, { authProvider: person });
+    const make = () =>
+      new Client({ name: 'guest', version: '1' }, { versionNegotiation: { mode } });
+    const refused = open();
+    await expect(make().connect(refused)).rejects.toThrow();
+    await refused.finishAuth(person.callback);
+    const client = make();
+    await client.connect(open());
+    onTestFinished(() => client.close());
+    const answer = await client.callTool({ name: 'echo', arguments: { message: 'let in' } });
+    expect(textOf(answer)).toContain('let in');
+    expect(person.asked).toEqual(['lab:use']);
+    // A token for somebody else is none here.
+    person.present(await issuer.issue({ aud: 'https://other.example/mcp', scope: 'lab:use' }));
+    person.forgetRefreshToken();
+    await expect(client.callTool({ name: 'echo', arguments: { message: 'x' } })).rejects.toThrow();
+  },
+);
