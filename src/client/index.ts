@@ -1,7 +1,11 @@
 /** The host's side: connections to MCP servers as actors. */
 export { connect, connectionLogic, openConnection } from './connect.ts';
 export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
-export type { AuthOption } from './auth/options.ts';
+export { memoryCredentialStore } from './auth/credential-store.ts';
+export type { CredentialStore } from './auth/credential-store.ts';
+export { fileCredentialStore } from './auth/file-store.ts';
+export type { FileStoreOptions } from './auth/file-store.ts';
+export type { AuthOption, BearerAuth, ClientCredentialsAuth, PersonAuth } from './auth/options.ts';
 export { connectionOf } from './connection/open-connection.ts';
 export type { ConnectionLogic } from './connection/open-connection.ts';
 export type { Connection, ListOptions } from './connection/connection.ts';
