@@ -136,6 +136,49 @@ test('roots cannot be set later if none were declared', async () => {
   await expect(connection.setRoots([])).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
 });
 
+test('a host in a few lines shows its tools, and answers what it is asked', async () => {
+  const greet = defineTool({
+    name: 'greet',
+    description: 'Greets whoever it asks.',
+    handler: async (_, context) => {
+      const schema = { type: 'object', properties: { name: { type: 'string' } } } as const;
+      const answer = await context.elicit({ message: 'Who are you?', schema });
+      const { roots } = await context.roots();
+      return `${answer.action === 'accept' ? answer.content.name : ''} of ${roots[0]?.uri}`;
+    },
+  });
+  const server = createMcpServer({ name: 'ours', version: '1', tools: [greet] });
+  const { transport, peer } = memory();
+  server.listen(transport, { report: () => {} });
+  const entry = { transport: toSdkTransport(peer) };
+  const shown: string[] = [];
+  const show = (state: string, names: readonly string[]) => shown.push(`${state} ${names.join()}`);
+  const ask = (message: string, _signal: AbortSignal) =>
+    Promise.resolve(message === 'Who are you?' ? 'Ada' : undefined);
+  // #region a host that is asked
+  await using connection = await connect(entry, {
+    roots: [{ uri: 'file:///home/ada/project' }],
+    elicit: async ({ message }, { signal }) => {
+      const name = await ask(message, signal);
+      return name === undefined ? { action: 'decline' } : { action: 'accept', content: { name } };
+    },
+  });
+  // #endregion
+  // #region a host that shows its tools
+  connection.tools$.subscribe(({ state, items }) => {
+    show(
+      state,
+      items.map(({ name }) => name),
+    );
+  });
+  const tools = await connection.listTools();
+  // #endregion
+  expect(namesOf(tools)).toEqual(['greet']);
+  expect(shown.at(-1)).toBe('known greet');
+  const { content } = await connection.callTool('greet');
+  expect(content).toEqual([{ type: 'text', text: 'Ada of file:///home/ada/project' }]);
+});
+
 const form = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } };
 
 test('of what a server asks only so much is put to the host at once, and the rest is refused', async () => {

@@ -2,9 +2,11 @@
 import { not, or } from 'xstate';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { authorizationMachine } from '../../machines/authorization.machine.ts';
+import { catalogMachine } from '../../machines/catalog.machine.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
+import { listeningMachine } from '../../machines/listening.machine.ts';
 import { processMachine } from '../../machines/process.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
@@ -23,6 +25,8 @@ export const charts = {
   connection: connectionMachine,
   process: processMachine,
   authorization: authorizationMachine,
+  catalog: catalogMachine,
+  listening: listeningMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;
