@@ -217,7 +217,7 @@ class Child implements Behaviour<ChildEvent> {
   }
 
   #reportUnwatched(why: Unwatched): void {
-    if (why === 'not wanted') return;
+    if (why === 'not wanted' || why === 'not needed') return;
     const reasons = {
       'no shell': 'this system has no /bin/sh',
       'unusual variables': 'a shell would drop variables of its environment, by their names',

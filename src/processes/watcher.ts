@@ -29,7 +29,7 @@ const watch =
 const ofTheShell = ['PWD', 'OLDPWD', 'SHLVL', '_'];
 
 /** Why a command is started without a watcher. */
-export type Unwatched = 'not wanted' | 'no shell' | 'unusual variables';
+export type Unwatched = 'not wanted' | 'not needed' | 'no shell' | 'unusual variables';
 
 /**
  * How a command is started so that it is watched: by `/bin/sh`, with a pipe at
@@ -41,6 +41,9 @@ export async function watched({
   cwd,
   env,
 }: FoundCommand): Promise<FoundCommand | Unwatched> {
+  // The first process of a container: with it, the kernel ends all others. And it would have to
+  // collect the watcher, which Node does not do.
+  if (process.pid === 1) return 'not needed';
   if (process.platform === 'win32' || !(await hasShell())) return 'no shell';
   const names = Object.keys(env);
   // Shells drop such variables without a word.

@@ -1,11 +1,12 @@
 /** What a host leaves when it ends in a way that it does not choose: nothing. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { program } from '../tooling/programs.ts';
 import { emptied, membersOf, processTable } from './process-table.ts';
@@ -62,6 +63,14 @@ test('without watchers, a host that exits still leaves nothing [PROC-05]', async
   const { host, groups } = await startHost('unwatched', 'exit');
   if (host.exitCode === null) await once(host, 'exit');
   for (const group of groups) await emptied(group);
+});
+
+test('the first process of a container has no watchers, and no zombies of them', async (context) => {
+  const unshare = (...command: readonly string[]) =>
+    promisify(execFile)('unshare', ['--pid', '--fork', '--mount-proc', ...command]);
+  await unshare('true').catch(() => context.skip('unshare is not allowed here'));
+  const { stdout } = await unshare(process.execPath, ...program('test/processes/first-process.ts'));
+  expect(JSON.parse(stdout)).toEqual({ during: ['cat', 'node'], after: ['node'], facts: [] });
 });
 
 test('an interrupt of the host, as from its terminal, does not reach a server [PROC-08]', async () => {

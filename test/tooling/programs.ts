@@ -42,6 +42,7 @@ export const programs = [
   'test/e2e/spawning-server.ts',
   'test/e2e/starved-search.ts',
   'test/e2e/throwing-listeners.ts',
+  'test/processes/first-process.ts',
   'test/processes/host.ts',
 ] as const;
 
