@@ -5,6 +5,8 @@ import type { Invariant } from '../src/check/invariants/invariant.ts';
 import { onlyOverHttp } from '../src/check/invariants/over-http.ts';
 import { invariants } from '../src/check/invariants/tally.ts';
 import { checkOptions } from '../src/cli/check.ts';
+import { callOptions } from '../src/cli/client/call.ts';
+import { shellOptions } from '../src/cli/client/shell.ts';
 import { diagramOptions } from '../src/cli/diagram.ts';
 import { doctorOptions } from '../src/cli/doctor/doctor.ts';
 import { httpLimitOptions } from '../src/cli/options/http-options.ts';
@@ -32,6 +34,8 @@ const parts: { readonly [name: string]: () => string } = {
   ),
   options: () => optionsTable(options).trim(),
   'http limits': httpLimitsTable,
+  'call options': () => optionsTable(callOptions).trim(),
+  'shell options': () => optionsTable(shellOptions).trim(),
   'check options': () => optionsTable(checkOptions).trim(),
   'check invariants': () => invariantsTable(invariants),
   'check invariants over HTTP': () => invariantsTable(onlyOverHttp),

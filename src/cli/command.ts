@@ -17,7 +17,16 @@ export interface Command {
 }
 
 /** The commands besides `serve`. */
-export const commandNames = ['check', 'config', 'diagram', 'doctor', 'init', 'replay'] as const;
+export const commandNames = [
+  'call',
+  'check',
+  'config',
+  'diagram',
+  'doctor',
+  'init',
+  'replay',
+  'shell',
+] as const;
 
 export type CommandName = (typeof commandNames)[number];
 

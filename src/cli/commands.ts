@@ -12,6 +12,11 @@ interface CommandEntry {
 }
 
 export const commands: { readonly [name in CommandName]: CommandEntry } = {
+  call: {
+    usage: 'FILE SERVER__TOOL [ARGUMENTS]',
+    summary: 'Call a tool of any MCP server; the result goes to stdout.',
+    load: () => import('./client/call.ts'),
+  },
   check: {
     usage: '[options] -- COMMAND',
     summary: 'Check any MCP server against the specification.',
@@ -41,5 +46,10 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
     usage: 'FILE [DIRECTORIES...]',
     summary: 'Play a recording again, and say where the session does something else.',
     load: () => import('./replay.ts'),
+  },
+  shell: {
+    usage: 'FILE',
+    summary: 'Connect to MCP servers, and take commands for them.',
+    load: () => import('./client/shell.ts'),
   },
 };

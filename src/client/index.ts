@@ -1,4 +1,7 @@
 /** The host's side: connections to MCP servers as actors. */
+export { ProtocolError, RuntimeError } from '../protocol/errors.ts';
+export type { RuntimeErrorCode } from '../protocol/errors.ts';
+export { errorOf as errorOfLoss } from '../machines/connection-failures.ts';
 export { connect, connectionLogic, openConnection } from './connect.ts';
 export type { ConnectOptions, ConnectionLogicInput } from './connect.ts';
 export { memoryCredentialStore } from './auth/credential-store.ts';
@@ -25,6 +28,12 @@ export type {
   UrlEntry,
 } from './connection/options.ts';
 export { networkVariables } from '../processes/environment.ts';
+export { connectAll, openServers } from './connect-all.ts';
+export type { ConfigChanges } from './hosts/config-changes.ts';
+export type { ConfigFault } from './hosts/config-fault.ts';
+export type { MergedTool, ServerStatus, ServersEvent, Startup } from './hosts/server-reports.ts';
+export type { Servers, ServersOptions } from './hosts/servers.ts';
+export type { ServersStreams } from './hosts/servers-streams.observable.ts';
 export type { Loss } from '../machines/connection-ports.ts';
 export type { ConnectionEmitted } from '../machines/connection-events.ts';
 export type { Era } from '../machines/connection-context.ts';

@@ -239,6 +239,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/stdio',
       'client/http',
       'client/auth',
+      'client/hosts',
     ],
   },
   testing: {
@@ -261,6 +262,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'workspace',
       'workspace/search',
       'check',
+      'client',
       'client/asked',
       'client/connection',
       'client/hosts',

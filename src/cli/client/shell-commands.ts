@@ -109,7 +109,7 @@ export class ShellCommands {
       summary: 'Watches nothing any more.',
       takes: 'nothing',
       run: () => {
-        this.#stage.print(`${this.#watches.end()} are watched no more\n`);
+        this.#stage.print(`Not watched any more: ${this.#watches.end()}\n`);
         return Promise.resolve();
       },
     },

@@ -3,6 +3,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
+import { describeConnections } from '../../diagnosis/connections-text.ts';
+import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import {
@@ -24,6 +26,8 @@ export interface ServingState {
   readonly dumps: readonly SessionDump[];
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
   readonly endpoint?: ServedEndpoint | undefined;
+  /** Of a process that connects to servers instead of serving. */
+  readonly connections?: readonly ConnectionDump[] | undefined;
 }
 
 /** So many sessions are told whole: more would take the process's time, and nobody reads them. */
@@ -45,9 +49,13 @@ export async function answerSignal(
   if (!taken.includes(true)) stderr.write(answer.text);
 }
 
-function answerOf({ dumps: all, endpoint: at }: ServingState): DoctorAnswer {
+function answerOf({ dumps: all, endpoint: at, connections }: ServingState): DoctorAnswer {
   const { pid } = process;
   const version = packageVersion();
+  if (connections) {
+    const text = `mcp-actors ${version}, process ${pid}\n${describeConnections(connections)}`;
+    return { pid, version, sessions: [], connections: withoutSecrets(connections), text };
+  }
   const urgent = mostUrgentFirst(all);
   const dumps = urgent.slice(0, maxWhole).map(withoutSecrets);
   const omitted = urgent.length - dumps.length;
@@ -72,11 +80,11 @@ function listOf(dumps: readonly SessionDump[]): string {
 }
 
 /** Strings may come from the client, and may end up in a host's log. */
-function withoutSecrets(dump: SessionDump): SessionDump {
+function withoutSecrets<T>(dump: T): T {
   return JSON.parse(JSON.stringify(dump), (key, value: unknown) => {
     if (typeof value !== 'string') return value;
     return isSecretKey(key) ? redacted : redactText(value);
-  }) as SessionDump;
+  }) as T;
 }
 
 function questions(directory: string): readonly string[] {

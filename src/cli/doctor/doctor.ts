@@ -13,7 +13,7 @@ const defaultTimeoutMs = 2000;
 export const doctorOptions = {
   json: {
     kind: 'switch',
-    help: 'Print a JSON array instead: one object for each session, with its pid.',
+    help: 'Print a JSON array instead: one object for each session or connection, with its pid.',
   },
   whole: {
     kind: 'switch',
@@ -34,6 +34,7 @@ Asks processes that serve what they wait for: which requests are pending and sin
 when, which state, how full the queues are, and in plain words why nothing goes on.
 Without a PID, every mcp-actors of yours that serves on this machine. Of one that
 serves over HTTP: the endpoint, then a line for each session that something holds up.
+Of mcp-actors call and shell: a line for each connection.
 
 The same without this command: kill -USR2 PID writes it to the process's stderr.
 Windows has no such signal, and thereby no doctor.
@@ -65,10 +66,11 @@ export const command: Command = {
     );
     const answers = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.answer] : []));
     if (values.json) {
-      const sessions = answers.flatMap(({ pid, version, sessions: of }) =>
-        of.map((session) => ({ pid, version, ...session })),
-      );
-      await print(process.stdout, `${JSON.stringify(sessions, undefined, 2)}\n`);
+      const told = answers.flatMap(({ pid, version, sessions, connections = [] }) => [
+        ...sessions.map((session) => ({ pid, version, ...session })),
+        ...connections.map((connection) => ({ pid, version, connection })),
+      ]);
+      await print(process.stdout, `${JSON.stringify(told, undefined, 2)}\n`);
     } else {
       await print(
         process.stdout,

@@ -1,4 +1,5 @@
 /** SIGUSR2 asks a serving process what it waits for. Until then, this costs one listener. */
+import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { CommandFact, Log } from '../../log/log.ts';
@@ -9,6 +10,8 @@ export interface DumpAnswerOptions {
   dumps(): readonly SessionDump[];
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
   readonly endpoint?: ServedEndpoint | undefined;
+  /** The connections of a process that connects to servers instead of serving. */
+  connections?(): readonly ConnectionDump[];
   /** Takes the text if the signal came without a doctor. */
   readonly stderr: Pick<LineSink, 'write'>;
   readonly log: Pick<Log, 'report'>;
@@ -25,10 +28,16 @@ export function dumpOnSignal(
   host.on('SIGUSR2', () => void answer(source));
 }
 
-async function answer({ dumps, endpoint, stderr, log }: DumpAnswerOptions): Promise<void> {
+async function answer({
+  dumps,
+  endpoint,
+  connections,
+  stderr,
+  log,
+}: DumpAnswerOptions): Promise<void> {
   try {
     const { answerSignal } = await import('./answer.ts');
-    await answerSignal({ dumps: dumps(), endpoint }, stderr);
+    await answerSignal({ dumps: dumps(), endpoint, connections: connections?.() }, stderr);
   } catch (error) {
     log.report({
       level: 'error',

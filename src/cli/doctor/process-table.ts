@@ -7,6 +7,7 @@ import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 
 import { constants } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isCommandName } from '../command.ts';
+import type { CommandName } from '../command.ts';
 import { userId } from './exchange.ts';
 
 export interface ServingProcess {
@@ -102,7 +103,7 @@ const valued = new Set([
 ]);
 
 /**
- * The arguments of `mcp-actors serve`; undefined if a command line runs anything else.
+ * The arguments of `mcp-actors serve`, or of a command that connects to servers; undefined if a command line runs anything else.
  *
  * @param argv the words of the command line, the executable first
  * @param cwd the process's working directory, if it is known
@@ -122,8 +123,11 @@ export function serveArguments(
   const script = argv[at];
   if (script === undefined || !isCommand(script, cwd)) return undefined;
   const args = argv.slice(at + 1);
-  return isCommandName(args[0]) ? undefined : args;
+  return isCommandName(args[0]) && !connecting.has(args[0]) ? undefined : args;
 }
+
+/** Commands that connect to servers answer as those that serve do. */
+const connecting = new Set<CommandName>(['call', 'shell']);
 
 function isCommand(script: string, cwd: string | undefined): boolean {
   if (basename(script) === 'mcp-actors' || /^npm:mcp-actors(@|$)/.test(script)) return true;

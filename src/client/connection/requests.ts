@@ -1,4 +1,5 @@
 /** What a host asks its server: when it is sent, sent again, or refused, and what its errors are. */
+import { afterThis } from '../../actors/microtask.ts';
 import { refuseDuration } from '../../actors/clock.ts';
 import { AskedRequest, abortedBefore, sendAsked } from '../../actors/correlation/peer-request.ts';
 import type { RequestSpec } from '../../actors/exchange.ts';
@@ -8,6 +9,7 @@ import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import { mayRequireInput } from '../../protocol/input-required.ts';
 import { callInRounds } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
+import { Method } from '../../protocol/methods.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { PendingRequest } from '../../actors/correlation/pending-request.ts';
 import { viewOf } from '../../machines/port.ts';
@@ -67,9 +69,10 @@ export class Requests {
     this.#rounds = rounds;
   }
 
-  /** How many of them are not settled. */
+  /** How many of them are not settled. What listens for changes never is, and is none of the host's. */
   get pending(): number {
-    return this.#books.size;
+    const { listen } = Method;
+    return [...this.#books.values()].filter(({ method }) => method !== listen).length;
   }
 
   /** See `Connection.request`. */
@@ -152,7 +155,9 @@ export class Requests {
       const { correlation } = this.#scope.snapshot.context;
       const request = new AskedRequest(spec, { correlation, ...how });
       sendAsked(correlation, [request]);
+      // A correlation that is busy takes the request, and gives it its id, before this turn is over.
       if (request.ticket) sent?.(request.ticket.id);
+      else if (sent) afterThis(() => request.ticket && sent(request.ticket.id));
       return await request.result;
     } catch (error) {
       throw hostError(error);

@@ -1,0 +1,243 @@
+/** The commands: each is a call of the library. */
+import { errorOfLoss, openConnection, openServers } from 'mcp-actors/client';
+import type {
+  Connection,
+  ConnectionEvent,
+  ConnectionState,
+  RequestOptions,
+  Root,
+  ServerEntry,
+  ServerProfile,
+  Servers,
+} from 'mcp-actors/client';
+import { connectOptions, errorText, stateText } from './translation.ts';
+import type { DriverOptions } from './translation.ts';
+
+type Json = { readonly [key: string]: unknown };
+
+/** A line of stdin. Which members there are depends on `op`. */
+export interface Command {
+  readonly op: string;
+  readonly ref: string;
+  readonly name?: string;
+  readonly server?: ServerEntry;
+  readonly config?: object;
+  readonly options?: DriverOptions;
+  readonly tool?: string;
+  readonly arguments?: Json;
+  readonly method?: string;
+  readonly params?: Json;
+  readonly uri?: string;
+  readonly roots?: readonly Root[];
+  readonly refresh?: boolean;
+  readonly timeoutMs?: number;
+  readonly maxTotalMs?: number;
+  readonly progress?: boolean;
+  readonly target?: string;
+  readonly reason?: string;
+}
+
+/** The command is wrong. */
+class ConfigError extends RangeError {}
+
+export class Driver {
+  readonly #tell: (event: object) => void;
+  readonly #connections = new Map<string, Connection>();
+  readonly #managers: Servers[] = [];
+  /** The commands that can be cancelled. */
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(tell: (event: object) => void) {
+    this.#tell = tell;
+  }
+
+  readonly #ops: { readonly [op: string]: (command: Command) => unknown } = {
+    connect: (command) => this.#connect(command),
+    manager: (command) => this.#manager(command),
+    servers: () => this.#servers(),
+    state: ({ name }) => this.#state(name),
+    listTools: (command) => this.#listTools(command),
+    callTool: ({ name, tool = '', arguments: args, ...command }) =>
+      this.#cancellable(command, (options) =>
+        name === undefined
+          ? this.#manager1().callTool(tool, args, options)
+          : this.#named(name).callTool(tool, args, options),
+      ),
+    request: ({ name, method = '', params, ...command }) =>
+      this.#cancellable(command, (options) => this.#named(name).request(method, params, options)),
+    readResource: ({ name, uri = '', ...command }) =>
+      this.#cancellable(command, (options) => this.#named(name).readResource(uri, options)),
+    subscribe: async ({ name, uri = '', ...command }) =>
+      this.#cancellable(command, (options) => this.#named(name).subscribe(uri, options)),
+    setRoots: ({ name, roots = [] }) => this.#named(name).setRoots(roots),
+    cancel: ({ target = '', reason }) => this.#running.get(target)?.abort(reason),
+    stderr: ({ name }) => this.#named(name).stderr,
+    reconnect: async ({ name }) => profileText(await this.#named(name).reconnect()),
+    close: ({ name }) => this.#named(name).close(),
+    shutdown: () => this.shutdown(),
+  };
+
+  knows(op: string): boolean {
+    return Object.hasOwn(this.#ops, op);
+  }
+
+  /** Resolves to the value of the result. */
+  async run(command: Command): Promise<unknown> {
+    return (await this.#ops[command.op]?.(command)) ?? {};
+  }
+
+  async shutdown(): Promise<void> {
+    const all = [...this.#managers, ...this.#connections.values()];
+    await Promise.all(all.map((each) => each.close()));
+  }
+
+  async #connect({ name, server, options }: Command): Promise<Json> {
+    if (name === undefined || !server) throw new ConfigError('connect needs a name and a server');
+    const connection = openConnection(server, { ...connectOptions(options), name });
+    this.#connections.set(name, connection);
+    connection.events$.subscribe((event) => this.#happened(name, event));
+    if (options?.watch) {
+      connection.tools$.subscribe(({ state, items }) => {
+        if (state === 'known') this.#toolsOf(name, items);
+      });
+    }
+    return profileText(await connection.ready());
+  }
+
+  async #manager({ config, options }: Command): Promise<Json> {
+    if (!config) throw new ConfigError('manager needs a config');
+    const servers = openServers(config, {
+      ...connectOptions(options),
+      ...(options?.startupMs === undefined ? {} : { startupMs: options.startupMs }),
+      cacheFolder: false,
+    });
+    this.#managers.push(servers);
+    servers.events$.subscribe((happened) => {
+      if (happened.type !== 'connection') return;
+      const { server, event } = happened;
+      if (event.type === 'tools' && options?.watch && event.report.state === 'known') {
+        this.#toolsOf(server, event.report.items);
+      } else this.#happened(server, event);
+    });
+    await servers.started();
+    return { servers: statusText(servers) };
+  }
+
+  #servers(): Json {
+    const own = [...this.#connections].map(([name, { state, launches }]) => [
+      name,
+      { state: state.value, ...failure(state), launches },
+    ]);
+    return Object.assign(Object.fromEntries(own), ...this.#managers.map(statusText)) as Json;
+  }
+
+  #state(name: string | undefined): Json {
+    const { state, server, pending, launches } = this.#named(name);
+    return {
+      state: state.value,
+      ...(server ? { era: server.era, revision: server.revision } : {}),
+      pending,
+      launches,
+      ...failure(state),
+    };
+  }
+
+  async #listTools({ name, refresh = false }: Command): Promise<Json> {
+    const tools =
+      name === undefined
+        ? await this.#manager1().listTools({ refresh })
+        : await this.#named(name).listTools({ refresh });
+    return { tools };
+  }
+
+  async #cancellable<T>(
+    { ref, timeoutMs, maxTotalMs = timeoutMs, progress }: Command,
+    call: (options: RequestOptions) => Promise<T>,
+  ): Promise<T> {
+    const controller = new AbortController();
+    this.#running.set(ref, controller);
+    try {
+      return await call({
+        signal: controller.signal,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        ...(maxTotalMs === undefined ? {} : { maxTotalMs }),
+        ...(progress
+          ? { onProgress: (report) => this.#tell({ event: 'progress', ref, ...report }) }
+          : {}),
+      });
+    } finally {
+      this.#running.delete(ref);
+    }
+  }
+
+  #named(name = ''): Connection {
+    const found =
+      this.#connections.get(name) ?? this.#managers.map((each) => each.get(name)).find(Boolean);
+    if (found) return found;
+    throw new ConfigError(`There is no connection ${JSON.stringify(name)}`);
+  }
+
+  #manager1(): Servers {
+    const [servers] = this.#managers;
+    if (servers) return servers;
+    throw new ConfigError('There is no manager: give the name of a connection');
+  }
+
+  #toolsOf(name: string, tools: readonly { readonly name: string }[]): void {
+    this.#tell({ event: 'tools', name, tools: tools.map((tool) => tool.name) });
+  }
+
+  #happened(name: string, event: ConnectionEvent): void {
+    const { type } = event;
+    switch (type) {
+      case 'state': {
+        const state = stateText(event.state);
+        if (state) this.#tell({ event: type, name, ...state });
+        return;
+      }
+      case 'asked':
+      case 'notification':
+        this.#tell({ event: type, name, method: event.method, params: event.params });
+        return;
+      case 'withdrawn':
+        this.#tell({ event: type, name, method: event.method });
+        return;
+      case 'problem':
+        this.#tell({ event: type, name, message: event.message });
+        return;
+      case 'authorize':
+        this.#tell({ event: type, name, url: event.url });
+        return;
+      case 'stderr':
+      case 'tools':
+    }
+  }
+}
+
+function profileText({
+  era,
+  revision,
+  info: serverInfo,
+  capabilities,
+  instructions,
+}: ServerProfile): Json {
+  return {
+    era,
+    revision,
+    serverInfo,
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+const failure = ({ value, loss }: ConnectionState): Json =>
+  value !== 'ready' && loss ? { error: errorText(errorOfLoss(loss)) } : {};
+
+function statusText({ status }: Servers): Json {
+  return Object.fromEntries(
+    [...status].map(([name, { state, error, launches }]) => [
+      name,
+      { state, ...(error ? { error: errorText(error) } : {}), launches },
+    ]),
+  );
+}

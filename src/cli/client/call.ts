@@ -1,0 +1,198 @@
+/** `mcp-actors call`: calls one tool of one server. stdout gets its result, and nothing else. */
+import { openConfig } from '../../client/connect-all.ts';
+import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
+import { splitName } from '../../client/hosts/merged-names.ts';
+import type { MergedTool } from '../../client/hosts/server-reports.ts';
+import type { Servers } from '../../client/hosts/servers.ts';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
+import { optionsText } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { answerDoctor } from './answer-doctor.ts';
+import { clientOptions, columns, onlyServer, tell, tellFaults } from './client-options.ts';
+import { findTool } from './find-tool.ts';
+import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
+import { interruptible } from './interruption.ts';
+import type { Interruption } from './interruption.ts';
+import { askingPerson, follow } from './person.ts';
+import { drawProgress } from './progress-line.ts';
+import { textOfResult } from './result-text.ts';
+import { configOf, readTarget } from './target.ts';
+import type { Target } from './target.ts';
+import { readToolArguments } from './tool-arguments.ts';
+
+/** The command's options; the documentation has them too. */
+export const callOptions = {
+  tool: {
+    kind: 'text',
+    placeholder: 'NAME',
+    help: 'The tool, if it is not the first argument.',
+  },
+  list: { kind: 'switch', help: 'Print the tools instead of calling one.' },
+  json: {
+    kind: 'switch',
+    help: 'Print the structured result as JSON, or the content if there is none; with --list, the tools.',
+  },
+  raw: {
+    kind: 'switch',
+    help: 'Print the whole result as the server sent it, as one line of JSON.',
+  },
+  timeout: {
+    kind: 'duration',
+    bounds: { min: 1, max: 86_400_000 },
+    default: undefined,
+    help: 'How long connecting may take, and then the call. By default 30s, and 60s without progress or 10min in all.',
+  },
+  ...clientOptions,
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors call FILE SERVER__TOOL [ARGUMENTS]
+       mcp-actors call URL TOOL [ARGUMENTS]
+       mcp-actors call TOOL [ARGUMENTS] -- COMMAND [ARGUMENTS...]
+
+Calls a tool of an MCP server, which it starts or reaches for that. FILE is an mcpServers
+file, as hosts have it. The ARGUMENTS are one JSON object; @FILE or -, a file or stdin that
+holds one; or any number of key=value, read by the tool's schema.
+
+  mcp-actors call mcp.json github__search_issues '{"query":"crash"}'
+  mcp-actors call --tool echo '{"text":"hi"}' -- node server.js
+  mcp-actors call https://example.com/mcp add a=1 b=2
+  mcp-actors call mcp.json --list
+
+stdout gets the result, and nothing else. Ctrl-C cancels the call, and ends the server; a
+second one ends everything at once.
+
+Options:
+${optionsText(callOptions)}
+
+Exit status: 0 if the tool has done its work, 1 if it or its server answered with an error,
+2 if the command was called wrongly, 3 if there is no connection or it was lost, 4 after a
+timeout, 5 if the server wants a login, 130 after Ctrl-C.
+`;
+
+const name = 'mcp-actors call';
+
+export const command: Command = {
+  run: async (args) => {
+    const at = args.indexOf('--');
+    const line = { command: name, args: at === -1 ? args : args.slice(0, at) };
+    if (switchIn(callOptions, line, 'help')) {
+      await print(process.stdout, help);
+      return ExitCode.done;
+    }
+    const { values, positionals } = parseOptions(callOptions, line);
+    if (values.json && values.raw) throw new UsageError('Give one of --json and --raw');
+    const launched = at === -1 ? undefined : args.slice(at + 1);
+    const target = readTarget({ command: name, positionals, launched, headers: values.header });
+    const interruption = interruptible();
+    try {
+      return await run(values, target, interruption);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      if (interruption.exitCode !== undefined) return interruption.exitCode;
+      await tell(name, textOfFailure(error));
+      return exitCodeOf(error);
+    } finally {
+      interruption.stop();
+    }
+  },
+};
+
+type Values = ReturnType<typeof parseOptions<typeof callOptions>>['values'];
+
+async function run(values: Values, target: Target, interruption: Interruption): Promise<number> {
+  const config = await configOf(target);
+  const [first, ...rest] = target.rest;
+  const tool = values.tool ?? first;
+  const written = values.tool === undefined ? rest : target.rest;
+  if (tool === undefined && !values.list) {
+    throw new UsageError(`Which tool? Name it, or see those that there are with ${name} --list`);
+  }
+  const wanted = chosen(config, values.server, tool);
+  await tellFaults(name, wanted);
+  // It was the one that was meant, and what is wrong with it is told.
+  if (wanted.servers.size === 1 && wanted.faults.length > 0) return ExitCode.usage;
+  const person = askingPerson(values.answer, name);
+  const servers = openConfig(wanted, {
+    ...person.options,
+    // Whoever waits at a prompt hears of a crash at once.
+    restart: 'none',
+    limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },
+  });
+  answerDoctor(servers);
+  const followed = values.verbose ? follow(servers, name) : undefined;
+  const { signal } = interruption;
+  try {
+    return values.list
+      ? await list(servers, values, signal)
+      : await call(servers, tool as string, written, values, signal);
+  } finally {
+    await servers.close();
+    followed?.();
+    person.close();
+  }
+}
+
+/** Only the servers that may have the tool are started. */
+function chosen(config: HostsConfig, server: string | undefined, tool = ''): HostsConfig {
+  if (server !== undefined) return onlyServer(config, server);
+  const owner = splitName(tool)?.server;
+  return owner !== undefined && config.servers.has(owner) ? onlyServer(config, owner) : config;
+}
+
+/** Waits for those that can become ready. With one server, its failure is the command's. */
+async function toolsOf(servers: Servers, signal: AbortSignal): Promise<readonly MergedTool[]> {
+  const names = [...servers.status.keys()];
+  const [only] = names;
+  if (only !== undefined && names.length === 1) {
+    const connection = await servers.use(only);
+    await connection.ready({ signal });
+  }
+  const tools = await servers.listTools({ signal });
+  const faulty = new Set(servers.faults.map(({ server }) => server));
+  for (const [server, { state, error }] of servers.status) {
+    if (state === 'failed' && !faulty.has(server))
+      await tell(name, `${server}: ${textOfFailure(error)}`);
+  }
+  return tools;
+}
+
+async function list(servers: Servers, { json }: Values, signal: AbortSignal): Promise<number> {
+  const tools = await toolsOf(servers, signal);
+  // Of one server, the shorter names do.
+  const isOne = servers.status.size === 1;
+  const rows = tools.map(
+    ({ name: merged, tool, title, description }) =>
+      [isOne ? tool : merged, description ?? title ?? ''] as const,
+  );
+  await print(process.stdout, json ? `${JSON.stringify(tools, undefined, 2)}\n` : columns(rows));
+  return ExitCode.done;
+}
+
+async function call(
+  servers: Servers,
+  toolName: string,
+  written: readonly string[],
+  values: Values,
+  signal: AbortSignal,
+): Promise<number> {
+  const tool = findTool(await toolsOf(servers, signal), toolName);
+  const args = readToolArguments(written, { ...tool, name: toolName });
+  const progress = drawProgress(process.stderr);
+  const result = await servers
+    .callTool(tool.name, args, {
+      signal,
+      onProgress: progress.update,
+      ...(values.timeout === undefined
+        ? {}
+        : { timeoutMs: values.timeout, maxTotalMs: values.timeout }),
+    })
+    .finally(progress.end);
+  const form = values.raw ? 'raw' : values.json ? 'json' : 'text';
+  const { text, leftOut } = textOfResult(result, form);
+  await print(process.stdout, text);
+  await tell(name, ...leftOut.map((what) => `${what} is left out; --raw prints it`));
+  return result.isError === true ? ExitCode.toolFailed : ExitCode.done;
+}

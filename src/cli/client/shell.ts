@@ -1,0 +1,203 @@
+/** `mcp-actors shell`: servers at one's fingertips. Without a terminal it takes commands from stdin. */
+import { createInterface } from 'node:readline/promises';
+import type { Interface } from 'node:readline/promises';
+import { openConfig, openFile } from '../../client/connect-all.ts';
+import type { Servers, ServersOptions } from '../../client/hosts/servers.ts';
+import { printableLines } from '../../protocol/printable.ts';
+import { UsageError, print } from '../command.ts';
+import type { Command } from '../command.ts';
+import { optionsText } from '../options/option.ts';
+import type { OptionTable } from '../options/option.ts';
+import { parseOptions, switchIn } from '../options/parse-options.ts';
+import { answerDoctor } from './answer-doctor.ts';
+import { clientOptions, onlyServer, tell, tellFaults } from './client-options.ts';
+import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
+import { answersIn } from './form-answers.ts';
+import { follow, whoAsks } from './person.ts';
+import { ServerLogs } from './server-logs.ts';
+import { ShellCommands } from './shell-commands.ts';
+import { historyFile, mayKeep, readHistory, writeHistory } from './shell-history.ts';
+import { configOf, readTarget } from './target.ts';
+import type { Target } from './target.ts';
+import { personAt } from './terminal-forms.ts';
+
+/** The command's options; the documentation has them too. */
+export const shellOptions = {
+  ...clientOptions,
+  help: { kind: 'switch', short: 'h', help: 'Print this text.' },
+} as const satisfies OptionTable;
+
+const help = `Usage: mcp-actors shell FILE | URL [options]
+       mcp-actors shell [options] -- COMMAND [ARGUMENTS...]
+
+Connects to MCP servers, and takes commands for them: list, describe, call, read, resources,
+watch, unwatch, logs, state, reconnect, help, quit. Without a terminal the commands are lines of
+stdin, and the exit status is 1 if one of them has failed.
+
+  mcp-actors shell mcp.json
+  echo 'call echo text=hi' | mcp-actors shell -- node server.js
+
+Ctrl-C cancels the command that runs; Ctrl-D ends the shell.
+
+Options:
+${optionsText(shellOptions)}
+`;
+
+const name = 'mcp-actors shell';
+
+export const command: Command = {
+  run: async (args) => {
+    const at = args.indexOf('--');
+    const line = { command: name, args: at === -1 ? args : args.slice(0, at) };
+    if (switchIn(shellOptions, line, 'help')) {
+      await print(process.stdout, help);
+      return ExitCode.done;
+    }
+    const { values, positionals } = parseOptions(shellOptions, line);
+    const launched = at === -1 ? undefined : args.slice(at + 1);
+    const target = readTarget({ command: name, positionals, launched, headers: values.header });
+    if (target.rest.length > 0) {
+      throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
+    }
+    const person = shellPerson(values.answer);
+    let servers: Servers;
+    try {
+      servers = await open(target, values.server, person.options);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      await tell(name, textOfFailure(error));
+      person.close();
+      return exitCodeOf(error);
+    }
+    answerDoctor(servers);
+    const followed = values.verbose ? follow(servers, name) : undefined;
+    try {
+      return await talk(servers, person);
+    } finally {
+      await servers.close();
+      followed?.();
+      person.close();
+    }
+  },
+};
+
+async function open(
+  target: Target,
+  server: string | undefined,
+  options: ServersOptions,
+): Promise<Servers> {
+  const config = await configOf(target);
+  const wanted = server === undefined ? config : onlyServer(config, server);
+  await tellFaults(name, wanted);
+  const { source } = target;
+  return 'file' in source && server === undefined
+    ? openFile(source.file, options)
+    : openConfig(wanted, options);
+}
+
+/** The person at the shell, with the one interface to the terminal that there may be. */
+interface ShellPerson {
+  readonly options: ServersOptions;
+  readonly lines: Interface;
+  /** What is typed, from the first line on. */
+  readonly typed: AsyncIterable<string>;
+  readonly isTerminal: boolean;
+  /** Prints what nobody has asked for now, above the line that is being written. */
+  say(line: string): void;
+  /** The commands are known once there are servers. */
+  complete(completer: (line: string) => [string[], string]): void;
+  close(): void;
+}
+
+function shellPerson(answerFile: string | undefined): ShellPerson {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  let completer = (line: string): [string[], string] => [[], line];
+  let asking: 'nothing' | 'form' = 'nothing';
+  const file = historyFile();
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    terminal: isTerminal,
+    prompt: isTerminal ? 'mcp> ' : '',
+    completer: (line: string) => completer(line),
+    ...(isTerminal ? { history: readHistory(file), removeHistoryDuplicates: true } : {}),
+  });
+  // From here on lines are kept: without a terminal they come before anybody asks for them.
+  const typed = lines[Symbol.asyncIterator]();
+  // What is typed into a form may be anything, and is no command.
+  lines.on('history', (history: string[]) => {
+    if (asking === 'form' || !mayKeep(history[0] ?? '')) history.shift();
+    else writeHistory(file, history);
+  });
+  const say = (line: string): void => {
+    process.stderr.write(`${isTerminal ? '\r\u001B[K' : ''}${printableLines(line.split('\n'))}\n`);
+    if (isTerminal) lines.prompt(true);
+  };
+  const terminal = {
+    say,
+    ask: async (question: string, signal: AbortSignal) => {
+      asking = 'form';
+      return lines.question(question, { signal }).finally(() => {
+        asking = 'nothing';
+      });
+    },
+  };
+  const options: ServersOptions =
+    answerFile !== undefined
+      ? { elicit: answersIn(answerFile, say) }
+      : isTerminal
+        ? whoAsks(personAt(terminal))
+        : {};
+  return {
+    options,
+    lines,
+    typed: { [Symbol.asyncIterator]: () => typed },
+    isTerminal,
+    say,
+    complete: (wanted) => {
+      completer = wanted;
+    },
+    close: () => lines.close(),
+  };
+}
+
+/** Takes commands until there are no more. */
+async function talk(
+  servers: Servers,
+  { lines, typed, isTerminal, say, complete }: ShellPerson,
+): Promise<number> {
+  const logs = new ServerLogs(servers);
+  const commands = new ShellCommands({
+    servers,
+    logs,
+    print: (text) => void process.stdout.write(text),
+  });
+  complete((line) => commands.complete(line));
+  const { ready, late, failed } = await servers.started();
+  if (isTerminal) {
+    say(
+      `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (state says why)` : ''}. help lists the commands`,
+    );
+  }
+  let failures = 0;
+  let running = new AbortController();
+  lines.on('SIGINT', () => {
+    running.abort();
+    say('(Ctrl-D ends the shell)');
+  });
+  lines.prompt();
+  for await (const line of typed) {
+    if (/^\s*(?:quit|exit)\s*$/.test(line)) break;
+    running = new AbortController();
+    try {
+      await commands.run(line, running.signal);
+    } catch (error) {
+      failures++;
+      say(error instanceof UsageError ? error.message : textOfFailure(error));
+    }
+    lines.prompt();
+  }
+  commands.close();
+  logs.close();
+  return failures > 0 && !isTerminal ? ExitCode.toolFailed : ExitCode.done;
+}

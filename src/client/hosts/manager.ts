@@ -1,0 +1,302 @@
+/** Many servers: a plain map of connections, and one list of all their tools. */
+import { createActor, toPromise } from 'xstate';
+import type { Actor } from 'xstate';
+import { heldProcess, systemClock } from '../../actors/clock.ts';
+import { startupMachine } from '../../machines/startup.machine.ts';
+import { invalidParams } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import { nearest } from '../../protocol/nearest.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { guardOf } from '../../session/guarded-listeners.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { CallToolResult } from '../lists/offered.ts';
+import type { ConnectOptions, RequestOptions } from '../connection/options.ts';
+import { changesBetween } from './config-changes.ts';
+import { configInvalid } from './config-fault.ts';
+import type { ConfigFault } from './config-fault.ts';
+import type { HostsConfig } from './hosts-file.ts';
+import { mergeTools, splitName } from './merged-names.ts';
+import type { HostedServer } from './server-entry.ts';
+import { isAllowed } from './server-entry.ts';
+import { ServerSlot } from './server-slot.ts';
+import type { SlotHost } from './server-slot.ts';
+import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
+import type { OpenConnection, Servers, ServersOptions } from './servers.ts';
+import { ServersFeed } from './servers-streams.observable.ts';
+import { StartPlaces } from './start-places.ts';
+import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
+
+const defaultStartupMs = 3000;
+const defaultMaxStarting = 8;
+
+/** How long a server that does not get ready keeps its place among those that start. */
+const placeMs = 1000;
+
+type Listed = MergedTool & { readonly tool: string };
+
+export class ServerManager implements Servers {
+  readonly tools$: Servers['tools$'];
+  readonly events$: Servers['events$'];
+  readonly #slots = new Map<string, ServerSlot>();
+  readonly #feed: ServersFeed;
+  readonly #host: SlotHost;
+  readonly #places: StartPlaces;
+  readonly #startup: Actor<typeof startupMachine>;
+  #config: HostsConfig;
+  #merging: 'settled' | 'scheduled' = 'settled';
+  #closed: Promise<void> | undefined;
+  readonly #ends: (() => void)[] = [];
+
+  constructor(config: HostsConfig, options: ServersOptions, open: OpenConnection) {
+    const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
+    const guard = guardOf(options.report ?? (() => {}));
+    this.#feed = new ServersFeed(guard, () => this.#connections());
+    ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
+    this.#host = {
+      open,
+      clock,
+      cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
+      now: () => new Date().toISOString(),
+      optionsFor: (name) => connectOptions(name, options),
+      opened: (connection) => this.#feed.opened(connection),
+      changed: () => this.#changed(),
+    };
+    this.#places = new StartPlaces(options.maxStarting ?? defaultMaxStarting);
+    this.#config = config;
+    const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
+    this.#startup = createActor(startupMachine, {
+      clock,
+      input: {
+        servers: started.map(([name]) => name),
+        startupMs: options.startupMs ?? defaultStartupMs,
+      },
+    }).start();
+    this.#changed();
+  }
+
+  get faults(): readonly ConfigFault[] {
+    return this.#config.faults;
+  }
+
+  get remarks(): readonly ConfigFault[] {
+    return this.#config.remarks;
+  }
+
+  get status(): ReadonlyMap<string, ServerStatus> {
+    return new Map([...this.#config.servers.keys()].map((name) => [name, this.#statusOf(name)]));
+  }
+
+  #statusOf(name: string): ServerStatus {
+    const slot = this.#slots.get(name);
+    if (slot) return slot.status;
+    const server = this.#config.servers.get(name);
+    return server?.kind === 'invalid'
+      ? { state: 'failed', error: configInvalid(server.faults), launches: 0 }
+      : { state: 'disabled', launches: 0 };
+  }
+
+  get tools(): readonly MergedTool[] {
+    return [...this.#merged().values()];
+  }
+
+  async started(): Promise<Startup> {
+    const release = heldProcess();
+    await toPromise(this.#startup).finally(release);
+    const named = (...states: readonly ServerStatus['state'][]) =>
+      [...this.status].flatMap(([name, { state }]) => (states.includes(state) ? [name] : []));
+    return {
+      ready: named('ready'),
+      late: named('connecting', 'lost', 'backoff'),
+      failed: named('failed'),
+    };
+  }
+
+  get(server: string): Connection | undefined {
+    return this.#slots.get(server)?.connection;
+  }
+
+  async use(server: string): Promise<Connection> {
+    const slot = this.#slots.get(server);
+    if (slot) return slot.use();
+    const { error } = this.#statusOf(server);
+    if (error) throw error;
+    const names = [...this.#config.servers.keys()];
+    const near = nearest(server, names);
+    const message = names.includes(server)
+      ? 'it is disabled'
+      : `there is no such server${near === undefined ? '' : `. Did you mean ${near}?`}`;
+    throw configInvalid([{ file: this.#config.file, server, message }]);
+  }
+
+  async listTools({
+    refresh = false,
+    ...options
+  }: RequestOptions & { readonly refresh?: boolean } = {}): Promise<readonly MergedTool[]> {
+    const asked = [...this.#slots.values()].filter(
+      (slot) => refresh || slot.status.state !== 'idle' || !slot.isListed,
+    );
+    // Who fails is missing in the list, and its status says why.
+    await Promise.allSettled(
+      asked.map(async (slot) => {
+        const connection = await slot.use();
+        // A list waits for a connection, and one that has failed has none.
+        await connection.ready(options);
+        return connection.listTools({ ...options, refresh });
+      }),
+    );
+    return this.tools;
+  }
+
+  async callTool(
+    name: string,
+    args?: JsonObject,
+    options?: RequestOptions,
+  ): Promise<CallToolResult> {
+    const { server, tool } = this.#toolNamed(name);
+    const connection = await this.use(server);
+    return connection.callTool(tool, args, options);
+  }
+
+  /** A server that has not said its tools yet may have it: its own answer says so. */
+  #toolNamed(name: string): { readonly server: string; readonly tool: string } {
+    const merged = this.#merged();
+    const known = merged.get(name);
+    if (known) return known;
+    const split = splitName(name);
+    const slot = split && this.#slots.get(split.server);
+    const mayHave = slot && isAllowed(split.tool, slot.settings.tools) && !slot.hasAnswered;
+    if (mayHave) return split;
+    const status = split && this.#config.servers.has(split.server) && this.#statusOf(split.server);
+    if (status && status.error) throw status.error;
+    const near = nearest(name, [...merged.keys()]);
+    throw invalidParams(
+      `There is no tool ${quoted(name)}${near === undefined ? '' : `. Did you mean ${near}?`}`,
+    );
+  }
+
+  /** Does what another configuration says, where it differs from the present one. */
+  apply(config: HostsConfig): void {
+    if (this.#closed) return;
+    const changes = changesBetween(this.#config, config);
+    this.#config = config;
+    const ends = new Map(
+      [...changes.removed, ...changes.changed].map((name) => {
+        const ended = this.#slots.get(name)?.close();
+        this.#slots.delete(name);
+        this.#settled(name);
+        return [name, ended];
+      }),
+    );
+    for (const [name, server] of config.servers) {
+      if (changes.adjusted.includes(name) && server.kind === 'enabled') {
+        this.#slots.get(name)?.adjust(server.settings);
+      } else if (changes.added.includes(name) || changes.changed.includes(name)) {
+        this.#add(name, server, ends.get(name));
+      }
+    }
+    const { faults, remarks } = config;
+    this.#feed.happened({ type: 'config', changes, faults, remarks });
+    this.#changed();
+  }
+
+  /** Tells that a configuration cannot be used. */
+  refused(error: Error): void {
+    this.#feed.happened({ type: 'config-failed', error });
+  }
+
+  /** Resolves to whether it was started. */
+  #add(name: string, server: HostedServer, after: Promise<void> = Promise.resolve()): boolean {
+    if (server.kind !== 'enabled') return false;
+    const slot = new ServerSlot(name, server.settings, this.#host, after);
+    this.#slots.set(name, slot);
+    if (server.settings.lazy) return false;
+    this.#start(slot);
+    return true;
+  }
+
+  /** Only processes wait for a place: a request costs the machine nothing. */
+  #start(slot: ServerSlot): void {
+    if (!('command' in slot.settings.entry)) {
+      void slot.use().catch(() => {});
+      return;
+    }
+    this.#places.take((release) => {
+      const timer = this.#host.clock.setTimeout(release, placeMs);
+      const done = (): void => {
+        this.#host.clock.clearTimeout(timer);
+        release();
+      };
+      slot
+        .use()
+        .then(
+          (connection) => connection.ready(),
+          () => {},
+        )
+        .then(done, done);
+    });
+  }
+
+  #connections(): readonly Connection[] {
+    return [...this.#slots.values()].flatMap(({ connection }) => connection ?? []);
+  }
+
+  /** Many things that change at once are one change. */
+  #changed(): void {
+    if (this.#merging === 'scheduled') return;
+    this.#merging = 'scheduled';
+    queueMicrotask(() => {
+      this.#merging = 'settled';
+      if (this.#closed) return;
+      for (const [name, { state }] of this.status) {
+        const isSettled = !['connecting', 'lost', 'backoff'].includes(state);
+        if (isSettled) this.#settled(name);
+      }
+      this.#feed.tell(this.tools);
+    });
+  }
+
+  /** The start is over some time, and hears of nothing after that. */
+  #settled(name: string): void {
+    if (this.#startup.getSnapshot().status !== 'active') return;
+    this.#startup.send({ type: 'server.settled', name });
+  }
+
+  #merged(): ReadonlyMap<string, MergedTool> {
+    const owned = [...this.#slots.values()].flatMap(({ name: server, tools }) =>
+      tools.items.map((item) => ({ item, server, tool: item.name, cachedAt: tools.cachedAt })),
+    );
+    const named = [...mergeTools(owned)].map(([name, { item, ...whose }]): [string, Listed] => [
+      name,
+      { ...item, ...whose, name },
+    ]);
+    return new Map(named);
+  }
+
+  /** Calls back when all is closed. */
+  atEnd(end: () => void): void {
+    this.#ends.push(end);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    for (const end of this.#ends) end();
+    const ends = [...this.#slots.values()].map((slot) => slot.close());
+    const results = await Promise.allSettled(ends);
+    this.#startup.stop();
+    this.#feed.complete();
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function connectOptions(name: string, options: ServersOptions): ConnectOptions {
+  return { ...options, ...options.forServer?.(name) };
+}

@@ -1,0 +1,253 @@
+/**
+ * The place of one server among many: its connection while there is one, and its tools while there
+ * is none.
+ */
+import { errorOf } from '../../machines/connection-failures.ts';
+import type { Clock } from '../../actors/clock.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import { quoted } from '../../protocol/printable.ts';
+import type { Connection } from '../connection/connection.ts';
+import type { ListReport, Tool } from '../lists/offered.ts';
+import type { ConnectOptions } from '../connection/options.ts';
+import { isAllowed } from './server-entry.ts';
+import type { ServerSettings } from './server-entry.ts';
+import type { ServerStatus } from './server-reports.ts';
+import type { OpenConnection } from './servers.ts';
+import type { CachedTools, ToolsCache } from './tools-cache.ts';
+
+/** What slots need of their manager. */
+export interface SlotHost {
+  readonly open: OpenConnection;
+  readonly cache: ToolsCache | undefined;
+  readonly clock: Clock;
+  /** The time of day, ISO 8601. */
+  now(): string;
+  optionsFor(name: string): ConnectOptions;
+  opened(connection: Connection): void;
+  /** Its tools, or where it stands, are others now. */
+  changed(): void;
+}
+
+type Phase =
+  /** Nothing runs; `ended` is the end of what ran before. `waiting`: it is to be started soon. */
+  | { readonly kind: 'idle' | 'waiting'; readonly ended: Promise<void> }
+  /** It is opened when what ran before has ended. */
+  | {
+      readonly kind: 'opening';
+      readonly ended: Promise<void>;
+      readonly connection: Promise<Connection>;
+    }
+  | { readonly kind: 'open'; readonly connection: Connection; release(): void }
+  /** It could not even be tried. */
+  | { readonly kind: 'refused'; readonly error: Error }
+  | { readonly kind: 'closed'; readonly ended: Promise<void> };
+
+/** Tools as a slot knows them. */
+export interface SlotTools {
+  readonly items: readonly Tool[];
+  readonly cachedAt: string | undefined;
+}
+
+const noTools: SlotTools = { items: [], cachedAt: undefined };
+
+export class ServerSlot {
+  readonly name: string;
+  #settings: ServerSettings;
+  #phase: Phase;
+  /** What the server itself said last. */
+  #report: ListReport<Tool> | undefined;
+  #cached: CachedTools | undefined;
+  #launchesBefore = 0;
+  readonly #host: SlotHost;
+
+  /** @param after the end of the server that had this name before */
+  constructor(name: string, settings: ServerSettings, host: SlotHost, after: Promise<void>) {
+    this.name = name;
+    this.#settings = settings;
+    this.#host = host;
+    this.#phase = { kind: settings.lazy ? 'idle' : 'waiting', ended: after };
+    void host.cache?.read(settings.entry).then((cached) => {
+      this.#cached = cached;
+      if (cached !== undefined) host.changed();
+    });
+  }
+
+  get settings(): ServerSettings {
+    return this.#settings;
+  }
+
+  /** Takes settings that ask for no other connection. */
+  adjust(settings: ServerSettings): void {
+    this.#settings = settings;
+    this.#host.changed();
+  }
+
+  get connection(): Connection | undefined {
+    return this.#phase.kind === 'open' ? this.#phase.connection : undefined;
+  }
+
+  get status(): ServerStatus {
+    const phase = this.#phase;
+    const launches = this.#launchesBefore;
+    switch (phase.kind) {
+      case 'idle':
+        return { state: 'idle', launches };
+      case 'waiting':
+      case 'opening':
+        return { state: 'connecting', launches };
+      case 'refused':
+        return { state: 'failed', error: phase.error, launches };
+      case 'open': {
+        const { state, launches: more } = phase.connection;
+        const { value, loss } = state;
+        const isWithout = value !== 'ready' && loss !== undefined;
+        return {
+          state: value,
+          launches: launches + more,
+          ...(isWithout ? { error: errorOf(loss) } : {}),
+        };
+      }
+      case 'closed':
+        return { state: 'closed', launches };
+    }
+  }
+
+  /** What of its tools may be in the merged list: what a server that has failed had is gone. */
+  get tools(): SlotTools {
+    const { items, cachedAt } = this.#known();
+    return { items: items.filter(({ name }) => isAllowed(name, this.#settings.tools)), cachedAt };
+  }
+
+  /** Whether the server itself has said what tools it has, or why it has none. */
+  get hasAnswered(): boolean {
+    return (this.#report?.state ?? 'asking') !== 'asking';
+  }
+
+  /** Whether its list is known, from itself or from before. */
+  get isListed(): boolean {
+    return this.#cached !== undefined || this.hasAnswered;
+  }
+
+  #known(): SlotTools {
+    if (this.status.state === 'failed') return noTools;
+    const report = this.#report;
+    if (report !== undefined && (report.state !== 'asking' || report.items.length > 0)) {
+      return { items: report.items, cachedAt: undefined };
+    }
+    const cached = this.#cached;
+    return cached === undefined
+      ? noTools
+      : { items: cached.tools as readonly Tool[], cachedAt: cached.date };
+  }
+
+  /** The connection; the server is started if it is idle. */
+  use(): Promise<Connection> {
+    const phase = this.#phase;
+    switch (phase.kind) {
+      case 'open':
+        return Promise.resolve(phase.connection);
+      case 'opening':
+        return phase.connection;
+      case 'refused':
+        return Promise.reject(phase.error);
+      case 'idle':
+      case 'waiting': {
+        const { ended } = phase;
+        const connection = ended.then(() => this.#open());
+        this.#phase = { kind: 'opening', ended, connection };
+        this.#host.changed();
+        return connection;
+      }
+      case 'closed':
+        return Promise.reject(this.#closedError());
+    }
+  }
+
+  #closedError(): RuntimeError {
+    return new RuntimeError('CLOSED', `The connection to ${quoted(this.name)} is closed`);
+  }
+
+  #open(): Connection {
+    const { name } = this;
+    if (this.#phase.kind === 'closed') throw this.#closedError();
+    const { entry, timeoutMs, restart } = this.#settings;
+    const options = this.#host.optionsFor(name);
+    try {
+      const connection = this.#host.open(entry, {
+        ...options,
+        name,
+        ...(timeoutMs === undefined
+          ? {}
+          : { limits: { ...options.limits, requestTimeoutMs: timeoutMs } }),
+        ...(restart === undefined ? {} : { restart }),
+      });
+      this.#phase = { kind: 'open', connection, release: this.#follow(connection) };
+      this.#host.opened(connection);
+      return connection;
+    } catch (error) {
+      this.#phase = { kind: 'refused', error: error as Error };
+      throw error;
+    } finally {
+      this.#host.changed();
+    }
+  }
+
+  /** Listens to a connection until what it gives is called. */
+  #follow(connection: Connection): () => void {
+    const subscription = connection.tools$.subscribe((report) => this.#reported(report));
+    subscription.add(connection.state$.subscribe(() => this.#host.changed()));
+    const { clock } = this.#host;
+    let usedAt = clock.now();
+    // Only who may be stopped is listened to: it costs a little with each message.
+    if (this.#settings.idleMs !== undefined) {
+      subscription.add(connection.traffic$.subscribe(() => (usedAt = clock.now())));
+    }
+    let timer: unknown;
+    const look = (): void => {
+      const { idleMs } = this.#settings;
+      if (idleMs === undefined) return;
+      const isBusy = connection.pending > 0 || connection.state.value === 'connecting';
+      const quietMs = isBusy ? 0 : clock.now() - usedAt;
+      if (quietMs >= idleMs) return this.#sleep();
+      timer = clock.setTimeout(look, idleMs - quietMs);
+    };
+    look();
+    return () => {
+      clock.clearTimeout(timer);
+      subscription.unsubscribe();
+    };
+  }
+
+  #reported(report: ListReport<Tool>): void {
+    const { cache, now, changed } = this.#host;
+    this.#report = report;
+    if (report.state === 'known' && cache !== undefined) {
+      this.#cached = { tools: report.items, date: now() };
+      void cache.write(this.#settings.entry, this.#cached);
+    }
+    changed();
+  }
+
+  #sleep(): void {
+    this.#phase = { kind: 'idle', ended: this.#end() };
+    this.#host.changed();
+  }
+
+  /** Ends it for good. Resolves when nothing of it is left. */
+  close(): Promise<void> {
+    const ended = this.#end();
+    this.#phase = { kind: 'closed', ended };
+    this.#host.changed();
+    return ended;
+  }
+
+  #end(): Promise<void> {
+    const phase = this.#phase;
+    if (phase.kind === 'refused') return Promise.resolve();
+    if (phase.kind !== 'open') return phase.ended;
+    const { connection, release } = phase;
+    this.#launchesBefore += connection.launches;
+    release();
+    return connection.close();
+  }
+}

@@ -1,0 +1,130 @@
+/** `mcp-actors call` before real servers: what stdout gets, and how it ends. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
+
+const call = (...args: readonly string[]) => runCommand(['call', ...args]);
+const behind = (...tools: readonly string[]) => ['--', ...smallServer, ...tools];
+
+/** A file of servers with these tools each. */
+function fileOf(servers: { readonly [name: string]: readonly string[] }): string {
+  const file = join(temporaryFolder(), 'mcp.json');
+  const [program, script] = smallServer;
+  const entries = Object.entries(servers).map(([name, args]) => [
+    name,
+    { command: program, args: [script, ...args] },
+  ]);
+  writeFileSync(file, JSON.stringify({ mcpServers: Object.fromEntries(entries) }));
+  return file;
+}
+
+describe('mcp-actors call', () => {
+  test('prints the result alone, though the server writes a banner', async () => {
+    const { code, stdout } = await call('one', 'text=hi', ...behind('one', '--banner'));
+    expect([code, stdout]).toEqual([0, 'one hi\n']);
+  });
+
+  test('calls a tool of a file by its name in the merged list, and starts no other server', async () => {
+    const file = fileOf({ a: ['one'], b: ['one', '--deaf'] });
+    const { code, stdout, stderr } = await call(file, 'a__one', '{"text":"x"}', '--raw');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ content: [{ type: 'text', text: 'one x' }] });
+  });
+
+  test('takes the arguments from stdin', async () => {
+    const { stdout } = await runCommand(
+      ['call', '--tool', 'one', '-', ...behind('one')],
+      '{"text":"y"}',
+    );
+    expect(stdout).toBe('one y\n');
+  });
+
+  test('lists the tools, of one server by their own names', async () => {
+    const listed = await call('--list', ...behind('one', 'two'));
+    expect(listed.stdout).toBe('one  Says one\ntwo  Says two\n');
+    const json = await call(fileOf({ a: ['one'], b: ['two'] }), '--list', '--json');
+    const tools = JSON.parse(json.stdout) as readonly { readonly name: string }[];
+    expect(tools.map(({ name }) => name)).toEqual(['a__one', 'b__two']);
+  });
+
+  test('tells what is wrong with the other servers, and lists those that are well', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    const [program, script] = smallServer;
+    const mcpServers = {
+      good: { command: program, args: [script, 'one'] },
+      bad: { command: 5 },
+      gone: { command: 'no-such-command-anywhere' },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    const { code, stdout, stderr } = await call(file, '--list');
+    expect([code, stdout]).toEqual([0, 'good__one  Says one\n']);
+    expect(stderr).toContain('server "bad", key "command": 5 is not the name or path of a program');
+    expect(stderr).toContain('gone: ');
+    expect(stderr.match(/"bad"/g)).toHaveLength(1);
+  });
+
+  test('ends with 1 if the tool or its server has answered with an error', async () => {
+    const { code, stdout } = await call('one', 'text=5', '{}', ...behind('one'));
+    expect([code, stdout]).toEqual([2, '']);
+    const failed = await call('one', '{"text":5}', ...behind('one'));
+    expect(failed.code).toBe(1);
+  });
+
+  test('ends with 2 and the nearest name if something is mistyped', async () => {
+    const tool = await call('oen', ...behind('one'));
+    expect([tool.code, tool.stderr]).toEqual([2, expect.stringContaining('Did you mean one?')]);
+    const server = await call(fileOf({ files: ['one'] }), 'one', '--server', 'fiels');
+    expect([server.code, server.stderr]).toEqual([
+      2,
+      expect.stringContaining('Did you mean files?'),
+    ]);
+    const none = await call();
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining('needs a file of servers'),
+    ]);
+  });
+
+  test('ends with 3 if there is no server, or it is lost before the answer', async () => {
+    const missing = await call('one', '--', 'no-such-command-anywhere');
+    expect([missing.code, missing.stdout]).toEqual([3, '']);
+    expect(missing.stderr).toContain('no-such-command-anywhere');
+    const lost = await call('die', ...behind('die'));
+    expect([lost.code, lost.stderr]).toEqual([3, expect.stringContaining('7')]);
+  });
+
+  test('ends with 4 if the answer takes too long', async () => {
+    const { code, stdout } = await call('hang', '--timeout', '2s', ...behind('hang'));
+    expect([code, stdout]).toEqual([4, '']);
+  });
+
+  test('answers the questions of the server from a file; without one it says that nobody can', async () => {
+    const file = join(temporaryFolder(), 'answers.json');
+    writeFileSync(file, '{"name": "Ada"}');
+    const answered = await call('ask', '--answer', file, ...behind('ask'));
+    expect(JSON.parse(answered.stdout)).toMatchObject({ content: { name: 'Ada' } });
+    const alone = await call('ask', ...behind('ask'));
+    expect(alone.code).toBe(1);
+  });
+
+  test('cancels the call on the wire upon Ctrl-C, ends the server, and ends with 130', async () => {
+    const wire = join(temporaryFolder(), 'wire');
+    const tee = ['sh', '-c', `tee "${wire}" | "$@"`, 'sh', ...smallServer, 'hang'];
+    const { child, ended, shows } = startCommand(
+      ['call', 'hang', '-v', '--', ...tee],
+      temporaryFolder(),
+    );
+    await shows('is ready');
+    await sent(wire, 'tools/call');
+    child.kill('SIGINT');
+    const { code, stdout } = await ended;
+    expect([code, stdout]).toEqual([130, '']);
+    await sent(wire, 'notifications/cancelled');
+  });
+});
+
+/** Resolves when the file has this text. It is written by another process, so it is looked at again and again. */
+async function sent(file: string, text: string): Promise<void> {
+  await expect.poll(() => readFileSync(file, 'utf8'), { timeout: 10_000 }).toContain(text);
+}

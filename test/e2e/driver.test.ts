@@ -1,0 +1,237 @@
+/** The driver before real servers, by its contract (docs/driver.md). */
+import { afterEach, describe, expect, test } from 'vitest';
+import { smallServer } from './client-command.ts';
+import { startDriver } from './driver-process.ts';
+import type { DriverProcess } from './driver-process.ts';
+import { launchLab } from './http-process.ts';
+import { lab, reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+const [command, script] = smallServer;
+const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
+const connect = (driver: DriverProcess, server: object, options: object = {}) =>
+  driver.run({ op: 'connect', name: 'a', server, options });
+const statesTold = ({ told }: DriverProcess) =>
+  told.all.flatMap(({ event, state }) => (event === 'state' ? [state] : []));
+const isGone = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+};
+const textOf = ({ content }: Record<string, unknown>) =>
+  (content as readonly { readonly text: string }[])[0]?.text ?? '';
+
+describe('the driver', () => {
+  test('says who it is first, and refuses what is no command', async () => {
+    const driver = startDriver();
+    const hello = await driver.told.find(() => true);
+    expect(hello).toMatchObject({
+      event: 'hello',
+      driver: expect.stringMatching(/^mcp-actors \d/),
+    });
+    driver.line('no json');
+    driver.line('[]');
+    const unknown = await driver.fail({ op: 'fly' });
+    expect(unknown['code']).toBe('CONFIG');
+    const refs = driver.told.all.flatMap(({ event, ref }) => (event === 'result' ? [ref] : []));
+    expect(refs).toEqual([null, null, 'r1']);
+    expect(await driver.fail({ op: 'ping', name: 'a' })).toMatchObject({ code: 'CONFIG' });
+    expect(await driver.fail({ op: 'close', name: 'a' })).toMatchObject({ code: 'CONFIG' });
+  });
+
+  test('connects, lists, calls, tells the state and closes', async () => {
+    const driver = startDriver();
+    const profile = await connect(driver, small('one', 'pid'));
+    expect(profile).toMatchObject({ serverInfo: { name: 'small', version: '1.0.0' } });
+    const { tools } = await driver.run({ op: 'listTools', name: 'a' });
+    expect((tools as readonly { readonly name: string }[]).map(({ name }) => name)).toEqual([
+      'one',
+      'pid',
+    ]);
+    const result = await driver.run({
+      op: 'callTool',
+      name: 'a',
+      tool: 'one',
+      arguments: { text: 'x' },
+    });
+    expect(textOf(result)).toBe('one x');
+    expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({
+      state: 'ready',
+      era: profile['era'],
+      revision: profile['revision'],
+      pending: 0,
+      launches: 1,
+    });
+    const pid = Number(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'pid' })));
+    expect(await driver.run({ op: 'close', name: 'a' })).toEqual({});
+    expect(isGone(pid)).toBe(true);
+    expect(statesTold(driver)).toEqual(['connecting', 'ready', 'closing', 'closed']);
+  });
+
+  test.each(['legacy', 'modern'])('speaks the era that is asked for: %s', async (era) => {
+    const driver = startDriver();
+    expect(await connect(driver, small('one'), { era })).toMatchObject({ era });
+    expect(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'one' }))).toBe('one');
+  });
+
+  test('tells a server’s error, a timeout and a cancellation apart', async () => {
+    const driver = startDriver();
+    await connect(driver, small('one', 'hang'));
+    const wrong = await driver.fail({ op: 'callTool', name: 'a', tool: 'none' });
+    expect(wrong).toMatchObject({ code: 'RPC', rpcCode: -32602 });
+    const late = await driver.fail({ op: 'callTool', name: 'a', tool: 'hang', timeoutMs: 200 });
+    expect(late['code']).toBe('REQUEST_TIMEOUT');
+    const target = driver.send({ op: 'callTool', name: 'a', tool: 'hang' });
+    expect(await driver.run({ op: 'cancel', target })).toEqual({});
+    expect(await driver.result(target)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    expect(await driver.run({ op: 'cancel', target: 'none' })).toEqual({});
+  });
+
+  test('tells what cannot be started, and what has ended', async () => {
+    const driver = startDriver();
+    const missing = { op: 'connect', name: 'm', server: { command: 'no-such-command-anywhere' } };
+    expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
+    await connect(driver, small('die'), { restart: false });
+    const lost = await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
+    expect(lost).toMatchObject({ code: 'CLOSED', exitCode: 7 });
+    await driver.told.find(({ name, state }) => name === 'a' && state === 'failed');
+    expect(await driver.fail({ op: 'callTool', name: 'a', tool: 'die' })).toMatchObject({
+      code: 'NOT_READY',
+    });
+    expect(await driver.run({ op: 'reconnect', name: 'a' })).toMatchObject({
+      serverInfo: { name: 'small' },
+    });
+  });
+
+  test('makes a lost connection again as its options say', async () => {
+    const driver = startDriver();
+    const restart = { initialMs: 10, maxMs: 10, factor: 1, maxAttempts: 2, stableMs: 60_000 };
+    await connect(driver, small('die'), { restart });
+    await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
+    const backoff = await driver.told.find(({ state }) => state === 'backoff');
+    expect(backoff).toMatchObject({ name: 'a', attempt: 1, delayMs: 10 });
+    await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
+    await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
+    await driver.told.find(({ state }) => state === 'failed');
+    expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({
+      state: 'failed',
+      launches: 3,
+    });
+    expect(statesTold(driver)).toEqual([
+      'connecting',
+      'ready',
+      'backoff',
+      'connecting',
+      'ready',
+      'backoff',
+      'connecting',
+      'ready',
+      'failed',
+    ]);
+  });
+
+  test('answers what the server asks, and tells it before', async () => {
+    const driver = startDriver();
+    const elicitation = { result: { action: 'accept', content: { name: 'Ada' } } };
+    await connect(driver, small('ask'), { providers: { elicitation } });
+    const ref = driver.send({ op: 'callTool', name: 'a', tool: 'ask' });
+    const { value } = await driver.result(ref);
+    expect(textOf(value as Record<string, unknown>)).toContain('Ada');
+    const order = driver.told.all.flatMap(({ event, method, ref: its }) =>
+      event === 'asked' ? [method] : its === ref ? ['result'] : [],
+    );
+    expect(order).toEqual(['elicitation/create', 'result']);
+  });
+
+  test('manages many servers, whose tools are called without a name', async () => {
+    const driver = startDriver();
+    const config = {
+      mcpServers: {
+        b: small('two'),
+        a: small('one'),
+        bad: { command: 5 },
+        off: { ...small('x'), disabled: true },
+      },
+    };
+    const { servers } = await driver.run({ op: 'manager', config, options: { startupMs: 20_000 } });
+    expect(servers).toMatchObject({
+      a: { state: 'ready' },
+      b: { state: 'ready' },
+      bad: { state: 'failed', error: { code: 'CONFIG' } },
+      off: { state: 'disabled' },
+    });
+    const { tools } = await driver.run({ op: 'listTools' });
+    expect(tools).toMatchObject([
+      { name: 'a__one', server: 'a', tool: 'one' },
+      { name: 'b__two', server: 'b', tool: 'two' },
+    ]);
+    expect(textOf(await driver.run({ op: 'callTool', tool: 'b__two' }))).toBe('two');
+    expect(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'one' }))).toBe('one');
+    expect(await driver.run({ op: 'servers' })).toMatchObject({
+      a: { state: 'ready', launches: 1 },
+    });
+  });
+
+  test('keeps the last of stderr, and all progress', async () => {
+    const driver = startDriver();
+    const [program, ...args] = [process.execPath, ...lab];
+    await connect(driver, { command: program, args }, { watch: true });
+    const { tools } = await driver.told.find(({ event }) => event === 'tools');
+    expect(tools).toContain('slow');
+    const ref = driver.send({
+      op: 'callTool',
+      name: 'a',
+      tool: 'slow',
+      arguments: { ms: 300 },
+      progress: true,
+    });
+    await driver.result(ref);
+    expect(
+      driver.told.all.find(({ event, ref: its }) => event === 'progress' && its === ref),
+    ).toMatchObject({
+      progress: expect.any(Number),
+    });
+    expect(await driver.run({ op: 'stderr', name: 'a' })).toEqual({
+      text: expect.any(String),
+      bytes: expect.any(Number),
+    });
+  });
+
+  test.each(['legacy', 'modern'])('reaches a server over HTTP, in the era %s', async (era) => {
+    const { url } = await launchLab();
+    const driver = startDriver();
+    const server = { type: 'http', url: url.href };
+    expect(await connect(driver, server, { era })).toMatchObject({
+      era,
+      serverInfo: { name: 'lab' },
+    });
+    const result = await driver.run({
+      op: 'callTool',
+      name: 'a',
+      tool: 'echo',
+      arguments: { message: 'hi' },
+    });
+    expect(result).toMatchObject({ structuredContent: { message: 'hi' } });
+    await driver.run({ op: 'close', name: 'a' });
+  });
+
+  test('ends every server and itself, upon shutdown and at the end of its input', async () => {
+    const driver = startDriver();
+    await connect(driver, small('pid'));
+    const pid = Number(textOf(await driver.run({ op: 'callTool', name: 'a', tool: 'pid' })));
+    const ref = driver.send({ op: 'shutdown' });
+    expect(await driver.exited).toBe(0);
+    expect(await driver.result(ref)).toMatchObject({ ok: true });
+    expect(isGone(pid)).toBe(true);
+
+    const other = startDriver();
+    await connect(other, small('pid'));
+    const second = Number(textOf(await other.run({ op: 'callTool', name: 'a', tool: 'pid' })));
+    expect(await other.end()).toBe(0);
+    expect(isGone(second)).toBe(true);
+  });
+});

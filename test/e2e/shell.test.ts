@@ -1,0 +1,76 @@
+/** `mcp-actors shell` without a terminal: commands come from stdin. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
+
+const [program, script] = smallServer;
+const shell = (lines: readonly string[], ...args: readonly string[]) =>
+  runCommand(['shell', ...args], `${lines.join('\n')}\n`);
+const behind = (...tools: readonly string[]) => ['--', ...smallServer, ...tools];
+
+describe('mcp-actors shell', () => {
+  test('does what the lines of stdin say, and prints the results alone', async () => {
+    const { code, stdout } = await shell(
+      ['list', '', 'call one text="a b"', 'call small-server__two {"text": "c"}'],
+      ...behind('one', 'two'),
+    );
+    expect([code, stdout]).toEqual([
+      0,
+      'small-server__one  Says one\nsmall-server__two  Says two\none a b\ntwo c\n',
+    ]);
+  });
+
+  test('shows where each server stands, and what it has said', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    const mcpServers = {
+      good: { command: program, args: [script, 'one'] },
+      bad: {
+        command: program,
+        args: ['-e', 'console.error("boom"); process.exit(3)'],
+        restart: false,
+      },
+      off: { command: 'x', disabled: true },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    const { code, stdout } = await shell(
+      ['call good__one', 'state', 'logs bad', 'reconnect good'],
+      file,
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^good {2}ready; small 1\.0\.0, 20/m);
+    expect(stdout).toMatch(/^bad {3}failed; .*boom/m);
+    expect(stdout).toMatch(/^off {3}disabled$/m);
+    expect(stdout).toMatch(/^boom$/m);
+    expect(stdout).toMatch(/^good is ready: small 1\.0\.0/m);
+  });
+
+  test('goes on after a command that has failed, and ends with 1', async () => {
+    const { code, stdout, stderr } = await shell(
+      ['cal one', 'call oen', 'call one', 'quit', 'call two'],
+      ...behind('one'),
+    );
+    expect([code, stdout]).toEqual([1, 'one\n']);
+    expect(stderr).toContain('There is no command "cal". Did you mean call?');
+    expect(stderr).toContain('There is no tool "oen". Did you mean one?');
+  });
+
+  test('watches a tool until it is told otherwise', async () => {
+    const { stdout } = await shell(['watch one', 'unwatch'], ...behind('one'));
+    expect(stdout).toBe('one\nNot watched any more: 1\n');
+  });
+
+  test.skipIf(process.platform === 'win32')('tells the doctor of its connections', async () => {
+    const home = temporaryFolder();
+    const { child, ended, shows } = startCommand(['shell', ...behind('one')], home);
+    child.stdin.write('call one\n');
+    await shows('one\n');
+    const { code, stdout } = await runCommand(['doctor', String(child.pid)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^connection small-server: ready for .*; small 1\.0\.0, 20/m),
+    ]);
+    child.stdin.end();
+    expect((await ended).code).toBe(0);
+  });
+});
