@@ -5,9 +5,10 @@ import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { command, reapServers } from '../e2e/server-process.ts';
 import { begin } from '../http/legacy/raw-session.ts';
 import { launchChromium, needsChromium } from './chromium.ts';
-import { open } from './inspected.ts';
+import { inspected, open } from './inspected.ts';
 
 describe('the page', () => {
   let browser: Browser | undefined;
@@ -28,12 +29,12 @@ describe('the page', () => {
       },
     });
     const server = createMcpServer({ name: 'watched', version: '1', tools: [wait], logging: {} });
-    const inspected = await inspectPage();
-    onTestFinished(() => inspected.close());
-    const session = { watchers: [inspected.watcher] };
+    const shown = await inspectPage();
+    onTestFinished(() => shown.close());
+    const session = { watchers: [shown.watcher] };
     const serving = await serveHttp(server, { port: 0, session });
     onTestFinished(() => serving.close(0));
-    return { page: inspected.url, url: serving.url, held };
+    return { page: shown.url, url: serving.url, held };
   }
 
   test('shows how a session over HTTP stands, and its streams', async (context) => {
@@ -74,5 +75,28 @@ describe('the page', () => {
     expect(await page.locator('#sessions button[data-mood=working]').count()).toBe(1);
     held.release();
     await answer.text();
+  });
+
+  test('of the command lists the sessions that it serves over HTTP, and what one does', async (context) => {
+    needsChromium(context);
+    onTestFinished(reapServers);
+    const { server, url: address } = await inspected([
+      ...[...command, 'serve', '--http', '0', '--inspect'],
+      ...['--log-level', 'info'],
+    ]);
+    const { details } = await server.log.find(({ event }) => event === 'http.listening');
+    const url = new URL((details as { readonly url: string }).url);
+    const [, second] = [await begin(url), await begin(url)];
+    const { page, faults } = await open(browser as Browser, address);
+    await expect.poll(() => page.locator('#sessions button').count()).toBe(2);
+    await page.locator('#sessions button', { hasText: '2: raw' }).click();
+    await (await second.call('workspace_info')).text();
+    await page.locator('body', { hasText: 'workspace_info' }).waitFor();
+    await page
+      .locator('[role=tab]', { hasText: 'http' })
+      .filter({ hasText: /active|idle/ })
+      .waitFor();
+    expect(await page.content()).not.toContain(second.id);
+    expect(faults).toEqual([]);
   });
 });
