@@ -8,6 +8,7 @@ import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
+import { hostLogins } from './requirements/host-logins.ts';
 import { hostProcesses } from './requirements/host-processes.ts';
 import { httpSessions } from './requirements/http-sessions.ts';
 import { httpStateless } from './requirements/http-stateless.ts';
@@ -32,6 +33,7 @@ export const requirements: readonly Requirement[] = [
   httpStateless,
   statelessFeatures,
   statelessMessages,
+  hostLogins,
   hostProcesses,
 ]
   .flatMap((demands) => Object.entries(demands))

@@ -37,7 +37,7 @@ async function visit(url: string, headers: object = {}, method = 'GET'): Promise
 
 const forever = new AbortController().signal;
 
-describe('a person who comes back', () => {
+describe('a person who comes back [LOGIN-13]', () => {
   test('is told to close the page, and what they bring is taken', async () => {
     const callback = await listen();
     expect(callback.redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);

@@ -36,7 +36,7 @@ describe('a store in files', () => {
     );
   }
 
-  test.runIf(isPosix)('lets nobody else read them', async () => {
+  test.runIf(isPosix)('lets nobody else read them [LOGIN-14]', async () => {
     const folder = join(await temporaryDirectory(), 'state', 'credentials');
     const store = fileCredentialStore({ folder });
     await store.write('grant https://as.example.com', { token: 'secret' });

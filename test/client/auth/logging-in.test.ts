@@ -53,7 +53,7 @@ describe('a host without a token', () => {
     expect([ada.scopes.length, grace.scopes.length]).toEqual([1, 1]);
   });
 
-  test('sends its token to the origin of the server alone', async () => {
+  test('sends its token to the origin of the server alone [LOGIN-01]', async () => {
     const { url } = await startProtected();
     const authorization = authorize(url, { visit: agree });
     await call(authorization, url, 'read');
@@ -86,7 +86,7 @@ describe('a host without a token', () => {
 });
 
 describe('a scope that is missing', () => {
-  test('is asked for once, with all that there were', async () => {
+  test('is asked for once, with all that there were [LOGIN-05]', async () => {
     const { issuer, url } = await startProtected();
     const { visit, scopes } = person();
     const authorization = authorize(url, { visit });
@@ -117,7 +117,7 @@ describe('a scope that is missing', () => {
     ]);
   });
 
-  test('that is not given is not asked for again, and the token is kept', async () => {
+  test('that is not given is not asked for again, and the token is kept [LOGIN-05]', async () => {
     const { url } = await startProtected({ grants: () => 'notes:read' });
     const { visit, scopes } = person();
     const authorization = authorize(url, { visit });
@@ -186,7 +186,7 @@ describe('a login that comes to nothing', () => {
     expect(scopes).toHaveLength(1);
   });
 
-  test('holds no secret in what it says', async () => {
+  test('holds no secret in what it says [LOGIN-12]', async () => {
     const { issuer, url } = await startProtected();
     const seen: string[] = [];
     issuer.fault = (request, response) => {

@@ -75,7 +75,7 @@ function gated(authorization: HttpAuthorization) {
 }
 
 describe('a token that is refused', () => {
-  test('is renewed once for fifty requests that have met it', async () => {
+  test('is renewed once for fifty requests that have met it [LOGIN-10]', async () => {
     const { url, authorization, revoke, refreshes, scopes } = await logIn();
     await revoke();
     const { held, refused } = gated(authorization);
@@ -99,7 +99,7 @@ describe('a token that is refused', () => {
     expect(refreshes()).toBe(1);
   });
 
-  test('is renewed once for two connections that share a store', async () => {
+  test('is renewed once for two connections that share a store [LOGIN-10]', async () => {
     const { issuer, url, authorization, another, revoke, refreshes } = await logIn();
     const other = another();
     expect(await call(other, url, 'read')).toMatchObject({ text: 'read' });
@@ -118,7 +118,7 @@ describe('a token that is refused', () => {
     expect(refreshes()).toBe(1);
   });
 
-  test('is renewed once for two processes', async () => {
+  test('is renewed once for two processes [LOGIN-10]', async () => {
     const folder = join(await temporaryDirectory(), 'credentials');
     const store = fileCredentialStore({ folder });
     const { issuer, url, authorization, revoke, refreshes, scopes } = await logIn(store);
@@ -223,7 +223,7 @@ describe('a token that is refused', () => {
   });
 });
 
-describe('a refresh that fails', () => {
+describe('a refresh that fails [LOGIN-11]', () => {
   const keptIn = async ({ store, url }: LoggedIn) => await new Grants(store, url).read();
 
   test.each<[string, number]>([
@@ -315,7 +315,7 @@ describe('a refresh that fails', () => {
   });
 });
 
-test('a token of one issuer, and its client, are never shown to another', async () => {
+test('a token of one issuer, and its client, are never shown to another [LOGIN-08]', async () => {
   const { issuer, url, store, authorization, scopes } = await logIn();
   const first = await new Grants(store, url).read();
   if (!first) throw new Error('There is no grant');

@@ -1,11 +1,14 @@
 /** A host refuses what leads elsewhere, before anything is sent there. */
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import { authorize, query, refusal } from './authorizing.ts';
 import { agree, call, startProtected } from './protected-server.ts';
+import type { Called } from './protected-server.ts';
 
-describe('an answer that is not as it should be is refused:', () => {
+describe('an answer that is not as it should be is refused [LOGIN-03] [LOGIN-07]:', () => {
   test.each<[string, (url: URL) => URL, RegExp]>([
     ['another state', query((q) => q.set('state', 'x')), /its "state" is another one$/],
     ['no state', query((q) => q.delete('state')), /its "state" is another one$/],
@@ -42,7 +45,7 @@ describe('an answer that is not as it should be is refused:', () => {
   });
 });
 
-describe('an authorization server is not trusted', () => {
+describe('an authorization server is not trusted [LOGIN-02] [LOGIN-04]', () => {
   const without =
     (name: string) =>
     (own: object): object =>
@@ -104,7 +107,50 @@ describe('an authorization server is not trusted', () => {
   });
 });
 
-test('nothing is asked for unless the host allows it', () => {
+/** The metadata of a resource, somewhere else. */
+async function startMetadata(metadata: object): Promise<URL> {
+  const http = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(metadata));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close());
+  return new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/`);
+}
+
+describe('a server that names [LOGIN-06]', () => {
+  test.each<[string, (url: URL) => string, RegExp]>([
+    ['another resource', () => 'https://evil.example.com/mcp', /says that it is https:\/\/evil/],
+    [
+      'a resource beside it',
+      (url) => `${url.origin}/other`,
+      /says that it is http:.*\/other: no token/,
+    ],
+  ])('%s gets no token', async (_, resourceOf, message) => {
+    const { issuer, url } = await startProtected();
+    const metadata = { resource: resourceOf(url), authorization_servers: [issuer.issuer] };
+    const where = await startMetadata(metadata);
+    const outcome = await authorize(url, { visit: agree }).challenged({
+      status: 401,
+      wwwAuthenticate: `Bearer resource_metadata="${where.href}"`,
+      url: url.href,
+      sent: {},
+      retries: 0,
+    });
+    expect(refusal(outcome as Called)).toMatch(message);
+    expect([issuer.count('/authorize'), issuer.count('/token')]).toEqual([0, 0]);
+  });
+
+  test('itself is asked for by that name, at either end', async () => {
+    const { issuer, url } = await startProtected();
+    await call(authorize(url, { visit: agree }), url, 'read');
+    const named = issuer.received.filter((one) => /\/(?:authorize|token)[ ?]/.test(one));
+    expect(named).toHaveLength(2);
+    for (const one of named) expect(one).toContain(`resource=${encodeURIComponent(url.href)}`);
+  });
+});
+
+test('nothing is asked for unless the host allows it [LOGIN-09]', () => {
   for (const option of [undefined, false]) {
     expect(hostAuthorization('https://mcp.example.com/mcp', option)).toBeUndefined();
   }
