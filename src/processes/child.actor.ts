@@ -43,7 +43,10 @@ export interface ChildScope {
   readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
   readonly report: Report<ProcessFactName>;
-  /** Called when it runs, before that is told. Whoever wants its output begins to read it now. */
+  /**
+   * Called when it runs, before that is told. Whoever wants its output begins to read it now, and
+   * stops it only afterwards.
+   */
   launched(pipes: ChildPipes): void;
 }
 
