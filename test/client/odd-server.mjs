@@ -9,7 +9,7 @@ const say = (message) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const refuse = (id, code, message, data) => say({ id, error: { code, message, data } });
 const serverInfo = { name: 'odd', version: '1' };
-const tools = [
+const listed = [
   { name: 'crash', inputSchema: { type: 'object' } },
   { name: 'read', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
 ];
@@ -47,7 +47,8 @@ const answers = {
     const protocolVersion = odd === 'old' ? '1999-01-01' : params.protocolVersion;
     say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
   },
-  'tools/list': ({ id }) => say({ id, result: { tools } }),
+  'tools/list': ({ id }) =>
+    say({ id, result: { tools: odd === 'reads' ? [...listed].reverse() : listed } }),
   'tools/call': ({ id, params }) => {
     if (params.name === 'crash' || (params.name === 'read' && odd === 'crashes-once')) {
       process.stderr.write('the disk is full\n', () => process.exit(7));

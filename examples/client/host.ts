@@ -1,0 +1,32 @@
+/**
+ * A host in 30 lines: it launches the server that its arguments name, shows what happens, lists the
+ * tools and calls the first one.
+ *
+ *     npx tsx examples/client/host.ts npx -y @modelcontextprotocol/server-filesystem .
+ */
+import { connect } from 'mcp-actors/client';
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) throw new Error('Usage: host.ts COMMAND [ARGUMENTS…]');
+
+await using server = await connect(
+  { command, args },
+  {
+    roots: [{ uri: `file://${process.cwd()}`, name: 'here' }],
+    elicit: ({ message }) => {
+      console.log(`The server asks: ${message}`);
+      return { action: 'decline' };
+    },
+  },
+);
+server.state$.subscribe(({ value }) => console.log(`state: ${value}`));
+console.log(`${server.server?.info.name} speaks ${server.server?.revision}`);
+
+const tools = await server.listTools();
+for (const { name, description = '' } of tools) console.log(`- ${name}: ${description}`);
+const [first] = tools;
+if (first) {
+  const onProgress = ({ progress }: { progress: number }) => console.log(`progress: ${progress}`);
+  const { content } = await server.callTool(first.name, {}, { timeoutMs: 10_000, onProgress });
+  for (const block of content) console.log(block.type === 'text' ? block.text : `(${block.type})`);
+}
