@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { installLocked } from '../scripts/npm.ts';
+import { benchClients } from './client/client-bench.ts';
 import { readOptions, usage } from './options.ts';
 import type { Options } from './options.ts';
 import { publish } from './page.ts';
@@ -74,6 +75,11 @@ function write(path: string, text: string): void {
 }
 
 async function main(): Promise<number> {
+  const args = process.argv.slice(2);
+  if (args.includes('--client')) {
+    benchClients(args.filter((arg) => arg !== '--client'));
+    return 0;
+  }
   let options: Options;
   try {
     options = readOptions(process.argv.slice(2));
