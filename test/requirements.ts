@@ -9,6 +9,7 @@ import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
 import { hostLogins } from './requirements/host-logins.ts';
+import { hostFeatures } from './requirements/host-features.ts';
 import { hostProcesses } from './requirements/host-processes.ts';
 import { httpSessions } from './requirements/http-sessions.ts';
 import { httpStateless } from './requirements/http-stateless.ts';
@@ -35,6 +36,7 @@ export const requirements: readonly Requirement[] = [
   statelessMessages,
   hostLogins,
   hostProcesses,
+  hostFeatures,
 ]
   .flatMap((demands) => Object.entries(demands))
   .flatMap(([source, rows]) =>

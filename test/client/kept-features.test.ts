@@ -116,7 +116,7 @@ describe.each(['legacy', 'modern'] as const)('before a server of ours, %s', (era
   });
 });
 
-test('roots that are set later are told to the server, which asks for them', async () => {
+test('roots that are set later are told to the server, which asks for them [ANSWER-09]', async () => {
   const { connection, servers, ask } = await beforeSdk({ roots: [{ uri: 'file:///a' }] });
   const changed = new Promise<void>((resolve) => {
     const [server] = servers;
@@ -181,7 +181,7 @@ test('a host in a few lines shows its tools, and answers what it is asked', asyn
 
 const form = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } };
 
-test('of what a server asks only so much is put to the host at once, and the rest is refused', async () => {
+test('of what a server asks only so much is put to the host at once, and the rest is refused [ANSWER-08]', async () => {
   const door = gate();
   const { ask } = await beforeSdk({
     report: () => {},

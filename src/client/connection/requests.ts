@@ -6,7 +6,6 @@ import type { RequestSpec } from '../../actors/exchange.ts';
 import type { PeerRequest } from '../../machines/peer-ports.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
 import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
-import { mayRequireInput } from '../../protocol/input-required.ts';
 import { callInRounds } from '../asked/input-rounds.ts';
 import type { RoundsHost } from '../asked/input-rounds.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -87,10 +86,8 @@ export class Requests {
     refuseDuration('timeoutMs', timeoutMs);
     refuseDuration('maxTotalMs', maxTotalMs);
     const asked = { ...options, timeoutMs, maxTotalMs };
-    // A server of an era that is not known yet may be one that asks by ending the call.
-    if (!mayRequireInput.has(method) || this.#scope.served?.era === 'legacy') {
-      return this.#reliably(method, params, asked);
-    }
+    if (this.#scope.served?.era === 'legacy') return this.#reliably(method, params, asked);
+    // A server of an era that is not known yet may be one that says of what type its results are.
     const { signal } = options;
     return callInRounds(this.#rounds, {
       ...{ method, params, maxTotalMs, signal },

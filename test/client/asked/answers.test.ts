@@ -66,9 +66,12 @@ describe('what is declared', () => {
       { elicit: { form: elicit, url: () => 'accept' as const } },
       { elicitation: { form: {}, url: {} } },
     ],
-  ] satisfies [Providers, JsonObject][])('is what is given: %o', (providers, capabilities) => {
-    expect(declaredBy(providers)).toEqual(capabilities);
-  });
+  ] satisfies [Providers, JsonObject][])(
+    'is what is given: %o [ANSWER-05]',
+    (providers, capabilities) => {
+      expect(declaredBy(providers)).toEqual(capabilities);
+    },
+  );
 
   test('may be more than that, and nothing that nobody answers', () => {
     const sample = () => Promise.reject(new Error());
@@ -89,7 +92,7 @@ describe('what is declared', () => {
     [{ roots: [{ uri: '/a' }] }, 'roots[0] must have a "uri" of file://, this is "/a"'],
     [{ sample: {} as never }, '"sample" must be a function, this is an object'],
     [{ elicit: { form: 1 as never } }, '"elicit" must be a function, this is 1'],
-  ])('is refused if it is no provider: %o', (providers, message) => {
+  ])('is refused if it is no provider: %o [ANSWER-06]', (providers, message) => {
     expect(() => declaredBy(providers)).toThrow(message);
   });
 });
@@ -109,7 +112,7 @@ describe('roots', () => {
     expect(new Answers({}, host).setRoots([])).toBe(false);
   });
 
-  test('that are none are a bug of the host, of which the server hears no details', async () => {
+  test('that are none are a bug of the host, of which the server hears no details [ANSWER-06] [ANSWER-07]', async () => {
     const { ask, facts } = await asking({ roots: () => [{ uri: 'secret' }] });
     await expect(ask('roots/list')).rejects.toMatchObject({
       code: -32603,
@@ -131,7 +134,7 @@ describe('a form', () => {
     open: { type: 'string' },
   };
 
-  test('gets the defaults of its schema for what the person has left alone', async () => {
+  test('gets the defaults of its schema for what the person has left alone [ANSWER-04]', async () => {
     const { server } = await asking({ elicit: () => accept({ age: 7 }) });
     expect(await server.elicitInput(form(fields) as never)).toEqual({
       action: 'accept',
@@ -150,7 +153,7 @@ describe('a form', () => {
     [accept(), '"open" is missing'],
     [{ action: 'yes' } as never, 'accept, decline or cancel, this is "yes"'],
     [undefined as never, 'accept, decline or cancel, this is missing'],
-  ])('that was filled in wrongly is not sent: %o', async (answer, fault) => {
+  ])('that was filled in wrongly is not sent: %o [ANSWER-04]', async (answer, fault) => {
     const { ask, facts } = await asking({ elicit: () => answer });
     await expect(ask('elicitation/create', form(fields, ['open']))).rejects.toMatchObject({
       code: -32603,
@@ -188,7 +191,7 @@ describe('a form', () => {
       { mode: 'url', message: 'Go', url: 'https://a.example' },
       'has not declared "elicitation.url"',
     ],
-  ])('that is none is refused, and nobody is asked: %o', async (params, fault) => {
+  ])('that is none is refused, and nobody is asked: %o [ANSWER-10]', async (params, fault) => {
     const { ask } = await asking({ elicit: () => Promise.reject(new Error('asked')) });
     await expect(ask('elicitation/create', params)).rejects.toMatchObject({
       code: -32602,
@@ -200,7 +203,7 @@ describe('a form', () => {
 describe('a URL', () => {
   const go = { mode: 'url', message: 'Go', url: 'https://a.example/x', elicitationId: 'e1' };
 
-  test('is put to the host, who hears later that the person is done there', async () => {
+  test('is put to the host, who hears later that the person is done there [ANSWER-11]', async () => {
     const ends: Promise<void>[] = [];
     const { ask, server } = await asking({
       elicit: {
@@ -299,7 +302,7 @@ describe('a question', () => {
     expect(heard).toEqual(['asked roots/list']);
   });
 
-  test('that nobody answers is refused', async () => {
+  test('that nobody answers is refused [ANSWER-10]', async () => {
     const { ask, heard } = await asking({});
     await expect(ask('roots/list')).rejects.toMatchObject({ code: -32601 });
     expect(heard).toEqual([]);

@@ -87,7 +87,7 @@ describe('a call to a server of ours', () => {
 });
 
 describe('a round', () => {
-  test('brings the answers and the state as it came, and what the call was made with', async () => {
+  test('brings the answers and the state as it came, and what the call was made with [ANSWER-01]', async () => {
     const state = ' {"odd": "ü\\u0000"}\n';
     const { sent, send } = scripted(asks(state, ['a', '__proto__']), done);
     expect(await hostWith({ elicit }).call(send)).toBe(done);
@@ -103,7 +103,7 @@ describe('a round', () => {
     ]);
   });
 
-  test('brings no state where there was none, and none of an earlier round', async () => {
+  test('brings no state where there was none, and none of an earlier round [ANSWER-01]', async () => {
     const { sent, send } = scripted(asks('first'), asks(), done);
     await hostWith({ elicit }).call(send);
     expect(sent[1]).toHaveProperty('requestState', 'first');
@@ -135,7 +135,7 @@ describe('a round', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('belongs to its call: another one meanwhile has nothing of it', async () => {
+  test('belongs to its call: another one meanwhile has nothing of it [ANSWER-02]', async () => {
     const door = gate();
     const { call } = hostWith({
       elicit: async () => {
@@ -153,7 +153,7 @@ describe('a round', () => {
     expect(first.sent[1]).toHaveProperty('requestState', 'of the first');
   });
 
-  test('of a result that does not say its type is the last', async () => {
+  test('of a result that does not say its type is the last [ANSWER-03]', async () => {
     const result = { content: [] };
     const { sent, send } = scripted(result);
     expect(await hostWith().call(send)).toBe(result);
@@ -182,7 +182,7 @@ describe('a result that the protocol does not allow', () => {
       'inputRequests["a"] is no question: its method is "tools/call"',
     ],
     [{ ...required, inputRequests: { a: null } }, 'its method is missing'],
-  ])('ends the call, and asks nobody: %o', async (result, fault) => {
+  ])('ends the call, and asks nobody: %o [ANSWER-03]', async (result, fault) => {
     const { call, heard } = hostWith({ elicit });
     await expect(call(scripted(result).send)).rejects.toMatchObject({
       code: 'PROTOCOL_VIOLATION',

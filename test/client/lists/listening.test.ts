@@ -134,7 +134,7 @@ describe('before a server that tells only those who listen', () => {
     expect(namesOf(lists.tools.report.items)).toEqual(['b']);
   });
 
-  test('an acknowledgment of another subscription is none', async () => {
+  test('an acknowledgment of another subscription is none [LISTS-03]', async () => {
     const { lists, wait, acknowledge, methods } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});
@@ -157,7 +157,7 @@ describe('before a server that tells only those who listen', () => {
     expect(methods()).toEqual([listen, 'tools/list']);
   });
 
-  test('the end of the channel ends the subscription, and the next one begins another', async () => {
+  test('the end of the channel ends the subscription, and the next one begins another [LISTS-03]', async () => {
     const { lists, wait, ended, acknowledge, methods } = byHand();
     lists.opened(tells);
     void lists.tools.items(wait).catch(() => {});

@@ -24,7 +24,7 @@ describe('a list', () => {
     expect(sent).toEqual(['tools/list']);
   });
 
-  test('has all pages, and an empty cursor is a cursor', async () => {
+  test('has all pages, and an empty cursor is a cursor [LISTS-01]', async () => {
     const cursors: unknown[] = [];
     const pages: { readonly [cursor: string]: JsonObject } = {
       first: { ...toolsOf('a'), nextCursor: '' },
@@ -55,7 +55,7 @@ describe('a list', () => {
     expect(JSON.stringify(listed)).toBe(JSON.stringify(odd));
   });
 
-  test('loses its bad entries alone, and says which they were', async () => {
+  test('loses its bad entries alone, and says which they were [LISTS-06]', async () => {
     const entries = [tool('a'), null, { name: 'b' }, { name: 3, inputSchema }, 'c', tool('d')];
     const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }));
     expect(namesOf(await lists.tools.items(wait))).toEqual(['a', 'd']);
@@ -148,7 +148,7 @@ describe('a list without an end', () => {
 });
 
 describe('a change', () => {
-  test('during a query makes its answer stale: whoever waits gets the newer one', async () => {
+  test('during a query makes its answer stale: whoever waits gets the newer one [LISTS-05]', async () => {
     const door = gate();
     let version = 0;
     const { lists, server, sent, wait } = await beforeSdk(async () => {
@@ -197,7 +197,7 @@ describe('a change', () => {
     expect(sent).toEqual(['tools/list']);
   });
 
-  test('after a page was given may make its cursor wrong: asked from the beginning', async () => {
+  test('after a page was given may make its cursor wrong: asked from the beginning [LISTS-05]', async () => {
     let first = 0;
     const { lists, wait } = await beforeSdk((_, { cursor }) => {
       if (cursor === undefined) first++;
@@ -236,7 +236,7 @@ describe('a refresh', () => {
     expect(sent).toEqual(['tools/list']);
   });
 
-  test('comes by itself once the time is over for which the server called its list fresh', async () => {
+  test('comes by itself once the time is over for which the server called its list fresh [LISTS-02]', async () => {
     const { lists, clock, sent, wait } = await beforeSdk((_, { cursor }) =>
       cursor === undefined
         ? { ...toolsOf('a'), ttlMs: 5000, nextCursor: 'x' }

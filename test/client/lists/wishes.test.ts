@@ -157,7 +157,7 @@ describe('before a server that is listened to', () => {
     expect(ended).toEqual([0]);
   });
 
-  test('what the server does not agree to is refused, and the rest is watched', async () => {
+  test('what the server does not agree to is refused, and the rest is watched [LISTS-04]', async () => {
     const { wishes, lines, acknowledge, wait } = wishesByHand();
     wishes.opened('modern');
     const [good, bad] = ['test://a', 'test://b'].map((uri) =>
