@@ -1,6 +1,6 @@
 /**
- * The public conformance suite against `examples/everything`, over our own HTTP on loopback, for the last revision of each era:
- * `npm run conformance`. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
+ * The public conformance suite, for the last revision of each era: against the server `examples/everything`, over our own HTTP on
+ * loopback, and against the host `examples/conformance/client.js`. `npm run conformance`, or one side alone: `npm run conformance client`. Exits with 1 if anything fails that has to pass, or that fails without a known reason.
  *
  * The suite needs a newer Node than the project does, so it is fetched for the occasion and is no dependency.
  */
@@ -9,6 +9,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { runClient } from './conformance-client.ts';
 import { readReport } from './conformance-report.ts';
 import type { KnownReasons } from './conformance-report.ts';
 
@@ -57,10 +58,13 @@ function urlOf({ stderr }: ChildProcess, exited: Promise<unknown>): Promise<stri
   });
 }
 
-/** Runs the suite; gives its exit code and what it printed. */
+const npx = ['npx', '--yes', '-p', node, '-p', suite, '-c'] as const;
+
+/** Runs the suite against the server; gives its exit code and what it printed. */
 async function runSuite(url: string, revision: string): Promise<{ code: number; output: string }> {
   const command = `conformance server --url ${url} --requirements ${revision}`;
-  const child = spawn('npx', ['--yes', '-p', node, '-p', suite, '-c', command], {
+  const [program, ...before] = npx;
+  const child = spawn(program, [...before, command], {
     cwd: repository,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -73,19 +77,38 @@ async function runSuite(url: string, revision: string): Promise<{ code: number; 
   return { code: code ?? 1, output };
 }
 
-const server = startServer();
-const exited = once(server, 'exit');
-try {
-  const url = await urlOf(server, exited);
+async function checkServer(): Promise<readonly string[]> {
+  const server = startServer();
+  const exited = once(server, 'exit');
   const lines: string[] = [];
-  for (const [revision, reasons] of Object.entries(revisions)) {
-    const { code, output } = await runSuite(url, revision);
-    const report = readReport(output, revision, reasons);
-    lines.push(...report.lines);
-    if (code !== 0 || !report.passed) process.exitCode = 1;
+  try {
+    const url = await urlOf(server, exited);
+    for (const [revision, reasons] of Object.entries(revisions)) {
+      const { code, output } = await runSuite(url, revision);
+      const report = readReport(output, revision, reasons);
+      lines.push(...report.lines);
+      if (code !== 0 || !report.passed) process.exitCode = 1;
+    }
+    return lines;
+  } finally {
+    server.kill('SIGTERM');
+    await exited;
   }
-  console.log(`\n${lines.join('\n')}`);
-} finally {
-  server.kill('SIGTERM');
-  await exited;
 }
+
+async function checkClient(): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const revision of Object.keys(revisions)) {
+    const { line, passed } = await runClient(npx, revision, repository);
+    lines.push(line);
+    if (!passed) process.exitCode = 1;
+  }
+  return lines;
+}
+
+const [side] = process.argv.slice(2);
+const lines = [
+  ...(side === 'client' ? [] : await checkServer()),
+  ...(side === 'server' ? [] : await checkClient()),
+];
+console.log(`\n${lines.join('\n')}`);

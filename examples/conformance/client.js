@@ -7,25 +7,88 @@ import { connect } from 'mcp-actors/client';
 import { authOf } from './auth.js';
 
 const url = process.argv.at(-1);
-const {
-  MCP_CONFORMANCE_SCENARIO: scenario = '',
-  MCP_CONFORMANCE_CONTEXT: context = '{}',
-} = process.env;
+const { MCP_CONFORMANCE_SCENARIO: scenario = '', MCP_CONFORMANCE_CONTEXT: context = '{}' } =
+  process.env;
 
-/** What is done over the connection, by the scenario. */
-const plays = {
-  auth: async (connection) => {
-    await connection.listTools();
-    await connection.callTool('test-tool', {});
-  },
+const { toolCalls = [], ...credentials } = JSON.parse(context);
+
+const list = (connection) => connection.listTools();
+
+/** Calls a tool that needs nothing, once the tools were listed. */
+const calling = (tool, args) => async (connection) => {
+  await list(connection);
+  await connection.callTool(tool, args);
 };
 
-/** Its name, or what it is about. */
-const play = plays[scenario] ?? plays[scenario.split('/')[0]];
+async function callAllTools(connection) {
+  for (const { name } of await list(connection)) await connection.callTool(name, {});
+}
+
+async function useEverything(connection) {
+  await callAllTools(connection);
+  for (const { uri } of await connection.listResources()) await connection.readResource(uri);
+  for (const { name } of await connection.listPrompts()) await connection.getPrompt(name, {});
+}
+
+async function callAsTold(connection) {
+  await list(connection);
+  for (const { name, arguments: args } of toolCalls) await connection.callTool(name, args);
+}
+
+async function echoSchema(connection) {
+  const tools = await list(connection);
+  const tool = tools.find(({ name }) => name === 'json_schema_2020_12_tool');
+  await connection.callTool('json_schema_echo', { schema: tool.inputSchema });
+}
+
+/** While the form of the first call is open, the second is made. */
+async function callInRounds(connection) {
+  await list(connection);
+  await Promise.all([
+    connection.callTool('test_mrtr_echo_state'),
+    connection.callTool('test_mrtr_unrelated'),
+  ]);
+  await connection.callTool('test_mrtr_no_state');
+  await connection.callTool('test_mrtr_no_result_type');
+}
+
+/** What is done over the connection, by the scenario, or by what it is about. */
+const plays = {
+  // Its server offers nothing.
+  initialize: () => {},
+  tools_call: calling('add_numbers', { a: 5, b: 3 }),
+  'elicitation-sep1034-client-defaults': calling('test_client_elicitation_defaults'),
+  'sse-retry': calling('test_reconnection'),
+  // It lists tools, and does not say that it has any.
+  'request-metadata': (connection) => connection.request('tools/list'),
+  'http-standard-headers': useEverything,
+  'http-custom-headers': callAsTold,
+  'http-invalid-tool-headers': callAllTools,
+  'json-schema-ref-no-deref': list,
+  'json-schema-2020-12-preservation': echoSchema,
+  'sep-2322-client-request-state': callInRounds,
+  auth: calling('test-tool'),
+};
+
+/** What a person fills in, by the scenario: elsewhere nobody is asked. */
+const forms = {
+  'elicitation-sep1034-client-defaults': {},
+  'sep-2322-client-request-state': { confirmed: true },
+};
+
+const [subject] = scenario.split('/');
+const play = plays[subject];
 if (!play) throw new Error(`There is no scenario ${scenario}`);
 
-const options = scenario.startsWith('auth/') ? { auth: authOf(scenario, JSON.parse(context)) } : {};
-const connection = await connect({ url }, { ...options, restart: 'none' });
+const content = forms[scenario];
+const connection = await connect(
+  { url },
+  {
+    ...(content ? { elicit: () => ({ action: 'accept', content }) } : {}),
+    ...(subject === 'auth' ? { auth: authOf(scenario, credentials) } : {}),
+    restart: 'none',
+  },
+);
 try {
   await play(connection);
 } finally {

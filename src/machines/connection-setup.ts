@@ -37,6 +37,15 @@ import type { StateMeta } from './state-name.ts';
 const initialized = { jsonrpc: '2.0', method: Method.initialized } as const;
 
 /** What the chart is made with. */
+/** No server can have us wait longer, milliseconds. */
+const longestAskedMs = 60_000;
+
+/** How long the server wants to be left alone, milliseconds. */
+function askedMs({ loss }: ConnectionContext): number {
+  const asked = loss?.kind === 'http' ? loss.retryAfterMs : undefined;
+  return Math.min(asked ?? 0, longestAskedMs);
+}
+
 export const connectionSetup = setup({
   types: {
     input: {} as ConnectionInput,
@@ -185,7 +194,7 @@ export const connectionSetup = setup({
     countAttempt: assign(({ context }) => {
       const attempts = context.attempts + 1;
       const delay = delayBefore(attempts, context.restart, context.random);
-      return { attempts, delayMs: delay === 'give-up' ? 0 : delay };
+      return { attempts, delayMs: delay === 'give-up' ? 0 : Math.max(delay, askedMs(context)) };
     }),
     countExpiry: assign({ expiries: ({ context }) => context.expiries + 1 }),
     clearCounts: assign({ attempts: 0, expiries: 0 }),

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { connect } from 'mcp-actors/client';
+import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection } from 'mcp-actors/client';
+import { filter, firstValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { laboratory } from '../../examples/lab/laboratory.ts';
@@ -93,6 +94,11 @@ describe('the era of a server over HTTP', () => {
     },
   );
 
+  test('that answers everything with an empty result is legacy', async () => {
+    const server = await scriptedServer((asked) => greeted(asked) || asked.result());
+    expect((await connected(server.url)).server?.era).toBe('legacy');
+  });
+
   test('is not shown by a server that fails: that is the error', async () => {
     const server = await scriptedServer((asked) => asked.text('down', 'text/plain', 503));
     const options: ConnectOptions = { restart: 'none' };
@@ -101,6 +107,24 @@ describe('the era of a server over HTTP', () => {
       status: 503,
     });
   });
+});
+
+test('a server that wants to be left alone is tried again when it says so, within a minute', async () => {
+  const waits: [said: string, delayMs: number][] = [
+    ['7', 7000],
+    ['100000', 60_000],
+  ];
+  for (const [said, delayMs] of waits) {
+    const server = await scriptedServer((asked) => {
+      asked.json({}, 429, { 'retry-after': said });
+    });
+    const connection = openConnection({ url: server.url.href }, { report: () => {} });
+    onTestFinished(() => connection.close());
+    const state = await firstValueFrom(
+      connection.state$.pipe(filter(({ value }) => value === 'backoff')),
+    );
+    expect(state).toMatchObject({ delayMs, loss: { kind: 'http', status: 429 } });
+  }
 });
 
 test('requests that met a forgotten session are sent again in the next one, once', async () => {

@@ -29,6 +29,8 @@ export type GreetingReading =
 /** Reads the result of `server/discover`. */
 export function readDiscovery(result: JsonObject): EraReading {
   const { supportedVersions, capabilities, instructions } = result;
+  // Some answer everything that they do not know with an empty result.
+  if (capabilities === undefined && supportedVersions === undefined) return { era: 'legacy' };
   if (!isJsonObject(capabilities) || !isTexts(supportedVersions)) {
     const error = violation(
       `server/discover was answered without "supportedVersions" and "capabilities": ${describe(result)}`,

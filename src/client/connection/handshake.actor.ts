@@ -36,6 +36,8 @@ export function handshakeActor(
 }
 
 const [newest = ''] = statelessVersions;
+/** How often a server that names another revision, or the same, is asked again. */
+const maxRepeats = 1;
 
 class Handshake implements Behaviour<HandshakeEvent> {
   readonly #options: HandshakeOptions;
@@ -58,12 +60,13 @@ class Handshake implements Behaviour<HandshakeEvent> {
     this.#tell = () => {};
   }
 
-  #probe(revision: string): void {
+  /** @param times how often it was asked before */
+  #probe(revision: string, times = 0): void {
     const params = { _meta: envelopeOf(this.#options.host, revision) };
-    this.#send(Method.discover, params, (outcome) => this.#probed(outcome, revision));
+    this.#send(Method.discover, params, (outcome) => this.#probed(outcome, times));
   }
 
-  #probed(outcome: RequestOutcome, revision: string): void {
+  #probed(outcome: RequestOutcome, times: number): void {
     const reading = readProbe(outcome);
     if (reading === undefined) return;
     switch (reading.era) {
@@ -74,7 +77,9 @@ class Handshake implements Behaviour<HandshakeEvent> {
       case 'refused':
         return this.#tell({ type: 'era.refused', error: reading.error });
       case 'again': {
-        if (reading.revision !== revision) return this.#probe(reading.revision);
+        const { revision } = reading;
+        // One that refuses what it names may have been starting, or be several behind one address.
+        if (times < maxRepeats) return this.#probe(revision, times + 1);
         const message = `The server refuses ${revision}, which it says that it speaks`;
         const error = new RuntimeError('PROTOCOL_VIOLATION', message);
         return this.#tell({ type: 'era.refused', error });

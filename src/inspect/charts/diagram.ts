@@ -5,6 +5,7 @@ import { authorizationMachine } from '../../machines/authorization.machine.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { httpSessionMachine } from '../../machines/http-session.machine.ts';
+import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
 import { keepaliveMachine } from '../../machines/keepalive.machine.ts';
 import { listeningMachine } from '../../machines/listening.machine.ts';
 import { processMachine } from '../../machines/process.machine.ts';
@@ -25,6 +26,7 @@ export const charts = {
   connection: connectionMachine,
   process: processMachine,
   authorization: authorizationMachine,
+  stream: httpStreamMachine,
   catalog: catalogMachine,
   listening: listeningMachine,
 } as const;
