@@ -1,7 +1,13 @@
 /** The words of the contract in those of the library, and back. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { ProtocolError, RuntimeError, errorOfLoss } from 'mcp-actors/client';
-import type { ConnectOptions, ConnectionState, Root, RuntimeErrorCode } from 'mcp-actors/client';
+import { ProtocolError, RuntimeError, errorOfLoss, fileCredentialStore } from 'mcp-actors/client';
+import type {
+  ConnectOptions,
+  ConnectionState,
+  PersonAuth,
+  Root,
+  RuntimeErrorCode,
+} from 'mcp-actors/client';
 
 type Json = { readonly [key: string]: unknown };
 
@@ -29,14 +35,21 @@ export interface DriverOptions {
   };
   readonly watch?: boolean;
   readonly limits?: { readonly maxLineBytes?: number };
-  readonly auth?: Json;
+  readonly auth?: {
+    readonly redirectUrl?: string;
+    readonly clientId?: string;
+    readonly clientSecret?: string;
+    readonly scope?: string;
+    readonly storeDir?: string;
+    readonly wrongState?: boolean;
+  };
   readonly startupMs?: number;
 }
 
 /** The options of a connection. */
 export function connectOptions(given: DriverOptions = {}): ConnectOptions {
   const { era = 'auto', probeMs, connectMs = 10_000, requestMs = 60_000 } = given;
-  const { restart, streamRetry, stop, limits, providers = {} } = given;
+  const { restart, streamRetry, stop, limits, auth, providers = {} } = given;
   return {
     ...(era === 'auto' ? {} : { era }),
     limits: {
@@ -52,9 +65,30 @@ export function connectOptions(given: DriverOptions = {}): ConnectOptions {
       : { restart: restart === false ? 'none' : { ...restart, jitter: 0 } }),
     ...(streamRetry ? { streamRetry: { ...streamRetry, jitter: 0 } } : {}),
     ...(stop ? { stop: { inputMs: stop.stdinMs, terminateMs: stop.termMs } } : {}),
+    ...(auth ? { auth: personAuth(auth) } : {}),
     ...(providers.roots ? { roots: providers.roots.roots } : {}),
     ...(providers.sampling ? { sample: answerWith(providers.sampling) } : {}),
     ...(providers.elicitation ? { elicit: answerWith(providers.elicitation) } : {}),
+  };
+}
+
+/** The driver plays the browser of a person who agrees to everything. */
+function personAuth({
+  storeDir,
+  wrongState = false,
+  ...client
+}: NonNullable<DriverOptions['auth']>): PersonAuth {
+  return {
+    ...client,
+    ...(storeDir === undefined ? {} : { store: fileCredentialStore({ folder: storeDir }) }),
+    visit: async (url, { signal }) => {
+      const { headers, status } = await fetch(url, { redirect: 'manual', signal });
+      const location = headers.get('location');
+      if (location === null) throw new Error(`The login was answered with ${status}`);
+      const back = new URL(location, url);
+      if (wrongState) back.searchParams.set('state', 'wrong');
+      return back;
+    },
   };
 }
 

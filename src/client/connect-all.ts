@@ -1,11 +1,18 @@
 /** Connections to all servers of a file, or of an object that says the same. */
 import { systemClock } from '../actors/clock.ts';
 import { openConnection } from './connect.ts';
+import type { ConnectOptions } from './connect.ts';
 import { watchFile } from './hosts/config-watcher.ts';
 import { readHosts, readHostsFile } from './hosts/hosts-file.ts';
 import type { HostsConfig } from './hosts/hosts-file.ts';
 import { ServerManager } from './hosts/manager.ts';
-import type { Servers, ServersOptions } from './hosts/servers.ts';
+import type { Servers, ServersOptions as ManagedOptions } from './hosts/servers.ts';
+
+/** The options of many connections: those of one are for each of them. */
+export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name'> {
+  /** Options for one server, above the others; the file's stand above both. */
+  readonly forServer?: (name: string) => Partial<ConnectOptions>;
+}
 
 /**
  * Connects to all servers of a file. All start at once, none waits for another, and what is wrong

@@ -29,10 +29,11 @@ export type {
 } from './connection/options.ts';
 export { networkVariables } from '../processes/environment.ts';
 export { connectAll, openServers } from './connect-all.ts';
+export type { ServersOptions } from './connect-all.ts';
 export type { ConfigChanges } from './hosts/config-changes.ts';
 export type { ConfigFault } from './hosts/config-fault.ts';
 export type { MergedTool, ServerStatus, ServersEvent, Startup } from './hosts/server-reports.ts';
-export type { Servers, ServersOptions } from './hosts/servers.ts';
+export type { Servers } from './hosts/servers.ts';
 export type { ServersStreams } from './hosts/servers-streams.observable.ts';
 export type { Loss } from '../machines/connection-ports.ts';
 export type { ConnectionEmitted } from '../machines/connection-events.ts';

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startProtected } from '../client/auth/protected-server.ts';
 import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
 const call = (...args: readonly string[]) => runCommand(['call', ...args]);
@@ -97,6 +98,12 @@ describe('mcp-actors call', () => {
   test('ends with 4 if the answer takes too long', async () => {
     const { code, stdout } = await call('hang', '--timeout', '2s', ...behind('hang'));
     expect([code, stdout]).toEqual([4, '']);
+  });
+
+  test('ends with 5 if the server wants a login', async () => {
+    const { url } = await startProtected();
+    const { code, stdout } = await call(url.href, 'read');
+    expect([code, stdout]).toEqual([5, '']);
   });
 
   test('answers the questions of the server from a file; without one it says that nobody can', async () => {

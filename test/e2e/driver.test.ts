@@ -1,5 +1,6 @@
 /** The driver before real servers, by its contract (docs/driver.md). */
 import { afterEach, describe, expect, test } from 'vitest';
+import { startProtected } from '../client/auth/protected-server.ts';
 import { smallServer } from './client-command.ts';
 import { startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
@@ -216,6 +217,34 @@ describe('the driver', () => {
       arguments: { message: 'hi' },
     });
     expect(result).toMatchObject({ structuredContent: { message: 'hi' } });
+    await driver.run({ op: 'close', name: 'a' });
+  });
+
+  test('reaches a server over the transport of 2024-11-05', async () => {
+    const { url } = await launchLab('--sse');
+    const driver = startDriver();
+    const server = { type: 'sse', url: new URL('/sse', url).href };
+    expect(await connect(driver, server)).toMatchObject({ serverInfo: { name: 'lab' } });
+    const echo = { op: 'callTool', name: 'a', tool: 'echo', arguments: { message: 'hi' } };
+    expect(await driver.run(echo)).toMatchObject({ structuredContent: { message: 'hi' } });
+    await driver.run({ op: 'close', name: 'a' });
+  });
+
+  test('logs in as a person who agrees, and not with the state of another login', async () => {
+    const { url } = await startProtected();
+    const driver = startDriver();
+    const server = { type: 'http', url: url.href };
+    const refused = await driver.fail({ op: 'connect', name: 'x', server });
+    expect(refused['code']).toBe('AUTH');
+    expect(await connect(driver, server, { auth: {} })).toMatchObject({
+      serverInfo: { name: 'notes' },
+    });
+    expect(driver.told.all.filter(({ event }) => event === 'authorize')).toHaveLength(1);
+    const read = await driver.run({ op: 'callTool', name: 'a', tool: 'read' });
+    expect(textOf(read)).toBe('read');
+    const options = { auth: { wrongState: true } };
+    const forged = await driver.fail({ op: 'connect', name: 'y', server, options });
+    expect(forged['code']).toBe('AUTH');
     await driver.run({ op: 'close', name: 'a' });
   });
 

@@ -264,6 +264,7 @@ export const layers: { readonly [path: string]: Layer } = {
       'check',
       'client',
       'client/asked',
+      'client/auth',
       'client/connection',
       'client/hosts',
     ],

@@ -10,7 +10,14 @@ import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { parseOptions, switchIn } from '../options/parse-options.ts';
 import { answerDoctor } from './answer-doctor.ts';
-import { clientOptions, columns, onlyServer, tell, tellFaults } from './client-options.ts';
+import {
+  clientOptions,
+  columns,
+  connectingOptions,
+  onlyServer,
+  tell,
+  tellFaults,
+} from './client-options.ts';
 import { findTool } from './find-tool.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { interruptible } from './interruption.ts';
@@ -117,6 +124,7 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   const person = askingPerson(values.answer, name);
   const servers = openConfig(wanted, {
     ...person.options,
+    ...connectingOptions(values.login),
     // Whoever waits at a prompt hears of a crash at once.
     restart: 'none',
     limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },

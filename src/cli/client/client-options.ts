@@ -1,4 +1,6 @@
 /** What `call` and `shell` have in common: their options, and what they tell a person. */
+import { fileCredentialStore } from '../../client/auth/file-store.ts';
+import type { ServersOptions } from '../../client/connect-all.ts';
 import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
 import { textOfFault } from '../../client/hosts/config-fault.ts';
 import { nearest } from '../../protocol/nearest.ts';
@@ -21,6 +23,10 @@ export const clientOptions = {
     kind: 'text',
     placeholder: 'FILE',
     help: 'Answer the questions of servers with this JSON file: the values of a form, "decline" or "cancel", or a list of those, one for each question. Without it a person at the terminal is asked, and without a terminal nothing is answered.',
+  },
+  login: {
+    kind: 'switch',
+    help: 'If a server wants a login, open the browser for it. Tokens are kept in files that only you can read.',
   },
   verbose: {
     kind: 'switch',
@@ -49,6 +55,14 @@ export function onlyServer(config: HostsConfig, name: string): HostsConfig {
     faults: config.faults.filter(isOfIt),
     remarks: config.remarks.filter(isOfIt),
   };
+}
+
+/** A command says itself what has failed, so that no connection logs it besides. */
+const silent = Object.assign(() => {}, { threshold: 'silent' } as const);
+
+/** How connections of a command are made: a person may log in if they have asked for it. */
+export function connectingOptions(login: boolean): Pick<ServersOptions, 'auth' | 'report'> {
+  return { report: silent, ...(login ? { auth: { store: fileCredentialStore() } } : {}) };
 }
 
 /** Writes lines for a person, on stderr. */

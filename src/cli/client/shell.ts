@@ -2,7 +2,8 @@
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { openConfig, openFile } from '../../client/connect-all.ts';
-import type { Servers, ServersOptions } from '../../client/hosts/servers.ts';
+import type { ServersOptions } from '../../client/connect-all.ts';
+import type { Servers } from '../../client/hosts/servers.ts';
 import { printableLines } from '../../protocol/printable.ts';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
@@ -10,7 +11,13 @@ import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { parseOptions, switchIn } from '../options/parse-options.ts';
 import { answerDoctor } from './answer-doctor.ts';
-import { clientOptions, onlyServer, tell, tellFaults } from './client-options.ts';
+import {
+  clientOptions,
+  connectingOptions,
+  onlyServer,
+  tell,
+  tellFaults,
+} from './client-options.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { answersIn } from './form-answers.ts';
 import { follow, whoAsks } from './person.ts';
@@ -62,7 +69,10 @@ export const command: Command = {
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
-      servers = await open(target, values.server, person.options);
+      servers = await open(target, values.server, {
+        ...person.options,
+        ...connectingOptions(values.login),
+      });
     } catch (error) {
       if (error instanceof UsageError) throw error;
       await tell(name, textOfFailure(error));
