@@ -37,11 +37,11 @@ async function begin() {
   return transport;
 }
 
-listen(
-  createServer(async (request, response) => {
-    const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await begin() : sessions.get(id)?.transport;
-    if (transport === undefined) response.writeHead(404).end();
-    else await transport.handleRequest(request, response);
-  }),
-);
+async function handle(request, response) {
+  const id = request.headers['mcp-session-id'];
+  const transport = id === undefined ? await begin() : sessions.get(id)?.transport;
+  if (transport === undefined) response.writeHead(404).end();
+  else await transport.handleRequest(request, response);
+}
+
+listen(createServer((request, response) => void handle(request, response)));

@@ -47,12 +47,12 @@ async function begin() {
 
 const modern = toNodeHandler(createMcpHandler(makeServer, { legacy: 'reject' }));
 
-listen(
-  createServer(async (request, response) => {
-    const { 'mcp-session-id': id, 'mcp-protocol-version': version } = request.headers;
-    if (version === '2026-07-28') return modern(request, response);
-    const transport = id === undefined ? await begin() : sessions.get(id)?.transport;
-    if (transport === undefined) response.writeHead(404).end();
-    else await transport.handleRequest(request, response);
-  }),
-);
+async function handle(request, response) {
+  const { 'mcp-session-id': id, 'mcp-protocol-version': version } = request.headers;
+  if (version === '2026-07-28') return modern(request, response);
+  const transport = id === undefined ? await begin() : sessions.get(id)?.transport;
+  if (transport === undefined) response.writeHead(404).end();
+  else await transport.handleRequest(request, response);
+}
+
+listen(createServer((request, response) => void handle(request, response)));
