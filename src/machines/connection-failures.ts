@@ -64,7 +64,7 @@ function detailsOf(loss: Loss): Omit<LossFailure, 'code' | 'message'> {
 }
 
 /** A loss as a sentence, with the last words of the server's process. */
-export function lossInWords(loss: Loss): string {
+function lossInWords(loss: Loss): string {
   const words = 'stderr' in loss ? (loss.stderr ?? '').trim() : '';
   return `${sentence(loss)}${words === '' ? '' : `. Its last words: ${words}`}`;
 }

@@ -216,7 +216,7 @@ export function stateRefusal(
 }
 
 /** The error that a host gets: the server's own as it is. */
-export function hostError(error: unknown): unknown {
+function hostError(error: unknown): unknown {
   if (!(error instanceof RuntimeError)) return error;
   if (error.code === 'REQUEST_FAILED' && error.remote) return fromWireError(error.remote);
   if (error.code !== 'TRANSPORT_CLOSED') return error;
