@@ -38,6 +38,12 @@ export const httpSessions: Demands = {
       'On request the deprecated transport is served: a session is a stream, which names where messages are posted.',
   },
   ours: {
+    'HTTP-19':
+      'Without sessions initialize tells no id, every POST is served by itself, and GET and DELETE are 405.',
+    'HTTP-20':
+      'Without sessions the revision is what the header says, else 2025-03-26; one that does not exist is 400.',
+    'HTTP-21':
+      'Without sessions what needs one is -32601, a call that asks its client fails and says why, and a cancellation reaches nobody.',
     'HTTP-18':
       'Connections that break anywhere, requests that come twice, streams that are left: each has its answer, and nothing is left behind.',
     'HTTP-16':

@@ -21,7 +21,7 @@ async function say(url: URL, message: object, headers: object = {}) {
 
 const textOf = ({ result }: Frame) => result?.['content'];
 
-test('initialize is answered without a session, and later requests are served without one', async () => {
+test('initialize is answered without a session, and later requests are served without one [HTTP-19]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const begun = await say(url, initialize(1));
   const [answer = {}] = begun.frames;
@@ -44,7 +44,7 @@ test('initialize is answered without a session, and later requests are served wi
   expect(called.frames.map(textOf)).toEqual([[{ type: 'text', text: 'hi' }]]);
 });
 
-test('a request is served by the revision in its header; without one that is 2025-03-26', async () => {
+test('a request is served by the revision in its header; without one that is 2025-03-26 [HTTP-20]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const structured = async (headers: object) => {
     const { frames } = await say(url, toolCall(1, 'echo', { message: 'hi' }), headers);
@@ -57,7 +57,7 @@ test('a request is served by the revision in its header; without one that is 202
   ]).toEqual([undefined, undefined, { message: 'hi' }]);
 });
 
-test('an unknown revision in the header is refused with 400', async () => {
+test('an unknown revision in the header is refused with 400 [HTTP-20]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const { status, frames } = await say(url, request(7, 'tools/list'), {
     'mcp-protocol-version': '1999-01-01',
@@ -78,7 +78,7 @@ test('an unknown revision in the header is refused with 400', async () => {
   ]);
 });
 
-test('a call that asks its client fails at once, and says why', async () => {
+test('a call that asks its client fails at once, and says why [HTTP-21]', async () => {
   const url = await serveHttp(laboratory, stateless);
   const { frames } = await say(url, toolCall(1, 'ask', { kind: 'elicitation', count: 1 }));
   expect(frames[0]?.result?.['isError']).toBe(true);
@@ -86,7 +86,7 @@ test('a call that asks its client fails at once, and says why', async () => {
 });
 
 test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'tasks/list'])(
-  '%s needs a session, and is refused',
+  '%s needs a session, and is refused [HTTP-21]',
   async (method) => {
     const url = await serveHttp(laboratory, stateless);
     const { frames } = await say(url, request(1, method, { level: 'debug', uri: 'lab://a' }));
@@ -97,7 +97,7 @@ test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', '
   },
 );
 
-test.each(['GET', 'DELETE'])('%s is refused with 405', async (method) => {
+test.each(['GET', 'DELETE'])('%s is refused with 405 [HTTP-19]', async (method) => {
   const url = await serveHttp(laboratory, stateless);
   const { status, headers } = await fetch(url, {
     method,
@@ -106,7 +106,7 @@ test.each(['GET', 'DELETE'])('%s is refused with 405', async (method) => {
   expect([status, headers.get('allow')]).toEqual([405, 'POST']);
 });
 
-test('a cancellation reaches nobody’s request, nor does a client that leaves', async () => {
+test('a cancellation reaches nobody’s request, nor does a client that leaves [HTTP-21]', async () => {
   const held = gate();
   const signals: AbortSignal[] = [];
   const wait = defineTool({
