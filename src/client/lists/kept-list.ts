@@ -36,7 +36,7 @@ export interface KeptListInput {
 type Snapshot = SnapshotFrom<typeof catalogMachine>;
 
 /** A list as long as nobody has wanted it. */
-export const unknownList: ListReport<never> = { items: [], state: 'asking' };
+const unknownList: ListReport<never> = { items: [], state: 'asking' };
 
 export class KeptList<T extends JsonObject> {
   readonly #kind: ListKind;

@@ -1,0 +1,96 @@
+/** A list over random orders of wishes, changes, answers, losses and timers. */
+import fc from 'fast-check';
+import { initialTransition, transition } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+import { expect, test } from 'vitest';
+import { catalogMachine } from '../../src/machines/catalog.machine.ts';
+import { inWords } from './stand-ins.ts';
+
+type Snapshot = SnapshotFrom<typeof catalogMachine>;
+
+const maxOvertaken = 3;
+const steps = ['wanted', 'change', 'answer', 'fail', 'retry', 'open', 'close'] as const;
+type Step = (typeof steps)[number];
+
+/** A server whose list has a version; a query answers with the one at its beginning, as the worst server does. */
+class World {
+  state: Snapshot;
+  version = 0;
+  /** Of the query in flight. */
+  asked: number | undefined = undefined;
+  wasWanted = false;
+  isOpen = true;
+  discardedInRow = 0;
+
+  constructor() {
+    const limits = { retryMs: 1, maxOvertaken };
+    [this.state] = initialTransition(catalogMachine, { name: 'tools', ...limits });
+  }
+
+  take(step: Step): void {
+    switch (step) {
+      case 'wanted':
+        this.wasWanted = true;
+        return this.send({ type: 'list.wanted' });
+      case 'change':
+        this.version++;
+        return this.send({ type: 'list.invalidate' });
+      case 'answer':
+        return this.#answer();
+      case 'fail':
+        if (this.asked === undefined) return;
+        return this.send({ type: 'xstate.error.actor.ask', error: new Error('failed') });
+      case 'retry':
+        return this.send({ type: 'xstate.after.retryTimeout.catalog.retrying' });
+      case 'open':
+        if (!this.isOpen) this.send({ type: 'channel.opened' });
+        this.isOpen = true;
+        return;
+      case 'close':
+        this.isOpen = false;
+        return this.send({ type: 'channel.closed' });
+    }
+  }
+
+  #answer(): void {
+    if (this.asked === undefined) return;
+    const items = [{ version: this.asked }];
+    const { catalog } = this.state.context;
+    const output = { kind: 'answered', items, freshUntil: Infinity };
+    this.send({ type: 'xstate.done.actor.ask', output });
+    const isPublished = this.state.context.catalog !== catalog;
+    this.discardedInRow = isPublished ? 0 : this.discardedInRow + 1;
+  }
+
+  send(event: object): void {
+    const [next, actions] = transition(catalogMachine, this.state, event as never);
+    this.state = next;
+    if (!next.matches('asking')) this.asked = undefined;
+    if (inWords(actions).includes('xstate.spawnChild')) this.asked = this.version;
+  }
+}
+
+const newest = ({ state }: World) => state.context.catalog?.items[0]?.['version'];
+
+test('is never called known with what a change has overtaken, and nobody starves [LISTS-05]', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...steps), { maxLength: 200 }), (path) => {
+      const world = new World();
+      for (const step of path) {
+        world.take(step);
+        if (world.state.matches('known')) expect(newest(world)).toBe(world.version);
+        expect(world.discardedInRow).toBeLessThanOrEqual(maxOvertaken);
+        // One query at most, none without a channel, and one as long as it is wanted and not known.
+        expect(world.state.matches('asking')).toBe(world.asked !== undefined);
+        if (!world.isOpen) expect(world.asked).toBeUndefined();
+        if (!world.wasWanted) expect(world.state.matches('unknown')).toBe(true);
+      }
+      world.take('open');
+      world.take('wanted');
+      world.take('answer');
+      world.take('answer');
+      expect([world.state.value, newest(world)]).toEqual(['known', world.version]);
+    }),
+    { numRuns: 500 },
+  );
+});
