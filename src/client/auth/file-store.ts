@@ -1,6 +1,6 @@
 /** Credentials in files that nobody but their owner may read. */
 import { createHash, randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject } from '../../protocol/classify.ts';
@@ -8,6 +8,9 @@ import type { JsonObject } from '../../protocol/frames.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { withFileLock } from './file-lock.ts';
 import { Turns } from './turns.ts';
+
+/** A document, its lock, or a draft of it. */
+const ownName = /^[\da-f]{32}\.json(?:\.|$)/;
 
 /** More than any token, and little enough to read at once. */
 const maxFileBytes = 1024 * 1024;
@@ -109,6 +112,9 @@ class FileStore implements CredentialStore {
     }
     const mode = found.mode % 0o1000;
     if (process.platform === 'win32' || mode % 0o100 === 0) return;
+    // One that holds nothing else was made for this.
+    const names = await readdir(this.#folder);
+    if (names.every((name) => ownName.test(name))) return await chmod(this.#folder, 0o700);
     throw new Error(
       `Credentials cannot be kept in ${this.#folder}: others may open it (mode ${mode.toString(8)}); give a folder of its own, or make it 700`,
     );

@@ -1,5 +1,5 @@
 /** The stores of a host's credentials: their contract, and what files promise besides. */
-import { mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -59,11 +59,24 @@ describe('a store in files', () => {
   test.runIf(isPosix)('refuses a folder that others may open, and leaves it as it is', async () => {
     const folder = join(await temporaryDirectory(), 'shared');
     await mkdir(folder, { mode: 0o755 });
+    await writeFile(join(folder, 'notes'), '');
     const store = fileCredentialStore({ folder });
     await expect(store.write('a', {})).rejects.toThrow(
       `Credentials cannot be kept in ${folder}: others may open it (mode 755)`,
     );
     expect((await stat(folder)).mode % 0o1000).toBe(0o755);
+  });
+
+  test.runIf(isPosix)('closes a folder that was made for it', async () => {
+    const folder = join(await temporaryDirectory(), 'made');
+    await mkdir(folder);
+    const store = fileCredentialStore({ folder });
+    await chmod(folder, 0o755);
+    await store.write('a', { token: 'secret' });
+    expect((await stat(folder)).mode % 0o1000).toBe(0o700);
+    await chmod(folder, 0o750);
+    await store.write('b', { token: 'secret' });
+    expect((await stat(folder)).mode % 0o1000).toBe(0o700);
   });
 
   test('refuses a file in the place of its folder', async () => {
