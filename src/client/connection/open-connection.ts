@@ -66,12 +66,17 @@ export function connectionOf(actor: AnyActorRef): Connection {
   );
 }
 
-/** Opens a connection, in a system of its own. Does not wait for it. */
+/**
+ * Opens a connection, in a system of its own. Does not wait for it.
+ *
+ * @throws {RangeError} an option is wrong; names it
+ */
 export function openChannel(options: ConnectionLogicInput): HostConnection {
   const { clock = systemClock } = options;
   const actor = createActor(channelConnectionLogic, { input: options, clock });
   const connection = owned.get(actor);
-  if (!connection) throw new Error('The actor of a connection has none');
+  // XState keeps what the options have made it throw.
+  if (!connection) throw actor.getSnapshot().error;
   actor.start();
   return connection;
 }
