@@ -143,3 +143,35 @@ test('requests that met a forgotten session are sent again in the next one, once
   const greetings = server.asked.filter(({ message }) => message?.method === 'initialize');
   expect(greetings).toHaveLength(2);
 });
+
+test('a request that finds nobody there waits until the server is back', async () => {
+  const script: Parameters<typeof scriptedServer>[0] = (asked) => {
+    // Over a connection that is kept, a request may have arrived for all that anybody knows.
+    asked.response.setHeader('connection', 'close');
+    return greeted(asked) || asked.result({ at: asked.message?.params?.['at'] });
+  };
+  const server = await scriptedServer(script);
+  const restart = { initialMs: 1, maxMs: 20, maxAttempts: Infinity };
+  const connection = await connected(server.url, { restart });
+  expect(await connection.request('x/call', { at: 1 })).toEqual({ at: 1 });
+  await server.stop();
+  const waiting = connection.request('x/call', { at: 2 });
+  const lost = await firstValueFrom(
+    connection.state$.pipe(filter(({ value }) => value === 'backoff')),
+  );
+  expect(lost.loss).toMatchObject({ kind: 'unreachable' });
+  await scriptedServer(script, Number(server.url.port));
+  expect(await waiting).toEqual({ at: 2 });
+});
+
+test('a call that may have been served is not sent again', async () => {
+  const server = await scriptedServer((asked) => {
+    if (asked.message?.method !== 'x/call') return greeted(asked) || asked.result();
+    return asked.response.socket?.destroy();
+  });
+  const connection = await connected(server.url);
+  await expect(connection.request('x/call')).rejects.toMatchObject({ code: 'CLOSED' });
+  expect(connection.state.value).toBe('ready');
+  const calls = server.asked.filter(({ message }) => message?.method === 'x/call');
+  expect(calls).toHaveLength(1);
+});

@@ -132,7 +132,10 @@ describe('an answer over HTTP', () => {
 
 describe('a server that cannot be reached', () => {
   test('is told with its host and port; the request is given back, because it was never there', async () => {
-    const server = await scriptedServer((asked) => asked.result());
+    const server = await scriptedServer((asked) => {
+      asked.response.setHeader('connection', 'close');
+      asked.result();
+    });
     const host = new HttpHost({ url: server.url.href });
     host.channel.send({ type: 'channel.negotiated', revision: '2025-11-25' });
     await host.request('ping');
