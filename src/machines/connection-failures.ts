@@ -76,7 +76,7 @@ function sentence(loss: Loss): string {
         ? `The server's process has exited with code ${loss.code}`
         : `The server's process was ended by ${loss.signal}`;
     case 'spawn-failed':
-      return `The server could not be started: ${textOfError(loss.error)}`;
+      return `The server could not be started: ${reasonOf(loss.error)}`;
     case 'input-ended':
       return 'The server has closed its output';
     case 'output-broken':
@@ -95,4 +95,9 @@ function sentence(loss: Loss): string {
     case 'failure':
       return `A part of the connection has failed: ${textOfError(loss.error)}`;
   }
+}
+
+/** Our own errors are sentences. */
+function reasonOf(error: unknown): string {
+  return error instanceof RuntimeError ? error.message : textOfError(error);
 }
