@@ -192,3 +192,36 @@ test('a close always ends it, whatever its channel has done before', () => {
     { numRuns: 150 },
   );
 });
+
+/** A server that is greeted, and ends. */
+const greetsAndDies: readonly Step[] = [
+  told({ type: 'channel.opened', ends }),
+  answered({ type: 'era.found', era: 'modern', profile: profile('modern') }),
+  told({ type: 'channel.lost', loss: { kind: 'exited', code: 1, signal: null, stderr: '' } }),
+  told({ type: 'channel.stopped' }),
+];
+
+test('a server that greets and dies is launched as often as the policy allows, and no more', () => {
+  const { world, actor, take } = startWorld();
+  actor.send({ type: 'connection.open' });
+  for (let round = 0; round < 20; round++) {
+    greetsAndDies.forEach(take);
+    take({ kind: 'time', ms: 31_000 });
+  }
+  expect(actor.getSnapshot().value).toBe('failed');
+  expect(world.launches).toBe(1 + maxAttempts);
+});
+
+test('the count begins anew after a stable time, and not a moment before', () => {
+  const { actor, take } = startWorld();
+  const attempts = () => actor.getSnapshot().context.attempts;
+  actor.send({ type: 'connection.open' });
+  greetsAndDies.forEach(take);
+  take({ kind: 'time', ms: 500 });
+  greetsAndDies.slice(0, 2).forEach(take);
+  expect(actor.getSnapshot().value).toEqual({ ready: 'fresh' });
+  take({ kind: 'time', ms: processRestart.stableMs - 1 });
+  expect(attempts()).toBe(1);
+  take({ kind: 'time', ms: 1 });
+  expect(attempts()).toBe(0);
+});
