@@ -246,10 +246,17 @@ const features: { readonly [prefix: string]: string } = {
   'logging/': 'logging',
 };
 
+const prefixes = Object.keys(features);
+
+function featureOf(method: string): string | undefined {
+  const prefix = prefixes.find((each) => method.startsWith(each));
+  return prefix === undefined ? undefined : features[prefix];
+}
+
 /** What a server would have to declare for a method; undefined if it does, or is not known yet. */
 function missingFor(method: string, capabilities: JsonObject | undefined): string | undefined {
   if (!capabilities) return undefined;
-  const [, feature] = Object.entries(features).find(([prefix]) => method.startsWith(prefix)) ?? [];
+  const feature = featureOf(method);
   if (feature === undefined || feature === 'completions') return undefined;
   const declared = capabilities[feature];
   if (declared === undefined) return feature;
