@@ -60,7 +60,7 @@ export class Driver {
     callTool: ({ name, tool = '', arguments: args, ...command }) =>
       this.#cancellable(command, (options) =>
         name === undefined
-          ? this.#manager1().callTool(tool, args, options)
+          ? this.#tools().callTool(tool, args, options)
           : this.#named(name).callTool(tool, args, options),
       ),
     request: ({ name, method = '', params, ...command }) =>
@@ -91,8 +91,13 @@ export class Driver {
     await Promise.all(all.map((each) => each.close()));
   }
 
-  async #connect({ name, server, options }: Command): Promise<Json> {
+  async #connect({ name, server, options, ref }: Command): Promise<Json> {
     if (name === undefined || !server) throw new ConfigError('connect needs a name and a server');
+    const before = this.#connections.get(name);
+    if (before && !['failed', 'closed'].includes(before.state.value)) {
+      throw new ConfigError(`There is a connection ${name} already: close it first`);
+    }
+    await before?.close();
     const connection = openConnection(server, { ...connectOptions(options), name });
     this.#connections.set(name, connection);
     connection.events$.subscribe((event) => this.#happened(name, event));
@@ -101,7 +106,9 @@ export class Driver {
         if (state === 'known') this.#toolsOf(name, items);
       });
     }
-    return profileText(await connection.ready());
+    return this.#cancellable({ op: 'connect', ref }, async ({ signal }) =>
+      profileText(await connection.ready(signal ? { signal } : {})),
+    );
   }
 
   async #manager({ config, options }: Command): Promise<Json> {
@@ -142,11 +149,12 @@ export class Driver {
     };
   }
 
-  async #listTools({ name, refresh = false }: Command): Promise<Json> {
-    const tools =
+  async #listTools({ name, refresh = false, ...command }: Command): Promise<Json> {
+    const tools = await this.#cancellable<readonly object[]>(command, (options) =>
       name === undefined
-        ? await this.#manager1().listTools({ refresh })
-        : await this.#named(name).listTools({ refresh });
+        ? this.#tools().listTools({ ...options, refresh })
+        : this.#named(name).listTools({ ...options, refresh }),
+    );
     return { tools };
   }
 
@@ -177,7 +185,8 @@ export class Driver {
     throw new ConfigError(`There is no connection ${JSON.stringify(name)}`);
   }
 
-  #manager1(): Servers {
+  /** The servers whose merged list is meant where no name is given. */
+  #tools(): Servers {
     const [servers] = this.#managers;
     if (servers) return servers;
     throw new ConfigError('There is no manager: give the name of a connection');

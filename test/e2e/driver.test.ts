@@ -90,11 +90,16 @@ describe('the driver', () => {
     expect(await driver.run({ op: 'cancel', target })).toEqual({});
     expect(await driver.result(target)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
     expect(await driver.run({ op: 'cancel', target: 'none' })).toEqual({});
+    const deaf = driver.send({ op: 'connect', name: 'deaf', server: small('--deaf') });
+    await driver.told.find(({ name, state }) => name === 'deaf' && state === 'connecting');
+    await driver.run({ op: 'cancel', target: deaf });
+    expect(await driver.result(deaf)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
   });
 
   test('tells what cannot be started, and what has ended', async () => {
     const driver = startDriver();
     const missing = { op: 'connect', name: 'm', server: { command: 'no-such-command-anywhere' } };
+    expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
     expect(await driver.fail(missing)).toMatchObject({ code: 'SPAWN' });
     await connect(driver, small('die'), { restart: false });
     const lost = await driver.fail({ op: 'callTool', name: 'a', tool: 'die' });
