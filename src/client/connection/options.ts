@@ -42,7 +42,7 @@ export interface TransportEntry {
 /** Which server a connection is to. */
 export type ServerEntry = CommandEntry | UrlEntry | TransportEntry;
 
-/** The options of a connection. What is absent is a default that docs/limits.md names. */
+/** The options of a connection. What is absent has a default. */
 export interface ConnectOptions extends Providers {
   /** What the host calls the server, in errors and lists. By default from the entry. */
   readonly name?: string;
