@@ -27,7 +27,8 @@ describe('the drawn charts', () => {
 
   test.each(names)('draw the box of each state of %s behind its name', (name) => {
     const boxes = chartDrawings[name].matchAll(
-      /<g class="[^"]*\bs-\w+[^"]*">(<path [^>]*>)?<(\w+)/g,
+      // The box of a region of a parallel state has corners.
+      /<g class="[^"]*\bs-\w+[^"]*">(<path [^>]*>|(?<=class="cluster [^<]*)<polygon [^>]*>)?<(\w+)/g,
     );
     expect([...boxes].filter(([, path]) => path === undefined)).toEqual([]);
   });
