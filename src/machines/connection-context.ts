@@ -113,8 +113,6 @@ export interface ConnectionContext extends ConnectionInput {
   readonly attempts: number;
   /** Channels that were opened. */
   readonly launches: number;
-  /** Sessions that have expired since the connection was last stable. */
-  readonly expiries: number;
   /** How long the backoff takes, milliseconds. */
   readonly delayMs: number;
   /** Whether the server reads what it is sent. */

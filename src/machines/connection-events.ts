@@ -81,9 +81,6 @@ export const lossBy = {
   failure: ({ event }: { readonly event: ErrorActorEvent }): WithLoss => ({
     loss: { kind: 'failure', error: event.error },
   }),
-  expiry: (): WithLoss => ({
-    loss: { kind: 'http', status: 404, message: 'The session has expired once more' },
-  }),
   noLogin: (): WithLoss => {
     const error = new Error('Nobody has logged in within the time for it');
     return { loss: { kind: 'unauthorized', error } };

@@ -82,7 +82,6 @@ export const connectionSetup = setup({
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
     isProbedModern: ({ context }) => context.probe.state === 'modern',
     isProbePending: ({ context }) => context.probe.state === 'pending',
-    isFirstExpiry: ({ context }) => context.expiries === 0,
     mayRetry: ({ context: { loss, restart, attempts } }) =>
       !(loss && forbidsRetry(loss)) && delayBefore(attempts + 1, restart, () => 0) !== 'give-up',
   },
@@ -196,8 +195,7 @@ export const connectionSetup = setup({
       const delay = delayBefore(attempts, context.restart, context.random);
       return { attempts, delayMs: delay === 'give-up' ? 0 : Math.max(delay, askedMs(context)) };
     }),
-    countExpiry: assign({ expiries: ({ context }) => context.expiries + 1 }),
-    clearCounts: assign({ attempts: 0, expiries: 0 }),
+    clearCounts: assign({ attempts: 0 }),
     askChannel: ({ context, event }) => {
       if (event.type === 'input.ended' || event.type === 'output.broken') {
         context.channel?.send(event);

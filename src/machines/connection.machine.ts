@@ -26,7 +26,6 @@ export const connectionMachine = connectionSetup.createMachine({
     loss: undefined,
     attempts: 0,
     launches: 0,
-    expiries: 0,
     delayMs: 0,
     output: 'flowing',
   }),
@@ -247,14 +246,10 @@ export const connectionMachine = connectionSetup.createMachine({
           target: 'lost',
           actions: [{ type: 'noteLoss', params: lossBy.stop }, 'dropChannel'],
         },
-        'session.expired': [
-          {
-            guard: 'isFirstExpiry',
-            target: 'connecting.timed.greeting',
-            actions: ['countExpiry', 'holdRequests', 'sendGreeting'],
-          },
-          { target: 'lost', actions: { type: 'noteLoss', params: lossBy.expiry } },
-        ],
+        'session.expired': {
+          target: 'connecting.timed.greeting',
+          actions: ['holdRequests', 'sendGreeting'],
+        },
         'connection.reopen': {
           target: 'connecting',
           actions: [

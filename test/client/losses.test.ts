@@ -178,6 +178,8 @@ describe('a server that crashes', () => {
       message: expect.stringMatching(/failed \d+ s ago.*exited with code 7/) as string,
       exit: { code: 7 },
     });
+    await expect(connection.listTools()).rejects.toMatchObject({ code: 'NOT_READY' });
+    await expect(connection.subscribe('a:b')).rejects.toMatchObject({ code: 'NOT_READY' });
     await connection.reconnect();
     expect(await connection.callTool('read')).toHaveProperty('content');
     expect(connection.launches).toBe(2);

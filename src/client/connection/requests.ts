@@ -161,10 +161,19 @@ export class Requests {
     }
   }
 
+  /**
+   * Why nothing comes of a method however long it waits: the connection has failed, or is closed.
+   * Undefined if it is there, or may be again.
+   */
+  away(method: string): RuntimeError | undefined {
+    const { snapshot } = this.#scope;
+    return stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
+  }
+
   /** Why a request is not even kept for later; undefined if it is sent or waits. */
   #refusal(method: string): RuntimeError | undefined {
     const { snapshot, parts } = this.#scope;
-    const away = stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
+    const away = this.away(method);
     if (away || snapshot.context.output === 'flowing') return away;
     const { maxOutboundBytes } = parts.limits;
     const message = `${method} was not sent: ${this.#name} has not read ${maxOutboundBytes} bytes that it was sent before`;

@@ -92,19 +92,19 @@ export abstract class ServerFeatures {
   }
 
   listTools(options?: ListOptions): Promise<readonly Tool[]> {
-    return this.#listed(this.lists.tools, options);
+    return this.#listed('tools/list', this.lists.tools, options);
   }
 
   listResources(options?: ListOptions): Promise<readonly Resource[]> {
-    return this.#listed(this.lists.resources, options);
+    return this.#listed('resources/list', this.lists.resources, options);
   }
 
   listResourceTemplates(options?: ListOptions): Promise<readonly ResourceTemplate[]> {
-    return this.#listed(this.lists.resourceTemplates, options);
+    return this.#listed('resources/templates/list', this.lists.resourceTemplates, options);
   }
 
   listPrompts(options?: ListOptions): Promise<readonly Prompt[]> {
-    return this.#listed(this.lists.prompts, options);
+    return this.#listed('prompts/list', this.lists.prompts, options);
   }
 
   async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
@@ -134,6 +134,7 @@ export abstract class ServerFeatures {
   }
 
   async subscribe(uri: string, options?: RequestOptions): Promise<void> {
+    this.#refuseAway('resources/subscribe');
     const { era } = this.#served('resources/subscribe');
     await this.wishes.subscribe(uri, era, this.#wish(options));
   }
@@ -143,6 +144,7 @@ export abstract class ServerFeatures {
   }
 
   async setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void> {
+    this.#refuseAway('logging/setLevel');
     const { era } = this.#served('logging/setLevel');
     await this.wishes.setLogLevel(level, era, this.#wish(options));
   }
@@ -198,10 +200,12 @@ export abstract class ServerFeatures {
     this.wishes.end(error);
   }
 
-  #listed<T extends JsonObject>(
+  async #listed<T extends JsonObject>(
+    method: string,
     list: KeptList<T>,
     options: ListOptions = {},
   ): Promise<readonly T[]> {
+    this.#refuseAway(method);
     const { timeoutMs = this.#parts.limits.requestTimeoutMs, signal, refresh = false } = options;
     return list.items({ timeoutMs, signal, refresh });
   }
@@ -225,6 +229,12 @@ export abstract class ServerFeatures {
     if (missing === undefined) return { era: this.server?.era };
     const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
     throw new RuntimeError('CAPABILITY_MISSING', message);
+  }
+
+  /** @throws {RuntimeError} NOT_READY, CLOSED: waiting for a channel would be in vain */
+  #refuseAway(method: string): void {
+    const away = this.#parts.requests.away(method);
+    if (away) throw away;
   }
 
   #wish({ signal, timeoutMs }: RequestOptions = {}): WishOptions {

@@ -185,8 +185,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
       return posting.giveBack(error);
     }
     if (this.#sessionStage !== 'proven') {
-      const message = `${placeOf(this.#way.url)} does not know the session that it has just begun`;
-      this.#tellLost({ kind: 'http', status: 404, message });
+      this.#tellUnproven();
       return posting.fail(error);
     }
     posting.giveBack(error);
@@ -244,7 +243,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
       {
         received: (texts) => this.#received(texts, "the server's own stream"),
         absent: ({ message }) => report({ level: 'debug', name: 'stream.absent', message }),
-        expired: () => this.#expire(),
+        expired: () => (this.#sessionStage === 'proven' ? this.#expire() : this.#tellUnproven()),
         ended: (error, kind) => {
           report({ level: 'warning', name: 'stream.ended', message: error.message });
           if (kind === 'unreachable') this.#tellLost({ kind, error });
@@ -286,6 +285,12 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
 
   #deliver(frames: readonly InboundFrame[]): void {
     this.#router?.send({ type: 'frames.received', frames });
+  }
+
+  /** A session that has served nothing: with another one it would be the same, without end. */
+  #tellUnproven(): void {
+    const message = `${placeOf(this.#way.url)} does not know the session that it has just begun`;
+    this.#tellLost({ kind: 'http', status: 404, message });
   }
 
   /** The session is no more: nothing that waits can be part of it. */

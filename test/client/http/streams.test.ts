@@ -172,7 +172,7 @@ describe("the server's own stream", () => {
   async function withStream(script: (asked: Scripted, nth: number) => unknown) {
     let nth = 0;
     const server = await scriptedServer((asked) =>
-      asked.method === 'GET' ? script(asked, ++nth) : greeted(asked),
+      asked.method === 'GET' ? script(asked, ++nth) : greeted(asked) || asked.result(),
     );
     const clock = new WaitClock();
     const host = new HttpHost({ url: server.url.href }, { clock });
@@ -198,14 +198,23 @@ describe("the server's own stream", () => {
     ]);
   });
 
+  const forgotten = (asked: Scripted, nth: number): unknown => {
+    if (nth === 2) return asked.text('', '', 404);
+    asked.stream();
+    return asked.response.end('id: e-7\ndata:\n\n');
+  };
+
   test('that is not known any more means that the session is not', async () => {
-    const { host, clock } = await withStream((asked, nth) => {
-      if (nth === 2) return asked.text('', '', 404);
-      asked.stream();
-      return asked.response.end('id: e-7\ndata:\n\n');
-    });
+    const { host, clock } = await withStream(forgotten);
+    await host.request('ping');
     await clock.pass(1);
     await host.told('session.expired');
+  });
+
+  test('of a session that has served nothing is a loss: a new one would be no better', async () => {
+    const { host, clock } = await withStream(forgotten);
+    await clock.pass(1);
+    expect(await host.told('channel.lost')).toMatchObject({ loss: { kind: 'http', status: 404 } });
   });
 
   test('is given up after five attempts, which is told, and ends nothing else', async () => {
