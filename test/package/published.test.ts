@@ -187,7 +187,7 @@ describe('the published package', { timeout: 180_000 }, () => {
       kind: 'input-ended',
       methods: ['tools/call', 'tools/call', 'tools/call', 'resources/read'],
       page: 100,
-      charts: 12,
+      charts: 13,
       machines: 2,
       isOneXState: true,
       hosted: { output: 'input-ended', states: ['DRAINING', 'CLOSED'] },

@@ -39,7 +39,7 @@ describe('an envelope', () => {
   test('says who the client is, and what it wants to hear', () => {
     expect(readEnvelope({ _meta: good })).toMatchObject({
       ok: true,
-      client: {
+      peer: {
         dialect: { version: '2026-07-28' },
         requestedVersion: '2026-07-28',
         info: { name: 'host', version: '1', title: 'Host' },
@@ -52,7 +52,7 @@ describe('an envelope', () => {
   test('may leave out the identity and the level of log messages: then none are wanted', () => {
     const meta = { [MetaKey.protocolVersion]: '2026-07-28', [MetaKey.clientCapabilities]: {} };
     expect(readEnvelope({ _meta: meta })).toMatchObject({
-      client: { info: { name: 'anonymous' }, capabilities: {} },
+      peer: { info: { name: 'anonymous' }, capabilities: {} },
       logLevel: 'none',
     });
   });

@@ -11,6 +11,7 @@ import { listeningMachine } from '../../machines/listening.machine.ts';
 import { processMachine } from '../../machines/process.machine.ts';
 import { rootsMachine } from '../../machines/roots.machine.ts';
 import { sessionMachine } from '../../machines/session.machine.ts';
+import { startupMachine } from '../../machines/startup.machine.ts';
 import { subscriptionMachine } from '../../machines/subscription.machine.ts';
 import { taskMachine } from '../../machines/task.machine.ts';
 import { readableEvent } from '../../machines/xstate-events.ts';
@@ -29,6 +30,7 @@ export const charts = {
   stream: httpStreamMachine,
   catalog: catalogMachine,
   listening: listeningMachine,
+  startup: startupMachine,
 } as const;
 
 export type ChartName = keyof typeof charts;
