@@ -27,6 +27,8 @@ export type {
   TransportEntry,
   UrlEntry,
 } from './connection/options.ts';
+export { sdkTransport } from './stdio/process-transport.ts';
+export type { ProcessTransport, ProcessTransportOptions } from './stdio/process-transport.ts';
 export { networkVariables } from '../processes/environment.ts';
 export { connectAll, openServers } from './connect-all.ts';
 export type { ServersOptions } from './connect-all.ts';

@@ -38,6 +38,30 @@ interface ClientEnd {
   end(): void;
 }
 
+/**
+ * Hands things on to an official client one at a time, each in a microtask of its own: the SDK's
+ * clients take a response at once and a notification a microtask later, so progress that came in
+ * one chunk with its result would be progress of nothing.
+ */
+export class InTurn {
+  readonly #failed: (error: Error) => void;
+  /** What has come so far has been handed on when this resolves. */
+  #handedOn = Promise.resolve();
+
+  /** @param failed hears what the client's listeners throw */
+  constructor(failed: (error: Error) => void) {
+    this.#failed = failed;
+  }
+
+  later(act: () => void): void {
+    const done = this.#handedOn.then(act);
+    this.#handedOn = done.catch(() => {});
+    done.catch((error: unknown) =>
+      this.#failed(error instanceof Error ? error : new Error(String(error))),
+    );
+  }
+}
+
 const hasClosed = 'The connection has closed';
 
 class ClientTransport implements SdkTransport {
@@ -47,8 +71,7 @@ class ClientTransport implements SdkTransport {
   readonly #end: ClientEnd;
   #state: 'new' | 'started' | 'closed' = 'new';
   #stopListening: (() => void) | undefined;
-  /** What has come so far has been handed on when this resolves. */
-  #handedOn = Promise.resolve();
+  readonly #turns = new InTurn((error) => this.onerror?.(error));
 
   constructor(end: ClientEnd) {
     this.#end = end;
@@ -59,9 +82,9 @@ class ClientTransport implements SdkTransport {
     if (this.#state === 'closed') return refused(hasClosed);
     this.#state = 'started';
     this.#stopListening = this.#end.listen({
-      message: (message) => this.#later(() => this.#receive(message)),
-      failed: (error) => this.#later(() => this.onerror?.(error)),
-      ended: () => this.#later(() => this.#close()),
+      message: (message) => this.#turns.later(() => this.#receive(message)),
+      failed: (error) => this.#turns.later(() => this.onerror?.(error)),
+      ended: () => this.#turns.later(() => this.#close()),
     });
     return Promise.resolve();
   }
@@ -74,19 +97,6 @@ class ClientTransport implements SdkTransport {
   close(): Promise<void> {
     this.#close();
     return Promise.resolve();
-  }
-
-  /**
-   * Hands on one thing at a time, each in a microtask of its own: the SDK's clients take a response
-   * at once and a notification a microtask later, so progress that came in one chunk with its
-   * result would be progress of nothing.
-   */
-  #later(act: () => void): void {
-    const done = this.#handedOn.then(act);
-    this.#handedOn = done.catch(() => {});
-    done.catch((error: unknown) =>
-      this.onerror?.(error instanceof Error ? error : new Error(String(error))),
-    );
   }
 
   #receive(message: unknown): void {

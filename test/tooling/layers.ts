@@ -147,8 +147,10 @@ export const layers: { readonly [path: string]: Layer } = {
     node: true,
   },
   'client/stdio': {
-    holds: "a connection's way to a server that is launched as a process",
+    holds:
+      "a connection's way to a server that is launched as a process; the same for official clients",
     imports: [...core, 'transports', 'processes', 'client/channel'],
+    packages: ['xstate'],
     node: true,
   },
   opentelemetry: {
