@@ -80,7 +80,7 @@ function sentence(loss: Loss): string {
     case 'input-ended':
       return 'The server has closed its output';
     case 'output-broken':
-      return `The server takes no input: ${textOfError(loss.error)}`;
+      return `The server takes no input: ${reasonOf(loss.error)}`;
     case 'timeout':
       return `The server was not ready within ${loss.timeoutMs} ms`;
     case 'refused':
@@ -89,11 +89,11 @@ function sentence(loss: Loss): string {
     case 'http':
       return `The server answered with HTTP status ${loss.status}: ${loss.message}`;
     case 'unreachable':
-      return `The server cannot be reached: ${textOfError(loss.error)}`;
+      return `The server cannot be reached: ${reasonOf(loss.error)}`;
     case 'reconnect':
       return 'The host has asked for a new connection';
     case 'failure':
-      return `A part of the connection has failed: ${textOfError(loss.error)}`;
+      return `A part of the connection has failed: ${reasonOf(loss.error)}`;
   }
 }
 

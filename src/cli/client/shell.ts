@@ -184,7 +184,8 @@ async function talk(
   });
   complete((line) => commands.complete(line));
   const { ready, late, failed } = await servers.started();
-  if (isTerminal) {
+  // A command that waits for a server would seem to hang.
+  if (isTerminal || late.length > 0 || failed.length > 0) {
     say(
       `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (state says why)` : ''}. help lists the commands`,
     );

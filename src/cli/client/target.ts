@@ -49,7 +49,7 @@ export function readTarget({ command, positionals, launched, headers }: TargetLi
   }
   if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
   const entry = { url: first, headers: Object.fromEntries(headers.map(readHeader)) };
-  return { source: only(new URL(first).hostname, entry), rest };
+  return { source: only(nameOfHost(new URL(first)), entry), rest };
 }
 
 /** A configuration of one server. What is written on a command line, the shell has expanded. */
@@ -69,6 +69,11 @@ function nameOf(program: string, args: readonly string[]): string {
   const words = runs ? args.filter((arg) => !arg.startsWith('-')) : [];
   const script = words.find((word) => /[/.]/.test(word)) ?? words[0];
   return basename(script ?? program).replace(/\.\w+$/, '') || program;
+}
+
+/** Of characters that the names of tools may have, so that no tool is renamed. */
+function nameOfHost({ hostname }: URL): string {
+  return hostname.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'server';
 }
 
 function refuseHeaders(headers: readonly string[]): void {

@@ -88,7 +88,7 @@ describe('the target', () => {
   test('is a URL, with headers', () => {
     const target = read(['https://a.example/mcp', 'tool'], undefined, ['X-Key: v ']);
     expect(entryOf(target)).toEqual({
-      name: 'a.example',
+      name: 'a-example',
       entry: { url: 'https://a.example/mcp', headers: { 'X-Key': 'v' } },
     });
     expect(target.rest).toEqual(['tool']);
