@@ -1,72 +1,14 @@
 /** What every connection does, crossed with the era and the way to the server, and with whose server it is. */
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { createMcpServer, defineTool, memory } from 'mcp-actors';
+import { memory } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ServerEntry } from 'mcp-actors/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
 import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 import { serveHttp } from '../http/serving.ts';
-
-/** Resolves when the signal fires: a call that only its cancellation ends. */
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-
-const ours = createMcpServer({
-  name: 'contract',
-  version: '1.0.0',
-  tools: [
-    defineTool({
-      name: 'echo',
-      description: 'Says it again',
-      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-      handler: ({ text }) => text,
-    }),
-    defineTool({
-      name: 'steps',
-      description: 'Takes three',
-      handler: (_args, context) => {
-        for (const step of [1, 2, 3]) context.progress(step, { total: 3 });
-        return 'done';
-      },
-    }),
-    defineTool({
-      name: 'wait',
-      description: 'Does not end by itself',
-      handler: async (_args, context) => {
-        context.progress(0);
-        await aborted(context.signal);
-        return 'aborted';
-      },
-    }),
-  ],
-});
-
-/** The same tools, as the official SDK has them. */
-function officialServer(): McpServer {
-  const server = new McpServer({ name: 'contract', version: '1.0.0' });
-  const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
-  server.registerTool('echo', { inputSchema: { text: z.string() } }, (args) => text(args.text));
-  const report = (token: string | number | undefined, progress: number) => ({
-    method: 'notifications/progress' as const,
-    params: { progressToken: token ?? 'none', progress, total: 3 },
-  });
-  server.registerTool('steps', {}, async ({ _meta, sendNotification }) => {
-    for (const step of [1, 2, 3]) await sendNotification(report(_meta?.progressToken, step));
-    return text('done');
-  });
-  server.registerTool('wait', {}, async ({ _meta, sendNotification, signal }) => {
-    await sendNotification(report(_meta?.progressToken, 0));
-    await aborted(signal);
-    return text('aborted');
-  });
-  return server;
-}
+import { program } from '../tooling/programs.ts';
+import { officialServer, ours } from './contract-servers.ts';
 
 function overMemory(): ServerEntry {
   return {
@@ -88,6 +30,11 @@ function official(): ServerEntry {
   };
 }
 
+const launched = (whose: 'ours' | 'official') => (): ServerEntry => ({
+  command: process.execPath,
+  args: [...program('test/client/contract-process.ts'), whose],
+});
+
 const ways: readonly (readonly [
   string,
   'legacy' | 'modern',
@@ -97,7 +44,10 @@ const ways: readonly (readonly [
   ['a server of ours over a transport', 'modern', overMemory],
   ['a server of ours over HTTP', 'legacy', async () => ({ url: String(await serveHttp(ours)) })],
   ['a server of ours over HTTP', 'modern', async () => ({ url: String(await serveHttp(ours)) })],
-  ['a server of the official SDK', 'legacy', official],
+  ['a server of ours over stdio', 'legacy', launched('ours')],
+  ['a server of ours over stdio', 'modern', launched('ours')],
+  ['a server of the official SDK over a transport', 'legacy', official],
+  ['a server of the official SDK over stdio', 'legacy', launched('official')],
 ];
 
 describe.each(ways)('a connection to %s, %s', (_, era, entryOf) => {

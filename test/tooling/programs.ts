@@ -35,6 +35,7 @@ export const programs = [
   'examples/zod/server.ts',
   'test/client/auth/caller.ts',
   'test/client/auth/lock-holder.ts',
+  'test/client/contract-process.ts',
   'test/e2e/asking-server.ts',
   'test/e2e/awaiting-script.ts',
   'test/e2e/kit-script.ts',
