@@ -43,6 +43,8 @@ class ConfigError extends RangeError {}
 export class Driver {
   readonly #tell: (event: object) => void;
   readonly #connections = new Map<string, Connection>();
+  /** What each was opened with. */
+  readonly #entries = new Map<string, { readonly server: ServerEntry; options?: DriverOptions }>();
   readonly #managers: Servers[] = [];
   /** The commands that can be cancelled. */
   readonly #running = new Map<string, AbortController>();
@@ -72,7 +74,7 @@ export class Driver {
     setRoots: ({ name, roots = [] }) => this.#named(name).setRoots(roots),
     cancel: ({ target = '', reason }) => this.#running.get(target)?.abort(reason),
     stderr: ({ name }) => this.#named(name).stderr,
-    reconnect: async ({ name }) => profileText(await this.#named(name).reconnect()),
+    reconnect: async ({ name }) => profileText(await this.#reconnect(name)),
     close: ({ name }) => this.#named(name).close(),
     shutdown: () => this.shutdown(),
   };
@@ -97,18 +99,33 @@ export class Driver {
     if (before && !['failed', 'closed'].includes(before.state.value)) {
       throw new ConfigError(`There is a connection ${name} already: close it first`);
     }
-    await before?.close();
+    if (before) await before.close();
+    const connection = this.#open(name, server, options);
+    return this.#cancellable({ op: 'connect', ref }, async ({ signal }) =>
+      profileText(await connection.ready(signal ? { signal } : {})),
+    );
+  }
+
+  /** Known by its name at once: the next command may already be for it. */
+  #open(name: string, server: ServerEntry, options?: DriverOptions): Connection {
     const connection = openConnection(server, { ...connectOptions(options), name });
     this.#connections.set(name, connection);
+    this.#entries.set(name, { server, ...(options ? { options } : {}) });
     connection.events$.subscribe((event) => this.#happened(name, event));
     if (options?.watch) {
       connection.tools$.subscribe(({ state, items }) => {
         if (state === 'known') this.#toolsOf(name, items);
       });
     }
-    return this.#cancellable({ op: 'connect', ref }, async ({ signal }) =>
-      profileText(await connection.ready(signal ? { signal } : {})),
-    );
+    return connection;
+  }
+
+  /** A connection that was closed is closed for good: another one takes its place. */
+  #reconnect(name = ''): Promise<ServerProfile> {
+    const connection = this.#named(name);
+    const entry = this.#entries.get(name);
+    if (connection.state.value !== 'closed' || !entry) return connection.reconnect();
+    return this.#open(name, entry.server, entry.options).ready();
   }
 
   async #manager({ config, options }: Command): Promise<Json> {

@@ -113,6 +113,17 @@ describe('the driver', () => {
     });
   });
 
+  test('knows a name at once; a connection that was closed is begun anew, and a probe is not pending', async () => {
+    const driver = startDriver();
+    const ready = driver.send({ op: 'connect', name: 'a', server: small('hang'), options: {} });
+    expect(await driver.run({ op: 'listTools', name: 'a' })).toHaveProperty('tools.length', 1);
+    expect(await driver.result(ready)).toMatchObject({ ok: true });
+    expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ pending: 0 });
+    await driver.run({ op: 'close', name: 'a' });
+    await driver.run({ op: 'reconnect', name: 'a' });
+    expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ state: 'ready' });
+  });
+
   test('makes a lost connection again as its options say', async () => {
     const driver = startDriver();
     const restart = { initialMs: 10, maxMs: 10, factor: 1, maxAttempts: 2, stableMs: 60_000 };

@@ -27,6 +27,16 @@ const reads: ReadonlySet<string> = new Set([
   'completion/complete',
 ]);
 
+/**
+ * What a connection asks for itself, and no host. A subscription is never settled, nor is a probe
+ * that a server passes over.
+ */
+const ofConnections: ReadonlySet<string> = new Set([
+  Method.listen,
+  Method.discover,
+  Method.initialize,
+]);
+
 const ignoreProgress = (): void => {};
 
 /** The options of a request, and who hears what id it has got. */
@@ -68,10 +78,9 @@ export class Requests {
     this.#rounds = rounds;
   }
 
-  /** How many of them are not settled. What listens for changes never is, and is none of the host's. */
+  /** How many of them are not settled. */
   get pending(): number {
-    const { listen } = Method;
-    return [...this.#books.values()].filter(({ method }) => method !== listen).length;
+    return [...this.#books.values()].filter(({ method }) => !ofConnections.has(method)).length;
   }
 
   /** See `Connection.request`. */
