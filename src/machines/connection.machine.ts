@@ -84,11 +84,11 @@ export const connectionMachine = connectionSetup.createMachine({
           states: {
             clearing: {
               description: 'The channel before is being ended: no two are ever there.',
-              always: { guard: 'hasNoChannel', target: 'opening' },
+              always: { guard: 'hasNoChannel', target: 'opening', actions: 'openChannel' },
               on: { 'channel.stopped': { actions: 'dropChannel' }, 'channel.lost': {} },
             },
             opening: {
-              entry: 'openChannel',
+              // A login that was asked for before it was open comes back here: it is still the same.
               on: {
                 'channel.opened': [
                   {
