@@ -142,6 +142,14 @@ test('two processes of one connection never live at the same time', () => {
   );
 });
 
+test('a login before the channel was open opens no second one', () => {
+  const { world, take } = startWorld();
+  take({ kind: 'host', command: { type: 'connection.open' } });
+  take({ kind: 'told', fact: { type: 'channel.challenged' } });
+  take({ kind: 'told', fact: { type: 'channel.authorized' } });
+  expect([world.alive, world.launches]).toEqual([1, 1]);
+});
+
 test('nothing is launched after a close, until somebody opens', () => {
   fc.assert(
     fc.property(steps, steps, (before, then) => {
