@@ -1,5 +1,5 @@
 /**
- * JSON Schema validation where no code may be made of text, as in workers and on pages with a strict
+ * JSON Schema validation for runtimes that make no code of text, as in workers and on pages with a strict
  * content security policy: schemas are interpreted, which is slower than what ajv makes of them.
  */
 import { Validator } from '@cfworker/json-schema';

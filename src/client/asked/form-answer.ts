@@ -1,5 +1,5 @@
 /**
- * What goes back for a form: the defaults of its schema where the person has left a field alone, and
+ * What goes back for a form: the defaults of its schema if the person has left a field alone, and
  * nothing that the form does not allow.
  *
  * @see MCP 2025-11-25, client/elicitation, "Requested Schema"

@@ -5,7 +5,7 @@ import { isLoopback } from './guarded-fetch.ts';
 
 /** What every way of getting a token has in common. */
 interface Granting {
-  /** The scopes to ask for where the server names none, separated by spaces. */
+  /** The scopes to ask for if the server names none, separated by spaces. */
   readonly scope?: string;
   /** Where tokens and registrations are kept. By default in memory, for this connection alone. */
   readonly store?: CredentialStore;
@@ -35,7 +35,7 @@ export interface PersonAuth extends Granting {
   /** The client, if it is registered already. */
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** The URL of a metadata document of the client's: its id, where the server knows such ids. */
+  /** The URL of a metadata document of the client's: its id, if the server knows such ids. */
   readonly clientMetadataUrl?: string;
   /** Shown to the person. By default `mcp-actors`. */
   readonly clientName?: string;

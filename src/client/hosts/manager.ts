@@ -174,7 +174,7 @@ export class ServerManager implements Servers {
     );
   }
 
-  /** Does what another configuration says, where it differs from the present one. */
+  /** Does what another configuration says that the present one does not. */
   apply(config: HostsConfig): void {
     if (this.#closed) return;
     const changes = changesBetween(this.#config, config);

@@ -1,4 +1,4 @@
-/** What a channel over HTTP is made with, and the kind of way to a server that it is. */
+/** What a channel over HTTP is made with. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
