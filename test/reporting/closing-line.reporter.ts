@@ -1,10 +1,10 @@
 import type { Reporter, SerializedError, TestModule, TestRunEndReason, Vitest } from 'vitest/node';
 import { faultsOfPromises, readPromises } from '../docs/promises.ts';
 import { citationsOf, faultsOf, isWhole } from '../requirements/citations.ts';
-import { closingLine, countRun } from './closing-line.ts';
+import { closingLine, countRun, failuresOf } from './closing-line.ts';
 
 /**
- * Ends the run's output with `N passed, N failed`, whatever other reporters and the coverage print.
+ * Ends the run's output with a line for each failure and `N passed, N failed`, whatever other reporters and the coverage print.
  * A requirement that a whole run did not test where it should is a failure of the run, and so is a test that the page on security names
  * and its file has not.
  */
@@ -33,8 +33,13 @@ export default class ClosingLineReporter implements Reporter {
     const counts = countRun(testModules, unhandledErrors.length + faults.length);
     if (faults.length > 0) process.exitCode = 1;
     // Only at exit has everything else been printed; writes to files, pipes and terminals are complete there.
+    const failures = [
+      ...failuresOf(testModules),
+      ...unhandledErrors.map(({ message }) => `outside of any test: ${message}`),
+      ...faults,
+    ];
     process.once('exit', () => {
-      for (const fault of faults) process.stdout.write(`FAILED: ${fault}\n`);
+      for (const failure of failures) process.stdout.write(`FAILED: ${failure}\n`);
       process.stdout.write(`\n${closingLine(counts)}\n`);
     });
   }

@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { closingLine, countRun, type FinishedModule } from './closing-line.ts';
+import { closingLine, countRun, failuresOf, type FinishedModule } from './closing-line.ts';
 
-function finished(
-  states: string[],
-  errors: unknown[] = [],
-  suites: unknown[][] = [],
-): FinishedModule {
+function finished(states: string[], errors: Error[] = [], suites: Error[][] = []): FinishedModule {
+  const thrown = [new Error('expected 1 to be 2\n  at somewhere')];
   return {
+    relativeModuleId: 'test/some.test.ts',
     errors: () => errors,
     children: {
-      allTests: () => states.map((state) => ({ result: () => ({ state }) })),
-      allSuites: () => suites.map((suiteErrors) => ({ errors: () => suiteErrors })),
+      allTests: () =>
+        states.map((state, index) => ({
+          fullName: `a suite > test ${index + 1}`,
+          result: () => ({ state, errors: state === 'failed' ? thrown : undefined }),
+        })),
+      allSuites: () =>
+        suites.map((suiteErrors) => ({ fullName: 'a suite', errors: () => suiteErrors })),
     },
   };
 }
@@ -35,5 +38,20 @@ describe('the line that closes a test run', () => {
 
   it('counts errors outside any test as failures', () => {
     expect(countRun([finished(['passed'])], 2).failed).toBe(2);
+  });
+});
+
+describe('the lines before it', () => {
+  it('name what failed, with the first line of its error', () => {
+    const modules = [
+      finished(['passed', 'failed']),
+      finished([], [new Error('no such module')]),
+      finished(['skipped'], [], [[new Error('beforeAll')], []]),
+    ];
+    expect(failuresOf(modules)).toEqual([
+      'test/some.test.ts > a suite > test 2: expected 1 to be 2',
+      'test/some.test.ts: no such module',
+      'test/some.test.ts > a suite: beforeAll',
+    ]);
   });
 });
