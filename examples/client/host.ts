@@ -4,6 +4,7 @@
  *
  *     npx tsx examples/client/host.ts npx -y @modelcontextprotocol/server-filesystem .
  */
+import { pathToFileURL } from 'node:url';
 import { connect } from 'mcp-actors/client';
 
 const [command, ...args] = process.argv.slice(2);
@@ -12,7 +13,7 @@ if (command === undefined) throw new Error('Usage: host.ts COMMAND [ARGUMENTS…
 await using server = await connect(
   { command, args },
   {
-    roots: [{ uri: `file://${process.cwd()}`, name: 'here' }],
+    roots: [{ uri: pathToFileURL(process.cwd()).href, name: 'here' }],
     elicit: ({ message }) => {
       console.log(`The server asks: ${message}`);
       return { action: 'decline' };
