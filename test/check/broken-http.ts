@@ -34,6 +34,8 @@ export interface BrokenHttp {
   readonly sessions: () => number;
   /** Resolves once there were so many sessions. */
   greeted(count: number): Promise<void>;
+  /** Holds the answer to each initialize from now on until the returned function is called. */
+  holdGreetings(): () => void;
   close(): Promise<void>;
 }
 
@@ -42,11 +44,16 @@ export async function listenBroken(faults: readonly string[]): Promise<BrokenHtt
   const seen = new Map<string, number>();
   let headers: IncomingMessage['headers'] = {};
   let greetings = 0;
+  let held: Promise<void> | undefined;
   const http = createServer((request, response) => {
     headers = request.headers;
     seen.set(`${request.method}`, (seen.get(`${request.method}`) ?? 0) + 1);
-    if (request.headers['mcp-session-id'] === undefined) greetings++;
-    void bodyOf(request).then((body) => serve(faults, sessions, request, response, body));
+    const isGreeting = request.headers['mcp-session-id'] === undefined;
+    if (isGreeting) greetings++;
+    void bodyOf(request).then(async (body) => {
+      if (isGreeting) await held;
+      serve(faults, sessions, request, response, body);
+    });
   });
   const url = await listening(http);
   return {
@@ -56,6 +63,11 @@ export async function listenBroken(faults: readonly string[]): Promise<BrokenHtt
     sessions: () => sessions.size,
     greeted: async (count) => {
       while (greetings < count) await once(http, 'request');
+    },
+    holdGreetings: () => {
+      let release = (): void => {};
+      held = new Promise((resolve) => (release = resolve));
+      return release;
     },
     close: async () => {
       http.closeAllConnections();

@@ -227,18 +227,51 @@ describe('mcp-actors check', () => {
     expect(code).toBe(1);
   });
 
-  test('ends the session of the play that Ctrl-C ends', async () => {
-    const http = await listenBroken([]);
-    onTestFinished(() => http.close());
-    let stdout = '';
-    const child = execFile(process.execPath, [...command, 'check', '--url', http.url.href]);
-    child.stdout?.on('data', (text: string) => (stdout += text));
-    await http.greeted(5);
-    child.kill('SIGINT');
-    const [code] = (await once(child, 'close')) as [number];
-    expect(stdout).toContain('It was interrupted: this is what the plays so far have shown.');
-    expect(code).toBe(130);
-    expect(http.sessions()).toBe(0);
+  describe('where Ctrl-C ends it,', () => {
+    const start = async () => {
+      const http = await listenBroken([]);
+      onTestFinished(() => http.close());
+      const child = execFile(process.execPath, [...command, 'check', '--url', http.url.href]);
+      let stdout = '';
+      child.stdout?.on('data', (text: string) => (stdout += text));
+      const reported = new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()));
+      const closed = once(child, 'close').then(([code]) => ({ code: code as number, stdout }));
+      return { http, child, reported, closed };
+    };
+
+    test('ends the session of the play', async () => {
+      const { http, child, closed } = await start();
+      await http.greeted(5);
+      child.kill('SIGINT');
+      const { code, stdout } = await closed;
+      expect(stdout).toContain('It was interrupted: this is what the plays so far have shown.');
+      expect(code).toBe(130);
+      expect(http.sessions()).toBe(0);
+    });
+
+    test('ends the session whose initialize is answered after that', async () => {
+      const { http, child, reported, closed } = await start();
+      const release = http.holdGreetings();
+      await http.greeted(1);
+      child.kill('SIGINT');
+      await reported;
+      expect(http.seen.get('DELETE')).toBeUndefined();
+      release();
+      expect(await closed).toMatchObject({ code: 130 });
+      expect(http.seen.get('DELETE')).toBe(1);
+      expect(http.sessions()).toBe(0);
+    });
+
+    test('a second Ctrl-C waits for no answer', async () => {
+      const { http, child, reported, closed } = await start();
+      http.holdGreetings();
+      await http.greeted(1);
+      child.kill('SIGINT');
+      await reported;
+      child.kill('SIGINT');
+      expect(await closed).toMatchObject({ code: 130 });
+      expect(http.seen.get('DELETE')).toBeUndefined();
+    });
   });
 
   describe('leaves no process behind', () => {

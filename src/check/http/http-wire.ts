@@ -44,6 +44,12 @@ const defaultRetryMs = 500;
 /** How many times streams are taken up again in one play. */
 const maxResumptions = 20;
 
+/** How long a play that is given up waits for the answer to initialize, which names its session. */
+const greetingMs = 2_000;
+
+/** Hears what comes once a play is over. */
+const nobody: ServerListener = { line() {}, ended() {} };
+
 type Session =
   | { readonly state: 'none' }
   | { readonly state: 'open'; readonly id: string; readonly revision: string }
@@ -53,8 +59,7 @@ type Session =
 class HttpWire implements ServerWire {
   readonly #target: HttpTarget;
   readonly #mirrored: MirroredHeaders;
-  readonly #listener: ServerListener;
-  readonly #newAgent: () => Agent;
+  #listener: ServerListener;
   readonly #agent: Agent;
   readonly #calls = new Set<HttpCall>();
   /** The ids of events that came, with the streams that they began on. */
@@ -64,6 +69,8 @@ class HttpWire implements ServerWire {
   /** What is sent, one after the other. */
   #queue: Promise<void> = Promise.resolve();
   #session: Session = { state: 'none' };
+  /** The newest initialize. */
+  #greeting: HttpCall | undefined;
   #phase: 'open' | 'ending' | 'over' = 'open';
   #resumptions = 0;
 
@@ -72,9 +79,7 @@ class HttpWire implements ServerWire {
     this.#mirrored = mirrored;
     this.#listener = listener;
     const isSecure = target.url.protocol === 'https:';
-    this.#newAgent = () =>
-      isSecure ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
-    this.#agent = this.#newAgent();
+    this.#agent = isSecure ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   }
 
   send(text: string, odd?: OddHeaders): void {
@@ -90,9 +95,7 @@ class HttpWire implements ServerWire {
   }
 
   kill(): void {
-    if (this.#phase === 'over') return;
-    if (this.#phase === 'open') this.#abandon();
-    this.#over({});
+    if (this.#phase !== 'over') void this.#abandon();
   }
 
   readonly http = {
@@ -125,10 +128,12 @@ class HttpWire implements ServerWire {
       else headers[name] = value;
     }
     const call = this.#begin({ purpose: 'message', method: 'POST', headers, body: line, sent });
+    const methods = messagesIn(sent).map(({ method }) => method);
+    const isGreeting = methods.includes(Method.initialize);
+    if (isGreeting) this.#greeting = call;
     // The next message comes later, as far as the operating system can see to that.
     await call.written;
-    const methods = messagesIn(sent).map(({ method }) => method);
-    if (methods.includes(Method.initialize)) await this.#greeted(call);
+    if (isGreeting) await this.#greeted(call);
     else if (askedIn(call).length === 0) await call.settled;
     if (methods.includes(Method.initialized) && isSuccess(call.status)) {
       await this.#listen('stream');
@@ -191,7 +196,6 @@ class HttpWire implements ServerWire {
   }
 
   #take(call: HttpCall): void {
-    if (this.#phase === 'over') return;
     this.#listener.answered?.(call);
     if (isStream(call) || call.body === '') return;
     // The body of a refused notification is no message of the conversation.
@@ -205,7 +209,6 @@ class HttpWire implements ServerWire {
   }
 
   #takeEvent(call: HttpCall, { id, data }: SseEvent): void {
-    if (this.#phase === 'over') return;
     const isReplayed = call.resumes !== undefined && id !== undefined && this.#eventIds.has(id);
     if (id !== undefined && !this.#eventIds.has(id)) this.#eventIds.set(id, originOf(call));
     if (!isReplayed && data !== '') this.#hand(call, data, parsed(data));
@@ -235,7 +238,7 @@ class HttpWire implements ServerWire {
   #ended(call: HttpCall): void {
     this.#calls.delete(call);
     if (this.#phase === 'over') return;
-    if (call.unreachable !== undefined) return this.#over({ failure: call.unreachable });
+    if (call.unreachable !== undefined) return this.#end(call.unreachable);
     const isGivenUp = !isStream(call) || call.outcome === 'closed' || !this.#isWanted(call);
     const lastId = isGivenUp ? undefined : lastEventId(call);
     if (lastId !== undefined || (!isGivenUp && call.purpose === 'stream')) {
@@ -290,27 +293,31 @@ class HttpWire implements ServerWire {
   }
 
   async #delete(): Promise<void> {
-    const session = this.#session;
-    if (session.state !== 'open') return;
-    const headers = this.#headers();
-    this.#session = { ...session, state: 'deleted' };
-    const call = this.#begin({ purpose: 'deletion', method: 'DELETE', headers });
-    await Promise.race([call.settled, this.#pause(this.#target.endMs)]);
+    if (this.#session.state !== 'open') return;
+    await Promise.race([this.#deletion().settled, this.#pause(this.#target.endMs)]);
   }
 
-  /** Tells the server that nobody comes back to the session, and does not wait. */
-  #abandon(): void {
-    if (this.#session.state !== 'open') return;
-    const { url, endMs } = this.#target;
-    const agent = this.#newAgent();
-    const options = { url, agent, purpose: 'deletion', method: 'DELETE' } as const;
+  #deletion(): HttpCall {
     const headers = this.#headers();
-    const over = () => {
-      clearTimeout(timer);
-      agent.destroy();
-    };
-    const call = new HttpCall({ ...options, headers }, { answered() {}, event() {}, over });
-    const timer = setTimeout(() => call.close(), endMs);
+    if ('id' in this.#session) this.#session = { ...this.#session, state: 'deleted' };
+    return this.#begin({ purpose: 'deletion', method: 'DELETE', headers });
+  }
+
+  /**
+   * Ends the play at once, and then tells the server that nobody comes back to the session. Only
+   * the process waits for that.
+   */
+  async #abandon(): Promise<void> {
+    const greeting = this.#session.state === 'none' ? this.#greeting : undefined;
+    // Whether the server has read it before the play ends is not known.
+    const isDeleting = [...this.#calls].some(({ purpose }) => purpose === 'deletion');
+    this.#over(undefined, greeting);
+    if (greeting) await within(greetingMs, greeting, this.#greeted(greeting));
+    if (this.#session.state === 'open' || isDeleting) {
+      const call = this.#deletion();
+      await within(this.#target.endMs, call, call.settled);
+    }
+    this.#agent.destroy();
   }
 
   /** Ends the session, once what was to be sent is sent. */
@@ -323,24 +330,39 @@ class HttpWire implements ServerWire {
       Promise.all(answered.map((call) => call.ended)),
       this.#pause(defaultRetryMs),
     ]);
-    await this.#delete();
-    this.#over({});
+    if (this.#phase === 'ending') await this.#delete();
+    this.#end();
   }
 
-  #over({ failure }: { readonly failure?: string }): void {
+  #end(failure?: string): void {
     if (this.#phase === 'over') return;
+    this.#over(failure);
+    this.#agent.destroy();
+  }
+
+  /** @param greeting goes on, because the session that it begins has to be ended */
+  #over(failure?: string, greeting?: HttpCall): void {
     this.#phase = 'over';
     this.#pauses.abort();
-    for (const call of [...this.#calls]) call.close();
-    this.#agent.destroy();
+    for (const call of this.#calls) {
+      if (call !== greeting) call.close();
+    }
     const exit = { code: null, signal: null, process: 'none' } as const;
     this.#listener.ended(failure === undefined ? exit : { ...exit, failure });
+    this.#listener = nobody;
   }
 
   async #pause(durationMs: number): Promise<void> {
     const { signal } = this.#pauses;
     await sleep(durationMs, undefined, { signal }).catch(() => {});
   }
+}
+
+/** Waits for what a call brings. The call is closed if that takes longer than `durationMs`. */
+async function within(durationMs: number, call: HttpCall, brought: Promise<void>): Promise<void> {
+  const timer = setTimeout(() => call.close(), durationMs);
+  await brought;
+  clearTimeout(timer);
 }
 
 /** The exchange that a stream began with. */
