@@ -56,9 +56,16 @@ export class InTurn {
   later(act: () => void): void {
     const done = this.#handedOn.then(act);
     this.#handedOn = done.catch(() => {});
-    done.catch((error: unknown) =>
-      this.#failed(error instanceof Error ? error : new Error(String(error))),
-    );
+    done.catch((error: unknown) => this.#tell(error));
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#failed(error instanceof Error ? error : new Error(String(error)));
+    } catch {
+      // Only the client could be told, and the client's code is what failed. As a rejection that
+      // nobody handles it would end the client's process.
+    }
   }
 }
 

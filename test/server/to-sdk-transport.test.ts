@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { createMcpServer, memory, stdio, toSdkTransport } from 'mcp-actors';
 import type { SdkTransport } from 'mcp-actors';
 import { gate, request, turn } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 /** A client's transport over streams whose other ends the test holds. */
 function overStreams() {
@@ -162,6 +162,23 @@ describe('a client’s transport over streams', () => {
     await turn();
     expect(heard).toBe(2);
     expect(errors).toEqual(['a bug of the client’s', 'a bug of the client’s']);
+    await transport.close();
+  });
+
+  test('goes on though the listener for errors throws, and leaves no rejection unhandled', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const { transport, input, messages } = overStreams();
+    transport.onerror = () => {
+      throw new Error('no screen');
+    };
+    await transport.start();
+    input.write('no JSON\n{}\n');
+    await turn();
+    expect(messages).toEqual([{}]);
+    expect(unhandled).toEqual([]);
     await transport.close();
   });
 
