@@ -4,6 +4,7 @@
  *
  *     npx tsx examples/driver/client.ts
  */
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { Driver } from './commands.ts';
 import type { Command } from './commands.ts';
@@ -13,9 +14,13 @@ const tell = (event: object): void => {
   process.stdout.write(`${JSON.stringify(event)}\n`);
 };
 
+const { version } = createRequire(import.meta.url)('mcp-actors/package.json') as {
+  readonly version: string;
+};
+
 tell({
   event: 'hello',
-  driver: 'mcp-actors 0.2.0',
+  driver: `mcp-actors ${version}`,
   features: [
     'legacy',
     'modern',

@@ -1,4 +1,5 @@
 /** The driver before real servers, by its contract (docs/driver.md). */
+import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startProtected } from '../client/auth/protected-server.ts';
 import { smallServer } from './client-command.ts';
@@ -6,6 +7,10 @@ import { startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { launchLab } from './http-process.ts';
 import { lab, reapServers } from './server-process.ts';
+
+const { version } = createRequire(import.meta.url)('mcp-actors/package.json') as {
+  readonly version: string;
+};
 
 afterEach(reapServers);
 
@@ -32,7 +37,7 @@ describe('the driver', () => {
     const hello = await driver.told.find(() => true);
     expect(hello).toMatchObject({
       event: 'hello',
-      driver: expect.stringMatching(/^mcp-actors \d/),
+      driver: `mcp-actors ${version}`,
     });
     driver.line('no json');
     driver.line('[]');
