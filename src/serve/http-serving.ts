@@ -7,8 +7,8 @@ import { hostname, networkInterfaces } from 'node:os';
 import { nodeHandler } from '../http/node/index.ts';
 import type { NodeHandler } from '../http/node/index.ts';
 import type { HttpOptions, ServerOf } from '../http/index.ts';
-import { defaultConnectionLimits } from './connection-limits.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
+import { defaultServedConnectionLimits } from './served-connection-limits.ts';
+import type { ServedConnectionLimits } from './served-connection-limits.ts';
 import type { McpSession } from '../server/session.ts';
 
 export interface ServeHttpOptions extends HttpOptions {
@@ -30,7 +30,7 @@ export interface ServeHttpOptions extends HttpOptions {
    * end, then with 503; or under paths of your own.
    */
   readonly health?: boolean | HealthPaths;
-  readonly connections?: Partial<ConnectionLimits>;
+  readonly connections?: Partial<ServedConnectionLimits>;
 }
 
 export interface HealthPaths {
@@ -82,12 +82,12 @@ class Serving implements HttpServing {
     handler: NodeHandler,
     path: string,
     health: HealthPaths | undefined,
-    connections: Partial<ConnectionLimits> = {},
+    connections: Partial<ServedConnectionLimits> = {},
   ) {
     this.#handler = handler;
     this.#path = path;
     this.#health = health;
-    const limits = { ...defaultConnectionLimits, ...connections };
+    const limits = { ...defaultServedConnectionLimits, ...connections };
     this.#http = createServer(
       {
         headersTimeout: limits.headersTimeoutMs,

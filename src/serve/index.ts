@@ -1,7 +1,7 @@
 /** `mcp-actors/serve`: a server as a process of its own, and over HTTP. */
 export { serve, serveHttp } from './serve.ts';
 export type { ServeOptions, ServeOverHttpOptions } from './serve.ts';
-export { defaultConnectionLimits } from './connection-limits.ts';
-export type { ConnectionLimits } from './connection-limits.ts';
+export { defaultServedConnectionLimits } from './served-connection-limits.ts';
+export type { ServedConnectionLimits } from './served-connection-limits.ts';
 export type { HealthPaths, HttpServing, ServeHttpOptions } from './http-serving.ts';
 export type { LogThreshold } from '../log/log.ts';

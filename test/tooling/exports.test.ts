@@ -11,6 +11,18 @@ describe('the public names', () => {
     },
   );
 
+  it('mean the same in each entry that has them, but for a connection to a server under test', async () => {
+    const meanings = new Map<string, unknown>();
+    const ambiguous: string[] = [];
+    for (const { specifier } of entries) {
+      for (const [name, value] of Object.entries((await import(specifier)) as object)) {
+        if (meanings.has(name) && meanings.get(name) !== value) ambiguous.push(name);
+        meanings.set(name, value);
+      }
+    }
+    expect(ambiguous).toEqual(['connect']);
+  });
+
   it('are these', async () => {
     const lines = entries.flatMap(({ specifier, values, types }) => [
       `${specifier}`,

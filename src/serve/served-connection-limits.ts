@@ -1,5 +1,5 @@
 /** Bounds of the connections of a server over HTTP; times in milliseconds. */
-export interface ConnectionLimits {
+export interface ServedConnectionLimits {
   /** How long the headers of a request may take. */
   readonly headersTimeoutMs: number;
   /** How long a whole request may take, its body included. */
@@ -10,7 +10,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
 }
 
-export const defaultConnectionLimits: ConnectionLimits = {
+export const defaultServedConnectionLimits: ServedConnectionLimits = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
