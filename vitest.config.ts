@@ -32,8 +32,9 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       },
     },
     test: {
-      testTimeout: 15_000,
-      hookTimeout: 15_000,
+      // For what hangs. What is slow is no failure: a machine may do a dozen other things.
+      testTimeout: 30_000,
+      hookTimeout: 30_000,
       restoreMocks: true,
       unstubEnvs: true,
       env: { TMPDIR: temporary, TEMP: temporary, TMP: temporary },
