@@ -1,64 +1,41 @@
 /** What every connection does, crossed with the era and the way to the server, and with whose server it is. */
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { memory } from 'mcp-actors';
 import { connect } from 'mcp-actors/client';
-import type { ConnectOptions, Connection, ServerEntry } from 'mcp-actors/client';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SdkTransport } from '../../src/transports/sdk-transport.ts';
-import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
-import { serveHttp } from '../http/serving.ts';
-import { program } from '../tooling/programs.ts';
-import { officialServer, ours } from './contract-servers.ts';
+import type { ConnectOptions, Connection } from 'mcp-actors/client';
+import { filter, firstValueFrom } from 'rxjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ways } from './contract-ways.ts';
+import type { Way } from './contract-ways.ts';
 
-function overMemory(): ServerEntry {
-  return {
-    transport: () => {
-      const { transport, peer } = memory();
-      ours.listen(transport, { report: () => {} });
-      return toSdkTransport(peer);
-    },
-  };
-}
-
-function official(): ServerEntry {
-  return {
-    transport: () => {
-      const [host, server] = InMemoryTransport.createLinkedPair();
-      void officialServer().connect(server as never);
-      return host as unknown as SdkTransport;
-    },
-  };
-}
-
-const launched = (whose: 'ours' | 'official') => (): ServerEntry => ({
-  command: process.execPath,
-  args: [...program('test/client/contract-process.ts'), whose],
+/** What each of them has to end. */
+const open: (() => Promise<unknown>)[] = [];
+const atEnd = (end: () => Promise<unknown>) => void open.unshift(end);
+afterAll(async () => {
+  for (const end of open.splice(0)) await end();
 });
 
-const ways: readonly (readonly [
-  string,
-  'legacy' | 'modern',
-  () => ServerEntry | Promise<ServerEntry>,
-])[] = [
-  ['a server of ours over a transport', 'legacy', overMemory],
-  ['a server of ours over a transport', 'modern', overMemory],
-  ['a server of ours over HTTP', 'legacy', async () => ({ url: String(await serveHttp(ours)) })],
-  ['a server of ours over HTTP', 'modern', async () => ({ url: String(await serveHttp(ours)) })],
-  ['a server of ours over stdio', 'legacy', launched('ours')],
-  ['a server of ours over stdio', 'modern', launched('ours')],
-  ['a server of the official SDK over a transport', 'legacy', official],
-  ['a server of the official SDK over stdio', 'legacy', launched('official')],
-];
+/** A connection, until all tests are over. */
+async function connected({ entry }: Way, options: ConnectOptions = {}): Promise<Connection> {
+  const connection = await connect(await entry(atEnd), { report: () => {}, ...options });
+  atEnd(() => connection.close());
+  return connection;
+}
 
-describe.each(ways)('a connection to %s, %s', (_, era, entryOf) => {
-  const connected = async (options: ConnectOptions = {}): Promise<Connection> => {
-    const entry = await entryOf();
-    const connection = await connect(entry, { era, report: () => {}, ...options });
-    onTestFinished(() => connection.close());
-    return connection;
-  };
+describe.each(ways)('a connection of the $era era to $server over $transport', (way) => {
+  let connection: Connection;
+  const asked: unknown[] = [];
+
+  beforeAll(async () => {
+    connection = await connected(way, {
+      era: way.era,
+      elicit: (question) => {
+        asked.push(question.message);
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+    });
+  });
+
   /** A call of `wait` that the server has begun. */
-  const begun = async (connection: Connection, options: { readonly signal?: AbortSignal }) => {
+  const begun = async (options: { readonly signal?: AbortSignal }) => {
     let arrive = () => {};
     const arrived = new Promise<void>((resolve) => (arrive = resolve));
     const result = connection.callTool('wait', {}, { ...options, onProgress: () => arrive() });
@@ -68,13 +45,11 @@ describe.each(ways)('a connection to %s, %s', (_, era, entryOf) => {
   };
 
   test('lists the tools', async () => {
-    const connection = await connected();
     const tools = await connection.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual(['echo', 'steps', 'wait']);
+    expect(tools.map(({ name }) => name).sort()).toEqual(['ask', 'echo', 'grow', 'steps', 'wait']);
   });
 
   test('gives each of many calls its own answer', async () => {
-    const connection = await connected();
     const texts = Array.from({ length: 50 }, (__, at) => `text ${at}`);
     const results = await Promise.all(texts.map((text) => connection.callTool('echo', { text })));
     expect(results.map(({ content }) => content[0])).toMatchObject(
@@ -84,17 +59,32 @@ describe.each(ways)('a connection to %s, %s', (_, era, entryOf) => {
   });
 
   test('hears of progress, before the answer', async () => {
-    const connection = await connected();
     const heard: number[] = [];
     await connection.callTool('steps', {}, { onProgress: ({ progress }) => heard.push(progress) });
     // A server of ours leaves out what is overtaken in the same moment.
     expect([heard[0], heard.at(-1)]).toEqual([1, 3]);
   });
 
+  test('answers what the server asks in a call', async () => {
+    expect(await connection.callTool('ask')).toMatchObject({ content: [{ text: 'It is Ada' }] });
+    expect(asked).toEqual(['Who is it?']);
+  });
+
+  test('has a list anew that has changed', async () => {
+    const names = connection.tools$.pipe(filter(({ state }) => state === 'known'));
+    const grown = filter<{ readonly items: readonly { readonly name: string }[] }>(({ items }) =>
+      items.some(({ name }) => name === 'grown'),
+    );
+    const changed = firstValueFrom(names.pipe(grown));
+    await connection.listTools();
+    await connection.callTool('grow');
+    expect((await changed).items).toHaveLength(6);
+    expect(await connection.listTools()).toHaveLength(6);
+  });
+
   test('cancels a call that runs', async () => {
-    const connection = await connected();
     const controller = new AbortController();
-    const { result } = await begun(connection, { signal: controller.signal });
+    const { result } = await begun({ signal: controller.signal });
     controller.abort('enough');
     await expect(result).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
     expect(connection.pending).toBe(0);
@@ -104,16 +94,27 @@ describe.each(ways)('a connection to %s, %s', (_, era, entryOf) => {
   });
 
   test('gives up a call in time', async () => {
-    const connection = await connected();
     const late = connection.callTool('wait', {}, { timeoutMs: 50, maxTotalMs: 50 });
     await expect(late).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   });
 
   test('ends what is pending when it is closed', async () => {
-    const connection = await connected();
-    const { result } = await begun(connection, {});
+    const { result } = await begun({});
     await connection.close();
     await expect(result).rejects.toMatchObject({ code: 'CLOSED' });
     expect(connection.state.value).toBe('closed');
   });
+});
+
+const modernOnly = ways.filter(({ server }) => server.includes('modern only'));
+
+test.each(modernOnly)('$server over $transport is found to be modern', async (way) => {
+  const { server, launches } = await connected(way);
+  expect(server).toMatchObject({ era: 'modern', revision: '2026-07-28' });
+  expect(launches).toBe(1);
+});
+
+test.each(modernOnly)('$server over $transport refuses a host that is legacy only', async (way) => {
+  const legacy = connected(way, { era: 'legacy', restart: 'none' });
+  await expect(legacy).rejects.toMatchObject({ code: 'VERSION_UNSUPPORTED' });
 });

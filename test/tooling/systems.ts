@@ -82,6 +82,7 @@ export const lacks: readonly Lack[] = [
     on: ['darwin', 'win32'],
     why: 'The process table is read in /proc',
     tests: {
+      'client/everything.test.ts': 'all',
       'client/lost-processes.test.ts': 'all',
       'client/stdio-channel.test.ts': 'all',
       'processes/host-death.test.ts': 'all',

@@ -14,7 +14,7 @@ import type { RequestOutcome } from '../../machines/peer-ports.ts';
 import { plainActor } from '../../machines/port.ts';
 import type { Behaviour, Port } from '../../machines/port.ts';
 import { latestHandshake, statelessVersions } from '../../protocol/dialects/registry.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
+import { ErrorCode, RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import { envelopeOf } from './enveloped.ts';
@@ -132,5 +132,7 @@ function refusalOf(error: RuntimeError): RuntimeError {
   const { remote } = error;
   if (!remote) return error;
   const message = `The server has refused initialize: ${remote.code} ${remote.message.slice(0, 500)}`;
-  return new RuntimeError('PROTOCOL_VIOLATION', message, { cause: error, remote });
+  const isOtherEra = remote.code === ErrorCode.unsupportedProtocolVersion;
+  const code = isOtherEra ? 'VERSION_UNSUPPORTED' : 'PROTOCOL_VIOLATION';
+  return new RuntimeError(code, message, { cause: error, remote });
 }
