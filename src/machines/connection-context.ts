@@ -62,6 +62,8 @@ export interface ConnectionInput extends InputScope {
   readonly shows: 'pipe' | 'answer';
   /** `once`: closed is the end of the actor. `again`: it may be opened again. */
   readonly opens: 'once' | 'again';
+  /** The last lines that the server's process has written to its standard error, for the errors. */
+  readonly lastWords?: () => string | undefined;
 }
 
 /** What the handshake takes. */

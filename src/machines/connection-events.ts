@@ -67,9 +67,11 @@ interface WithLoss {
 /** What a connection is lost by. */
 export const lossBy = {
   told: ({ event }: { readonly event: WithLoss }): WithLoss => event,
-  timeout: ({ context }: Said): WithLoss => ({
-    loss: { kind: 'timeout', timeoutMs: context.times.connectTimeoutMs },
-  }),
+  timeout: ({ context: { times, lastWords } }: Said): WithLoss => {
+    const stderr = lastWords?.();
+    const loss = { kind: 'timeout', timeoutMs: times.connectTimeoutMs } as const;
+    return { loss: stderr === undefined ? loss : { ...loss, stderr } };
+  },
   /** The channel has stopped without a word. */
   stop: (): WithLoss => ({ loss: { kind: 'input-ended' } }),
   refusal: ({ event }: Said): WithLoss => {

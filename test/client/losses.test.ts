@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions, Connection, ConnectionState } from 'mcp-actors/client';
+import { TestClock } from 'mcp-actors/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 
 const program = fileURLToPath(new URL('odd-server.mjs', import.meta.url));
@@ -63,11 +64,19 @@ describe('connect', () => {
     });
   });
 
-  test('fails with CONNECT_TIMEOUT if the server says nothing', async () => {
-    const limits = { connectTimeoutMs: 300, probeMs: 20 };
-    await expect(connect(entry('silent'), { ...quiet, limits })).rejects.toMatchObject({
+  test('fails with CONNECT_TIMEOUT and its last words if the server does not answer', async () => {
+    const clock = new TestClock();
+    const connection = opened('silent', { restart: 'none', clock });
+    const failed = expect(connection.ready()).rejects.toMatchObject({
       code: 'CONNECT_TIMEOUT',
+      message: expect.stringMatching(/not ready within 30000 ms.*waiting for a database/) as string,
     });
+    await expect.poll(() => connection.stderr.text).toContain('waiting');
+    clock.increment(30_000);
+    // What ends the process waits by the same clock.
+    const state = () => (clock.increment(10), connection.state.value);
+    await expect.poll(state).toBe('failed');
+    await failed;
   });
 
   test.each(['other-revision', 'old'])(

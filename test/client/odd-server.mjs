@@ -20,7 +20,8 @@ let probe;
 const answers = {
   'server/discover': ({ id }) => {
     if (odd === 'dies-on-probe') process.exit(3);
-    if (odd === 'silent' || odd === 'ignores-probe') return;
+    if (odd === 'silent') return void process.stderr.write('waiting for a database\n');
+    if (odd === 'ignores-probe') return;
     if (odd === 'late-modern') return (probe = id);
     if (odd === 'other-revision') {
       return refuse(id, -32022, 'Unsupported', { supported: ['2099-01-01'], requested: '' });

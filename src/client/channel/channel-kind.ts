@@ -35,6 +35,8 @@ export interface ChannelKind {
   readonly eraKey?: string | undefined;
   /** What its processes have written to their standard error, if it has processes. */
   readonly stderr?: { readonly text: string; readonly bytes: number };
+  /** The last lines of it that are of the process that runs, or ran last: what an error quotes. */
+  readonly lastWords?: string;
   /** The logic of its channels. An actor that is stopped releases everything at once. */
   logic(tools: ChannelTools): Port<ChannelEvent, ChannelInput>;
 }

@@ -101,6 +101,7 @@ export class HostConnection extends ServerFeatures {
       wanted: options.era,
       shows: kind.shows,
       opens: 'once',
+      lastWords: () => kind.lastWords,
     };
     guardListeners<ConnectionEmitted>(actor, { report, emitting: () => {} });
   }

@@ -55,6 +55,7 @@ export interface StdioOptions {
 export interface StdioChannelKind extends ChannelKind {
   /** The last that its processes have written to their standard error, and how much it was. */
   readonly stderr: { readonly text: string; readonly bytes: number };
+  readonly lastWords: string;
   /** Of the process that runs, or ran last. */
   readonly pid: number | undefined;
   /** How many processes were started. */
@@ -69,7 +70,12 @@ export interface StdioChannelKind extends ChannelKind {
 export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): StdioChannelKind {
   const { inheritEnv = false, endsWithHost = true } = options;
   refuseInheritEnv(inheritEnv);
-  const launched: Launched = { log: new StderrLog(), launches: 0, pid: undefined };
+  const launched: Launched = {
+    log: new StderrLog(),
+    stderrFrom: 0,
+    launches: 0,
+    pid: undefined,
+  };
   const plan: Plan = {
     entry,
     inheritEnv,
@@ -88,6 +94,9 @@ export function stdioChannel(entry: StdioEntry, options: StdioOptions = {}): Std
       ),
     get stderr() {
       return { text: launched.log.text, bytes: launched.log.bytes };
+    },
+    get lastWords() {
+      return lastWordsOf(launched);
     },
     get pid() {
       return launched.pid;
@@ -108,8 +117,14 @@ function keyOf({ command, args = [], env = {}, cwd = '' }: StdioEntry): string {
 /** What the processes of one connection have in common. */
 interface Launched {
   readonly log: StderrLog;
+  /** How much was written to stderr before the process that runs, or ran last. */
+  stderrFrom: number;
   launches: number;
   pid: number | undefined;
+}
+
+function lastWordsOf({ log, stderrFrom }: Launched): string {
+  return log.lastLines(stderrFrom);
 }
 
 interface Plan extends Required<Pick<StdioOptions, 'inheritEnv' | 'endsWithHost'>> {
@@ -134,8 +149,6 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   readonly #tools: ChannelTools;
   readonly #connection: ChannelInput['connection'];
   readonly #process: ProcessActor;
-  /** What was written to stderr before this process. */
-  readonly #stderrFrom: number;
   #phase: Phase = { state: 'starting' };
   #ends: ChannelEnds | undefined;
 
@@ -143,7 +156,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     this.#plan = plan;
     this.#tools = tools;
     this.#connection = connection;
-    this.#stderrFrom = plan.launched.log.bytes;
+    plan.launched.stderrFrom = plan.launched.log.bytes;
     this.#process = processActor(this.#scope(), plan.times);
     this.#process.on('*', (report) => this.#hear(report));
     this.#process.subscribe({ error: (error) => this.#failed(error) });
@@ -278,6 +291,6 @@ class StdioChannel implements Behaviour<ChannelEvent> {
   }
 
   get #lastWords(): string {
-    return this.#plan.launched.log.lastLines(this.#stderrFrom);
+    return lastWordsOf(this.#plan.launched);
   }
 }
