@@ -31,8 +31,11 @@ export interface ServerProfile {
 /** What is known of a server's era before it is asked. */
 export type EraKnowledge =
   | { readonly kind: 'unknown' }
-  /** `memory`: another connection has found it so, or an earlier one. */
-  | { readonly kind: 'legacy'; readonly by: 'host' | 'server' | 'memory' }
+  /**
+   * `memory`: another connection has found it so, or an earlier one. `end`: it has ended when it was
+   * asked, as some legacy servers do; it may as well have crashed.
+   */
+  | { readonly kind: 'legacy'; readonly by: 'host' | 'server' | 'memory' | 'end' }
   /** `profile`: what it said when it was asked; without one it is asked again. */
   | { readonly kind: 'modern'; readonly profile?: ServerProfile };
 
@@ -101,6 +104,12 @@ export type Probe =
   | { readonly state: 'modern'; readonly profile: ServerProfile }
   | { readonly state: 'refused'; readonly error: Error };
 
+/**
+ * The launch of a server that has ended upon the probe, which is no attempt unless that ends too:
+ * then it was no fault of the probe's. There is one, until the host begins anew.
+ */
+export type ExtraLaunch = 'unspent' | 'underway' | 'spent';
+
 export interface ConnectionContext extends ConnectionInput {
   readonly correlation: Ref<CorrelationEvent>;
   /** From its launch until nothing of it is left. */
@@ -113,6 +122,7 @@ export interface ConnectionContext extends ConnectionInput {
   readonly loss: Loss | undefined;
   /** New attempts since the connection was last stable. */
   readonly attempts: number;
+  readonly extraLaunch: ExtraLaunch;
   /** Channels that were opened. */
   readonly launches: number;
   /** How long the backoff takes, milliseconds. */

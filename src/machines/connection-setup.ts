@@ -36,7 +36,10 @@ import type { StateMeta } from './state-name.ts';
 
 const initialized = { jsonrpc: '2.0', method: Method.initialized } as const;
 
-/** What the chart is made with. */
+function hasAttemptLeft({ attempts, restart }: ConnectionContext): boolean {
+  return delayBefore(attempts + 1, restart, () => 0) !== 'give-up';
+}
+
 /** No server can have us wait longer, milliseconds. */
 const longestAskedMs = 60_000;
 
@@ -46,6 +49,7 @@ function askedMs({ loss }: ConnectionContext): number {
   return Math.min(asked ?? 0, longestAskedMs);
 }
 
+/** What the chart is made with. */
 export const connectionSetup = setup({
   types: {
     input: {} as ConnectionInput,
@@ -77,13 +81,15 @@ export const connectionSetup = setup({
     isLegacy: ({ context }) => context.era.kind === 'legacy',
     isKnown: ({ context }) => context.era.kind === 'modern' && context.era.profile !== undefined,
     mayBeLegacy: ({ context }) => context.wanted !== 'modern',
-    isRemembered: ({ context: { era } }) => era.kind === 'legacy' && era.by === 'memory',
+    isSupposed: ({ context: { era } }) =>
+      era.kind === 'legacy' && (era.by === 'memory' || era.by === 'end'),
+    hasExtraLaunch: ({ context }) => context.extraLaunch === 'unspent',
     isPipe: ({ context }) => context.shows === 'pipe',
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
     isProbedModern: ({ context }) => context.probe.state === 'modern',
     isProbePending: ({ context }) => context.probe.state === 'pending',
-    mayRetry: ({ context: { loss, restart, attempts } }) =>
-      !(loss && forbidsRetry(loss)) && delayBefore(attempts + 1, restart, () => 0) !== 'give-up',
+    mayRetry: ({ context }) =>
+      !(context.loss && forbidsRetry(context.loss)) && hasAttemptLeft(context),
   },
   actions: {
     openChannel: assign({
@@ -134,6 +140,11 @@ export const connectionSetup = setup({
     }),
     noteProbe: assign(({ event }) => ({ probe: probeOf(event) })),
     takeForLegacy: assign({ era: { kind: 'legacy', by: 'server' } }),
+    supposeLegacy: assign({ era: { kind: 'legacy', by: 'end' } }),
+    /** Greeted, it has ended too: that says nothing of its era. */
+    doubtEra: assign(({ context: { era } }) =>
+      era.kind === 'legacy' && era.by === 'end' ? { era: { kind: 'unknown' } } : {},
+    ),
     forgetEra: assign(({ context: { wanted } }) => ({
       era: wanted === 'legacy' ? { kind: 'legacy', by: 'host' } : { kind: 'unknown' },
     })),
@@ -146,6 +157,7 @@ export const connectionSetup = setup({
         enqueue.assign({
           profile,
           loss: undefined,
+          extraLaunch: context.extraLaunch === 'underway' ? 'spent' : context.extraLaunch,
           era: era === 'legacy' ? { kind: 'legacy', by: 'server' } : { kind: 'modern', profile },
         });
         enqueue.sendTo(channel, { type: 'channel.negotiated', revision });
@@ -195,7 +207,13 @@ export const connectionSetup = setup({
       const delay = delayBefore(attempts, context.restart, context.random);
       return { attempts, delayMs: delay === 'give-up' ? 0 : Math.max(delay, askedMs(context)) };
     }),
-    clearCounts: assign({ attempts: 0 }),
+    beginExtraLaunch: assign({ extraLaunch: 'underway' }),
+    countExtraLaunch: assign(({ context }) =>
+      context.extraLaunch === 'underway'
+        ? { extraLaunch: 'spent', attempts: context.attempts + (hasAttemptLeft(context) ? 1 : 0) }
+        : {},
+    ),
+    clearCounts: assign({ attempts: 0, extraLaunch: 'unspent' }),
     askChannel: ({ context, event }) => {
       if (event.type === 'input.ended' || event.type === 'output.broken') {
         context.channel?.send(event);

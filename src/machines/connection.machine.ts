@@ -25,6 +25,7 @@ export const connectionMachine = connectionSetup.createMachine({
     profile: undefined,
     loss: undefined,
     attempts: 0,
+    extraLaunch: 'unspent',
     launches: 0,
     delayMs: 0,
     output: 'flowing',
@@ -61,7 +62,7 @@ export const connectionMachine = connectionSetup.createMachine({
         'connection.close': 'stopping',
         'channel.lost': {
           target: 'lost',
-          actions: { type: 'noteLoss', params: lossBy.told },
+          actions: [{ type: 'noteLoss', params: lossBy.told }, 'doubtEra'],
         },
         'channel.stopped': {
           target: 'lost',
@@ -145,15 +146,21 @@ export const connectionMachine = connectionSetup.createMachine({
                 },
                 'channel.lost': [
                   {
-                    guard: and(['isPipe', 'mayBeLegacy']),
+                    guard: and(['isPipe', 'mayBeLegacy', 'hasExtraLaunch']),
                     target: 'clearing',
                     actions: [
-                      'takeForLegacy',
+                      'supposeLegacy',
+                      'beginExtraLaunch',
                       'tellProbeEnded',
                       { type: 'noteLoss', params: lossBy.told },
                       'settleRequests',
                       'closeChannel',
                     ],
+                  },
+                  {
+                    guard: and(['isPipe', 'mayBeLegacy']),
+                    target: '#connection.lost',
+                    actions: [{ type: 'noteLoss', params: lossBy.told }, 'supposeLegacy'],
                   },
                   {
                     target: '#connection.lost',
@@ -180,7 +187,7 @@ export const connectionMachine = connectionSetup.createMachine({
                 },
                 'greeting.refused': [
                   {
-                    guard: 'isRemembered',
+                    guard: 'isSupposed',
                     target: 'probing',
                     actions: ['forgetEra', 'sendProbe'],
                   },
@@ -273,7 +280,7 @@ export const connectionMachine = connectionSetup.createMachine({
     },
     lost: {
       description: 'What is left of the channel is ended before anything else.',
-      entry: ['tellLoss', 'settleRequests', 'withdrawAsked', 'closeChannel'],
+      entry: ['countExtraLaunch', 'tellLoss', 'settleRequests', 'withdrawAsked', 'closeChannel'],
       always: [
         { guard: and(['hasNoChannel', 'mayRetry']), target: 'backoff', actions: 'countAttempt' },
         { guard: 'hasNoChannel', target: 'failed' },

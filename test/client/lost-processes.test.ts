@@ -58,8 +58,13 @@ describe('a process that always ends', () => {
       exit: exit(where),
       message: expect.stringContaining(`ended at ${where}`) as string,
     });
-    // One that may have ended because its era was asked for is not counted.
-    expect(await runs()).toHaveLength(where === 'start' ? 5 : 4);
+    expect(await runs()).toHaveLength(4);
+  });
+
+  test('at its start is launched once more if there are no attempts: the probe may be why', async () => {
+    const connection = start('exit', 'start', Infinity, { restart: 'none' });
+    await reached(connection, 'failed');
+    expect(await runs()).toHaveLength(2);
   });
 
   test('at notifications/initialized is started again only so many times, though it was ready', async () => {

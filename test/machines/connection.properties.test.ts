@@ -220,6 +220,39 @@ test('a server that greets and dies is launched as often as the policy allows, a
   expect(world.launches).toBe(1 + maxAttempts);
 });
 
+/** A server that ends upon whatever it is sent first. */
+const dies: readonly Step[] = [
+  told({ type: 'channel.opened', ends }),
+  told({ type: 'channel.lost', loss: { kind: 'exited', code: 1, signal: null, stderr: '' } }),
+  told({ type: 'channel.stopped' }),
+];
+
+test('a server that dies at once, probed or greeted, is launched as often as the policy allows', () => {
+  const { world, actor, take } = startWorld();
+  actor.send({ type: 'connection.open' });
+  for (let round = 0; round < 20; round++) {
+    dies.forEach(take);
+    take({ kind: 'time', ms: 31_000 });
+  }
+  expect(actor.getSnapshot().value).toBe('failed');
+  expect(world.launches).toBe(1 + maxAttempts);
+});
+
+test('launches are bounded by the policy whatever comes, but for the one that a probe may cost', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const { world, actor, take } = startWorld();
+      actor.send({ type: 'connection.open' });
+      for (const each of all) {
+        // A host, and a time that makes it stable, begin the count anew.
+        if (each.kind !== 'host' && (each.kind !== 'time' || each.ms <= 600)) take(each);
+      }
+      expect(world.launches).toBeLessThanOrEqual(1 + maxAttempts + 1);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test('the count begins anew after a stable time, and not a moment before', () => {
   const { actor, take } = startWorld();
   const attempts = () => actor.getSnapshot().context.attempts;

@@ -320,6 +320,39 @@ describe('a connection', () => {
     expect(stateName(after(names, { era }))).toBe('lost');
   });
 
+  test('launches a server that ends upon the probe once more, uncounted if it is greeted', () => {
+    const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'accepted'] as const;
+    const greeted = after(names, { restart: 'none' });
+    expect([stateName(greeted), greeted.context.attempts]).toEqual(['ready.fresh', 0]);
+    expect(after([...names, 'lost']).context.attempts).toBe(0);
+  });
+
+  test('counts that launch if it ends too, and asks for the era again in the next', () => {
+    const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'lost', 'stopped'] as const;
+    const waiting = after(names);
+    expect([stateName(waiting), waiting.context.attempts]).toEqual(['backoff', 2]);
+    const probed = [...names, 'the backoff timeout', 'opened'] as const;
+    expect(stateName(after(probed))).toBe('connecting.probing');
+    expect(stateName(after([...probed, 'lost']))).toBe('lost');
+    expect(stateName(after(names, { restart: { ...processRestart, maxAttempts: 1 } }))).toBe(
+      'failed',
+    );
+  });
+
+  test('greets in the next attempt a server that has ended upon the probe once more', () => {
+    const restart = { ...processRestart, maxAttempts: 5 };
+    const dies = ['opened', 'lost', 'stopped'] as const;
+    const names = ['open', ...dies, ...dies, 'the backoff timeout', ...dies] as const;
+    const greeted = after([...names, 'the backoff timeout', 'opened'], { restart });
+    expect([stateName(greeted), greeted.context.attempts]).toEqual(['connecting.greeting', 3]);
+  });
+
+  test('asks a server that has ended upon the probe again if it refuses initialize', () => {
+    const names = ['open', 'opened', 'lost', 'stopped', 'opened', 'refused'] as const;
+    expect(stateName(after(names))).toBe('connecting.probing');
+    expect(stateName(after([...names, 'modern']))).toBe('ready.fresh');
+  });
+
   test('greets at once a server whose profile is known', () => {
     const era = { kind: 'modern', profile: profileOf('modern') } as const;
     expect(stateName(after(['open', 'opened'], { era }))).toBe('ready.fresh');
