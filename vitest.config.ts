@@ -35,6 +35,8 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       // For what hangs. What is slow is no failure: a machine may do a dozen other things.
       testTimeout: 30_000,
       hookTimeout: 30_000,
+      // The default of a second is shorter than a process takes to start on a busy machine.
+      expect: { poll: { timeout: 20_000 } },
       restoreMocks: true,
       unstubEnvs: true,
       env: { TMPDIR: temporary, TEMP: temporary, TMP: temporary },
