@@ -5,6 +5,7 @@ const level = (count: number, max: number) => ({ count, max });
 const actor = (id: string) => ({ id, kind: 'actor', status: 'active' }) as const;
 
 export const shownDump: SessionDump = {
+  side: 'server',
   id: 'fb339894-c0f3-46f4-b557-b835317541f7',
   state: 'initialized',
   tags: ['operating'],

@@ -10,7 +10,7 @@ export type { SessionActorRef, SessionSnapshot, SessionState } from './machines/
 export type { SessionStreams } from './session/session-streams.observable.ts';
 export type { TrafficItem } from './session/traffic-item.ts';
 export type { TrafficListener } from './actors/traffic.ts';
-export type { MachineName, MachineTransition, TransitionListener } from './session/transitions.ts';
+export type { MachineName, MachineTransition, TransitionListener } from './actors/transitions.ts';
 export { content } from './define/content.ts';
 export { defineTool } from './define/tool.ts';
 export type { ToolAnswer, ToolQuestion } from './define/tool-machine.ts';

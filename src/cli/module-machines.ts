@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { DrawnMachine } from '../inspect/charts/diagram.ts';
 import { quoted } from '../protocol/printable.ts';
 import { orServed } from '../serve/taken.ts';
-import { isMachine } from '../session/transitions.ts';
+import { isMachine } from '../actors/transitions.ts';
 import { UsageError } from './command.ts';
 
 /**

@@ -18,6 +18,7 @@ export type {
   ServerProfile,
 } from './connection/connection-state.ts';
 export type { ConnectionStreams } from './connection/connection-streams.observable.ts';
+export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';
 export type { ConnectionLimits } from './connection/limits.ts';
 export type {

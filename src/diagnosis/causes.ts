@@ -1,6 +1,7 @@
 /** Why a session does not go on, read from its dump, for all texts and programs that tell it. */
 import type { HttpStreamView } from '../actors/writer/http-view.ts';
-import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
+import type { CallDump, PendingDump } from './peer-dump.ts';
+import type { SessionDump } from './session-dump.ts';
 
 /** A reason why a session does not go on. Times are milliseconds. */
 export type Cause =

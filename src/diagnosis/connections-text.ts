@@ -1,47 +1,98 @@
 /** A host's connections at one moment, as text for people. */
 import { printable, printableName } from '../protocol/printable.ts';
-import { countInWords, timeInWords } from './in-words.ts';
+import type { ConnectionDump } from './connection-dump.ts';
+import { countInWords, sizeInWords, timeInWords } from './in-words.ts';
+import type { CallDump, PendingDump } from './peer-dump.ts';
 import { redactText } from './redaction.ts';
 
-/** One connection, and what it waits for. */
-export interface ConnectionDump {
+/** One server of a host's, whether there is a connection to it or not. */
+export interface HostedDump {
   readonly name: string;
+  /** As the connection's; `idle` or `disabled` if nothing is to run. */
   readonly state: string;
-  /** For how long it has been in that state, milliseconds; undefined if nothing runs. */
-  readonly sinceMs?: number;
-  /** New attempts since it was last stable. */
-  readonly attempt: number;
-  /** Of a wait before the next attempt, as a whole, milliseconds. */
-  readonly delayMs?: number;
-  readonly server?: { readonly name: string; readonly version: string; readonly revision: string };
-  /** Requests of the host's that are not answered. */
-  readonly pending: number;
   readonly launches: number;
-  /** Why there is none, with the last words of the server's process. */
+  /** Why there is no connection, with the last words of the server's process. */
   readonly error?: string;
+  /** The connection, if there is one. */
+  readonly connection?: ConnectionDump;
 }
 
 const maxErrorCharacters = 1000;
+/** Of a list only the first are told. The JSON form has them all. */
+const maxRows = 20;
 
-/** A line for each, those that are not well first. */
-export function describeConnections(dumps: readonly ConnectionDump[]): string {
-  const isWell = ({ state }: ConnectionDump) => Number(state === 'ready' || state === 'idle');
+/** A line for each, those that are not well first, and under it what is in flight and what is known. */
+export function describeConnections(dumps: readonly HostedDump[]): string {
+  const isWell = ({ state }: HostedDump) => Number(state === 'ready' || state === 'idle');
   const lines = dumps
     .toSorted((a, b) => isWell(a) - isWell(b))
-    .map((dump) => `connection ${printableName(dump.name)}: ${words(dump)}\n`);
-  return lines.length === 0 ? 'No connection is open\n' : lines.join('');
+    .flatMap((dump) => [
+      `connection ${printableName(dump.name)}: ${standing(dump)}`,
+      ...details(dump).map((line) => `  ${line}`),
+    ]);
+  return lines.length === 0 ? 'No connection is open\n' : `${lines.join('\n')}\n`;
 }
 
-function words({ state, sinceMs, attempt, delayMs, server, ...dump }: ConnectionDump): string {
+function standing({ state, launches, error, connection }: HostedDump): string {
+  const { sinceMs, attempt = 0, delayMs, server, pending = [] } = connection ?? {};
   const since = sinceMs === undefined ? '' : ` for ${timeInWords(sinceMs)}`;
   const parts = [
     state + since,
-    ...(server ? [`${printableName(`${server.name} ${server.version}`)}, ${server.revision}`] : []),
-    ...(dump.pending > 0 ? [`${countInWords(dump.pending, 'request')} pending`] : []),
+    ...(server
+      ? [`${printableName(`${server.name} ${server.version}`)}, ${server.era} ${server.revision}`]
+      : []),
+    ...(pending.length > 0 ? [`${countInWords(pending.length, 'request')} pending`] : []),
     ...(attempt > 0 ? [`new attempt ${attempt}`] : []),
     ...(delayMs === undefined ? [] : [`the next one after ${timeInWords(delayMs)}`]),
-    ...(dump.launches > 1 ? [`connected ${dump.launches} times`] : []),
-    ...(dump.error === undefined ? [] : [printable(redactText(dump.error, maxErrorCharacters))]),
+    ...(launches > 1 ? [`connected ${launches} times`] : []),
+    ...(error === undefined ? [] : [shown(error)]),
   ];
   return parts.join('; ');
+}
+
+function details({ error, connection }: HostedDump): readonly string[] {
+  if (!connection) return [];
+  const { pending, calls, lists, loss, lastWords, queues, actors, quietMs, server } = connection;
+  const unread = queues.outboundBytes.count;
+  return [
+    ...(server ? [`last heard ${timeInWords(quietMs)} ago`] : []),
+    ...rows(pending, pendingRow),
+    ...rows(calls, callRow),
+    ...(unread > 0 ? [`${sizeInWords(unread)} wait until the server reads on`] : []),
+    ...(lists.length > 0
+      ? [
+          `lists: ${lists.map(({ name, entries, known }) => `${name} ${known}, ${entries}`).join('; ')}`,
+        ]
+      : []),
+    // What the first line says is not said again.
+    ...(loss && loss.message !== error ? [`last lost: ${shown(loss.message)}`] : []),
+    ...(lastWords === undefined || error?.includes(lastWords) === true
+      ? []
+      : [`stderr: ${shownEnd(lastWords)}`]),
+    `actors: ${actors.map(({ id, status, state }) => `${printableName(id)} ${state ?? status}`).join(', ')}`,
+  ];
+}
+
+function pendingRow({ id, method, state, ageMs, leftMs }: PendingDump): string {
+  const how = state === 'held' ? 'waits for a connection' : 'not answered';
+  return `${printableName(method)} ${id}: ${how} for ${timeInWords(ageMs)}, given up in ${timeInWords(leftMs)}`;
+}
+
+function callRow({ id, method, state, ageMs }: CallDump): string {
+  return `the server asks ${printableName(method)} ${printableName(String(id))}: ${state} for ${timeInWords(ageMs)}`;
+}
+
+function rows<T>(list: readonly T[], row: (item: T) => string): readonly string[] {
+  const told = list.slice(0, maxRows).map(row);
+  return list.length > maxRows ? [...told, `… and ${list.length - maxRows} more`] : told;
+}
+
+/** What a server has said, harmless for a terminal, on one line and without secrets. */
+function shown(text: string): string {
+  return printable(redactText(text, maxErrorCharacters));
+}
+
+/** The end of it: that is what a process has written last. */
+function shownEnd(text: string): string {
+  return printable(redactText(text, Infinity).slice(-maxErrorCharacters));
 }

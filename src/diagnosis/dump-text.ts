@@ -2,7 +2,8 @@
 import { Method } from '../protocol/methods.ts';
 import { printableName } from '../protocol/printable.ts';
 import { countInWords, deferredRoots, sizeInWords, timeInWords } from './in-words.ts';
-import type { CallDump, PendingDump, SessionDump } from './session-dump.ts';
+import type { CallDump, PendingDump } from './peer-dump.ts';
+import type { SessionDump } from './session-dump.ts';
 import { httpCauseInWords, httpLines, streamRow } from './http-text.ts';
 import { causesOf, isShared, isSubscription } from './causes.ts';
 import type { Cause, Question } from './causes.ts';

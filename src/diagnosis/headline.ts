@@ -1,6 +1,7 @@
 /** A session's state in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
-import type { CallDump, SessionDump } from './session-dump.ts';
+import type { CallDump } from './peer-dump.ts';
+import type { SessionDump } from './session-dump.ts';
 import { causesOf, isShared, isSubscription } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 

@@ -15,7 +15,7 @@ import { readInterests, served, sizeOf } from '../protocol/subscriptions.ts';
 import type { Interests, Notice } from '../protocol/subscriptions.ts';
 import { PerSession, sessionIn, sessionOf } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { observedMachine } from '../session/transitions.ts';
+import { observedMachine } from '../actors/transitions.ts';
 import type { Feature } from './feature.ts';
 import { ifOffered, refuseWithoutTasks } from './feature.ts';
 

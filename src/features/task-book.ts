@@ -25,7 +25,7 @@ import type { Task } from '../protocol/tasks.ts';
 import { askForRoots } from '../rounds/ask-for-roots.ts';
 import { sessionIn } from '../session/session-scope.ts';
 import type { SessionScope } from '../session/session-scope.ts';
-import { observedMachine } from '../session/transitions.ts';
+import { observedMachine } from '../actors/transitions.ts';
 import { stringParam } from './feature.ts';
 import { KeptTask, expired, hasEnded } from './kept-task.ts';
 import { TaskQuestions } from './task-questions.ts';

@@ -4,7 +4,7 @@
  */
 import type { AnyActorRef, AnyMachineSnapshot } from 'xstate';
 import { stateName } from '../machines/state-name.ts';
-import type { MachineName, Transitions } from '../session/transitions.ts';
+import type { MachineName, Transitions } from '../actors/transitions.ts';
 import { redact } from '../diagnosis/redaction.ts';
 
 /** A machine's change from one state to another. */

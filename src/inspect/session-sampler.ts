@@ -6,7 +6,7 @@
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
 import type { WatchedSession } from '../server/session.ts';
-import type { MachineName } from '../session/transitions.ts';
+import type { MachineName } from '../actors/transitions.ts';
 import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';

@@ -11,6 +11,7 @@ import type { Readable, Writable } from 'node:stream';
 import { holdProcess } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { Report } from '../actors/facts.ts';
+import type { ObservedScope } from '../actors/transitions.ts';
 import { plainActor } from '../machines/port.ts';
 import type { Behaviour } from '../machines/port.ts';
 import type { ChildEvent, ChildInput } from '../machines/process.machine.ts';
@@ -43,6 +44,8 @@ export interface ChildScope {
   readonly stderr: { push(chunk: Buffer): void; end(): void };
   readonly clock: Clock;
   readonly report: Report<ProcessFactName>;
+  /** Whoever watches it sees the process too. */
+  readonly observed?: ObservedScope;
   /**
    * Called when it runs, before that is told. Whoever wants its output begins to read it now, and
    * stops it only afterwards.

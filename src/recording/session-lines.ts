@@ -8,7 +8,7 @@ import type { Unserializable } from '../protocol/codec.ts';
 import { textOfError } from '../protocol/errors.ts';
 import type { InboundFrame, OutboundFrame } from '../protocol/frames.ts';
 import { stateName } from '../machines/state-name.ts';
-import type { TransitionListener } from '../session/transitions.ts';
+import type { TransitionListener } from '../actors/transitions.ts';
 import type {
   ChannelLine,
   ClientLine,

@@ -24,7 +24,7 @@ import type { ScopeOptions, SessionHost } from '../session/session-scope.ts';
 import type { SessionActorRef, SessionSnapshot } from '../machines/session-state.ts';
 import { sessionStreams } from '../session/session-streams.observable.ts';
 import type { SessionStreams } from '../session/session-streams.observable.ts';
-import type { Transitions } from '../session/transitions.ts';
+import type { Transitions } from '../actors/transitions.ts';
 
 /**
  * Options of a session, however it is started. If a listener throws, that is reported and ends

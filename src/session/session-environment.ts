@@ -14,7 +14,7 @@ import type { ServerDescription } from '../protocol/implementation.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
 import type { Limits } from '../actors/limits.ts';
-import type { Transitions } from './transitions.ts';
+import type { Transitions } from '../actors/transitions.ts';
 import type { Transport } from '../transports/transport.ts';
 
 /** What a session starts with. A recording's header holds it. */

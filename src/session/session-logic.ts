@@ -22,7 +22,7 @@ import type {
 import { sessionMachine } from '../machines/session.machine.ts';
 import { sessionIn } from './session-scope.ts';
 import type { SessionScope } from './session-scope.ts';
-import { observedMachine, isMachine } from './transitions.ts';
+import { observedMachine, isMachine } from '../actors/transitions.ts';
 
 /** Implementations of the session machine's actors, guards, actions and delays. */
 export type SessionImplementations = Parameters<typeof sessionMachine.provide>[0];

@@ -30,7 +30,7 @@ import type { Limits } from '../actors/limits.ts';
 import type { RandomIdUse, SessionEnvironment } from './session-environment.ts';
 import { stateOf } from '../machines/session-state.ts';
 import type { SessionActorRef, SessionState } from '../machines/session-state.ts';
-import { Transitions } from './transitions.ts';
+import { Transitions } from '../actors/transitions.ts';
 
 /** The options that a session's scope reads. */
 export interface ScopeOptions {

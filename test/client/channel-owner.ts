@@ -1,4 +1,5 @@
 /** A connection's part towards its channel: it starts both ends, and says what they tell. */
+import { unobserved } from '../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
 import { systemClock } from '../../src/actors/clock.ts';
@@ -40,6 +41,7 @@ export class ChannelOwner {
       report: (fact) => this.facts.push(fact),
       clock,
       stderr: (text) => this.stderr.push(text),
+      observed: unobserved,
       authorize: () => {},
     });
     const connection = self as unknown as Ref<Owned>;

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 const none = { count: 0, max: 10 };
 const idle: SessionDump = {
+  side: 'server',
   id: 'a',
   state: 'rootsKnown',
   tags: ['operating'],

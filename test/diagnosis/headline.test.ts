@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { connect, gate } from 'mcp-actors/testing';
-import type { PendingDump, SessionDump } from '../../src/diagnosis/session-dump.ts';
+import type { PendingDump } from '../../src/diagnosis/peer-dump.ts';
+import type { SessionDump } from '../../src/diagnosis/session-dump.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
 
 describe('why a session does what it does', () => {
@@ -68,6 +69,7 @@ describe('why a session does what it does', () => {
 
   const none = { count: 0, max: 10 };
   const idle: SessionDump = {
+    side: 'server',
     id: 'a',
     state: 'rootsKnown',
     tags: ['operating'],

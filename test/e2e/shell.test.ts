@@ -68,7 +68,9 @@ describe('mcp-actors shell', () => {
     const { code, stdout } = await runCommand(['doctor', String(child.pid)]);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/^connection small-server: ready for .*; small 1\.0\.0, 20/m),
+      expect.stringMatching(
+        /^connection small-server: ready for .*; small 1\.0\.0, (?:legacy|modern) 20/m,
+      ),
     ]);
     child.stdin.end();
     expect((await ended).code).toBe(0);

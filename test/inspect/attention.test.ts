@@ -2,7 +2,8 @@
 import { gate, notification, request, rootsChanged, toolCall, turn } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { followedChart, mostUrgent, waitOf } from '../../src/inspect/page/attention.ts';
-import type { CallDump, SessionDump } from '../../src/diagnosis/session-dump.ts';
+import type { CallDump } from '../../src/diagnosis/peer-dump.ts';
+import type { SessionDump } from '../../src/diagnosis/session-dump.ts';
 import { asking } from '../contract/asking.ts';
 import { operate, operateWarm, serve, tool } from '../contract/serving.ts';
 import { modern } from '../server/modern-peer.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import { watchTransitions } from '../../src/inspect/gate.ts';
 import type { Transition } from '../../src/inspect/gate.ts';
-import { Transitions, observedMachine } from '../../src/session/transitions.ts';
+import { Transitions, observedMachine } from '../../src/actors/transitions.ts';
 
 const door = createMachine({
   id: 'door',

@@ -111,7 +111,7 @@ describe('the machines of a session', () => {
     const failed = facts.filter(({ name }) => name === 'listener.failed');
     expect(failed).toHaveLength(heard.length);
     expect(failed[0]?.message).toBe(
-      "A listener to the session's machines failed: Error: cannot bear initialize.received",
+      'A listener to the machines failed: Error: cannot bear initialize.received',
     );
   });
 

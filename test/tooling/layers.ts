@@ -130,7 +130,15 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/connection': {
     holds: "a host's connection to one server: its requests, its eras, its losses",
-    imports: [...core, 'transports', 'session', 'client/channel', 'client/lists', 'client/asked'],
+    imports: [
+      ...core,
+      'transports',
+      'diagnosis',
+      'session',
+      'client/channel',
+      'client/lists',
+      'client/asked',
+    ],
     packages: ['xstate'],
   },
   processes: {
@@ -219,7 +227,7 @@ export const layers: { readonly [path: string]: Layer } = {
   },
   'client/auth': {
     holds: "a host's logins: when, once, and where what comes of them is kept",
-    imports: ['protocol', 'machines', 'diagnosis', 'client/http'],
+    imports: [...core, 'diagnosis', 'client/http'],
     packages: ['xstate', '@modelcontextprotocol/client'],
     node: true,
   },
@@ -233,6 +241,7 @@ export const layers: { readonly [path: string]: Layer } = {
     holds: "a host's connections, whatever way leads to the server; an entry of its own",
     imports: [
       ...core,
+      'diagnosis',
       'client/channel',
       'client/lists',
       'client/asked',

@@ -1,7 +1,6 @@
 /** `mcp-actors doctor` shows the connections of `call` and `shell` too. */
-import { systemClock } from '../../actors/clock.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
-import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
+import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import { dumpOnSignal } from '../doctor/dump-signal.ts';
 import { textOfFailure } from './exit-codes.ts';
 
@@ -17,26 +16,13 @@ export function answerDoctor(servers: Servers): void {
 }
 
 /** Where each server stands. */
-function dumpConnections(servers: Servers): readonly ConnectionDump[] {
+function dumpConnections(servers: Servers): readonly HostedDump[] {
   return [...servers.status].map(([name, { state, error, launches }]) => {
-    const connection = servers.get(name);
-    const { since, attempt = 0, delayMs } = connection?.state ?? {};
-    const server = connection?.server;
+    const connection = servers.get(name)?.dump();
     return {
-      name,
-      state,
-      attempt,
-      pending: connection?.pending ?? 0,
-      launches,
-      ...(since === undefined ? {} : { sinceMs: systemClock.now() - since }),
-      ...(delayMs === undefined ? {} : { delayMs }),
-      ...(server ? { server: { ...nameOf(server.info), revision: server.revision } } : {}),
+      ...{ name, state, launches },
       ...(error ? { error: textOfFailure(error) } : {}),
+      ...(connection ? { connection } : {}),
     };
   });
 }
-
-const nameOf = ({ name, version }: { readonly name: string; readonly version: string }) => ({
-  name,
-  version,
-});

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { causesOf } from '../../diagnosis/causes.ts';
 import { describeConnections } from '../../diagnosis/connections-text.ts';
-import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
+import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import { describeDump, explainDump } from '../../diagnosis/dump-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import {
@@ -27,7 +27,7 @@ export interface ServingState {
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
   readonly endpoint?: ServedEndpoint | undefined;
   /** Of a process that connects to servers instead of serving. */
-  readonly connections?: readonly ConnectionDump[] | undefined;
+  readonly connections?: readonly HostedDump[] | undefined;
 }
 
 /** So many sessions are told whole: more would take the process's time, and nobody reads them. */

@@ -1,5 +1,5 @@
 /** SIGUSR2 asks a serving process what it waits for. Until then, this costs one listener. */
-import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
+import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { CommandFact, Log } from '../../log/log.ts';
@@ -11,7 +11,7 @@ export interface DumpAnswerOptions {
   /** Where it serves, and how many sessions may be open, if that is over HTTP. */
   readonly endpoint?: ServedEndpoint | undefined;
   /** The connections of a process that connects to servers instead of serving. */
-  connections?(): readonly ConnectionDump[];
+  connections?(): readonly HostedDump[];
   /** Takes the text if the signal came without a doctor. */
   readonly stderr: Pick<LineSink, 'write'>;
   readonly log: Pick<Log, 'report'>;

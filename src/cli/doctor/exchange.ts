@@ -10,7 +10,7 @@ import { lstatSync, mkdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Cause } from '../../diagnosis/causes.ts';
-import type { ConnectionDump } from '../../diagnosis/connections-text.ts';
+import type { HostedDump } from '../../diagnosis/connections-text.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import type { EndpointDump } from '../../diagnosis/sessions-text.ts';
 
@@ -23,7 +23,7 @@ export interface DoctorAnswer {
   /** The most urgent ones. */
   readonly sessions: readonly AnsweredSession[];
   /** Of a process that connects to servers instead of serving. */
-  readonly connections?: readonly ConnectionDump[];
+  readonly connections?: readonly HostedDump[];
   /** How many sessions are left out. */
   readonly omitted?: number;
   /**

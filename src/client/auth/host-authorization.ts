@@ -27,6 +27,8 @@ import type {
 import { bearerAuthorization } from './bearer.ts';
 import { logInClient } from './client-login.ts';
 import { memoryCredentialStore } from './credential-store.ts';
+import { observedMachine } from '../../actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { Grants } from './grants.ts';
 import type { Grant } from './grants.ts';
 import { loadOfficial } from './official-client.ts';
@@ -55,7 +57,7 @@ export function hostAuthorization(
   const options = option === true ? {} : option;
   assertUsable(server, options);
   if (options.kind === 'bearer') return () => bearerAuthorization(server, options);
-  return (asked) => new OAuthAuthorization(server, options, asked);
+  return (asked, observed) => new OAuthAuthorization(server, options, asked, observed);
 }
 
 /** Whether nobody who waits for a token has anything to wait for. */
@@ -80,11 +82,12 @@ class OAuthAuthorization implements HttpAuthorization {
     server: URL,
     options: PersonAuth | ClientCredentialsAuth,
     asked: (url: string) => void,
+    observed: ObservedScope,
   ) {
     this.#server = server;
     this.#options = options;
     this.#grants = new Grants(options.store ?? memoryCredentialStore(), server);
-    const machine = authorizationMachine.provide({
+    const provided = authorizationMachine.provide({
       actors: {
         login: fromPromise<LoginOutcome, LoginInput>(({ input, signal }) =>
           this.#logIn(input, signal),
@@ -96,9 +99,14 @@ class OAuthAuthorization implements HttpAuthorization {
     });
     const isPerson = options.kind !== 'client-credentials';
     const visitTimeoutMs = (isPerson ? options.visitTimeoutMs : undefined) ?? fiveMinutes;
-    this.#actor = createActor(machine, { input: { visitTimeoutMs } });
+    const machine = observedMachine('authorization', provided, () => observed);
+    this.#actor = createActor(machine, { id: 'authorization', input: { visitTimeoutMs } });
     this.#actor.on('authorization.asked', ({ url }) => asked(url));
     this.#actor.start();
+  }
+
+  get machine(): MachineActor {
+    return { machine: 'authorization', actor: this.#actor };
   }
 
   async headers(url: string): Promise<Record<string, string>> {

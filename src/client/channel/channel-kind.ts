@@ -2,6 +2,7 @@
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { TransportLimits } from '../../actors/limits.ts';
+import type { ObservedScope } from '../../actors/transitions.ts';
 import type { ChannelEvent, ChannelInput } from '../../machines/connection-ports.ts';
 import type { Port } from '../../machines/port.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
@@ -11,6 +12,8 @@ export interface ChannelTools {
   readonly limits: TransportLimits;
   readonly report: Report;
   readonly clock: Clock;
+  /** The connection: whoever watches it sees the machines of its channels too. */
+  readonly observed: ObservedScope;
   /** Takes what the server's process writes to its standard error, as it comes. */
   stderr(text: string): void;
   /** A person is to open this URL to log in. */

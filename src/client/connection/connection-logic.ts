@@ -2,21 +2,26 @@
 import { correlationActor } from '../../actors/correlation/correlation.actor.ts';
 import { hostSide } from '../../actors/router/host-side.ts';
 import { routerActor } from '../../actors/router/router.actor.ts';
+import { observedMachine } from '../../actors/transitions.ts';
 import { connectionMachine } from '../../machines/connection.machine.ts';
 import { channelPort, readerPort, writerPort } from './channel-ports.ts';
 import { connectionIn } from './connection-scope.ts';
 import { handshakeActor } from './handshake.actor.ts';
 
-export const connectedMachine = connectionMachine.provide({
-  actors: {
-    channel: channelPort,
-    reader: readerPort,
-    writer: writerPort,
-    router: routerActor(hostSide, (input) => connectionIn(input).routing),
-    correlation: correlationActor(correlating),
-    handshake: handshakeActor(greeting),
-  },
-});
+export const connectedMachine = observedMachine(
+  'connection',
+  connectionMachine.provide({
+    actors: {
+      channel: channelPort,
+      reader: readerPort,
+      writer: writerPort,
+      router: routerActor(hostSide, (input) => connectionIn(input).routing),
+      correlation: correlationActor(correlating),
+      handshake: handshakeActor(greeting),
+    },
+  }),
+  connectionIn,
+);
 
 function correlating(input: { readonly scope?: object | undefined }) {
   const { requestIds, parts } = connectionIn(input);

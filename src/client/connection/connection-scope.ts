@@ -10,6 +10,7 @@ import type { Report } from '../../actors/facts.ts';
 import type { HostRouterOptions } from '../../actors/router/host-side.ts';
 import type { RouterView } from '../../actors/router/router.actor.ts';
 import { Traffic } from '../../actors/traffic.ts';
+import { Transitions } from '../../actors/transitions.ts';
 import type { ServerProfile } from '../../machines/connection-context.ts';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import { viewOf } from '../../machines/port.ts';
@@ -48,6 +49,7 @@ export class ConnectionScope {
   readonly traffic: Traffic;
   /** The logic of its channels. */
   readonly channel: ReturnType<ChannelKind['logic']>;
+  #transitions: Transitions | undefined = undefined;
 
   constructor(parts: ConnectionParts) {
     const { report, clock } = parts;
@@ -65,6 +67,16 @@ export class ConnectionScope {
 
   get snapshot(): ConnectionSnapshot {
     return this.parts.actor.getSnapshot();
+  }
+
+  /** The transitions of the connection's machines. */
+  get transitions(): Transitions {
+    return (this.#transitions ??= new Transitions(this.parts.report));
+  }
+
+  /** {@link transitions}, if anything has ever asked for them. */
+  get observedTransitions(): Transitions | undefined {
+    return this.#transitions;
   }
 
   /** The server, while the connection is ready. */
@@ -100,7 +112,7 @@ export class ConnectionScope {
 
   #tools(): ChannelTools {
     const { limits, report, clock, onStderr, onAuthorize } = this.parts;
-    return { limits, report, clock, stderr: onStderr, authorize: onAuthorize };
+    return { limits, report, clock, observed: this, stderr: onStderr, authorize: onAuthorize };
   }
 }
 

@@ -1,4 +1,5 @@
 /** A host's connection to one server, over any number of processes and channels. */
+import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { RootsProvider } from '../asked/providers.ts';
@@ -85,6 +86,12 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   setRoots(roots: RootsProvider): Promise<void>;
   /** Whether the server answers; gives the time that it took, milliseconds. */
   ping(options?: RequestOptions): Promise<number>;
+
+  /**
+   * Tells where it stands and since when, what is pending, what is known of the server, and the states
+   * of its actors. Contains no headers, tokens or environment.
+   */
+  dump(): ConnectionDump;
 
   /** Makes the connection anew: what is pending fails with `CLOSED`, attempts count from 0. */
   reconnect(): Promise<ServerProfile>;

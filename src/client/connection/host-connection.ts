@@ -8,6 +8,8 @@ import { errorOf } from '../../machines/connection-failures.ts';
 import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { dumpConnection } from '../../diagnosis/connection-dump.ts';
+import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 import { defaultReport } from '../../session/default-report.ts';
 import { guardListeners, guardOf, safeReport } from '../../session/guarded-listeners.ts';
 import { Answers } from '../asked/answers.ts';
@@ -42,7 +44,9 @@ export class HostConnection extends ServerFeatures {
   readonly #clock: Clock;
   readonly #events: EventLog;
   readonly #options: ConnectionLogicInput;
+  readonly #startedAt: number;
   #state: ConnectionState;
+  #id: string | undefined = undefined;
   #streams: ReturnType<typeof connectionStreams> | undefined = undefined;
 
   /** @throws {RangeError} an option is wrong; names it */
@@ -81,6 +85,7 @@ export class HostConnection extends ServerFeatures {
       clock,
       report,
       problem: (...of) => events.problem(...of),
+      observed: scope,
     });
     this.name = name;
     this.actor = actor;
@@ -88,7 +93,8 @@ export class HostConnection extends ServerFeatures {
     this.#clock = clock;
     this.#events = events;
     this.#options = options;
-    this.#state = { value: 'closed', since: clock.now(), attempt: 0 };
+    this.#startedAt = clock.now();
+    this.#state = { value: 'closed', since: this.#startedAt, attempt: 0 };
     this.input = {
       scope,
       times: limits,
@@ -120,6 +126,28 @@ export class HostConnection extends ServerFeatures {
 
   get stderr(): { readonly text: string; readonly bytes: number } {
     return this.#options.kind.stderr ?? { text: '', bytes: 0 };
+  }
+
+  /** Tells it apart from all others that a page shows. */
+  get id(): string {
+    return (this.#id ??= crypto.randomUUID());
+  }
+
+  dump(): ConnectionDump {
+    const { lastHeardAt } = this.#scope;
+    return dumpConnection({
+      id: this.id,
+      name: this.name,
+      actor: this.actor,
+      limits: this.#scope.parts.limits,
+      now: this.#clock.now(),
+      startedAt: this.#startedAt,
+      since: this.#state.since,
+      lastHeardAt,
+      stderr: this.stderr.text,
+      lists: this.lists.kept.map(({ view }) => view),
+      machines: [...this.lists.machines, ...this.wishes.machines],
+    });
   }
 
   get #observables(): ReturnType<typeof connectionStreams> {

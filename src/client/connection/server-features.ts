@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
+import type { ObservedScope } from '../../actors/transitions.ts';
 import type { Era, ServerProfile } from '../../machines/connection-context.ts';
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
@@ -41,6 +42,7 @@ export interface FeatureParts {
   readonly clock: Clock;
   readonly report: Report;
   readonly problem: (name: string, message: string) => void;
+  readonly observed: ObservedScope;
 }
 
 export abstract class ServerFeatures {
@@ -50,11 +52,11 @@ export abstract class ServerFeatures {
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
-    const { clock, limits, report, problem, requests } = parts;
+    const { clock, limits, report, problem, requests, observed } = parts;
     const request: OwnRequest = (method, params, options) =>
       requests.request(method, params, options);
-    this.lists = new Lists({ clock, limits, report, problem, request });
-    this.wishes = new Wishes({ clock, limits, problem, request });
+    this.lists = new Lists({ clock, limits, report, problem, request, observed });
+    this.wishes = new Wishes({ clock, limits, problem, request, observed });
   }
 
   abstract readonly server: ServerProfile | undefined;

@@ -5,6 +5,8 @@
  * @see MCP 2025-11-25, basic/authorization
  */
 
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
+
 /** An answer that wants a login, or one that may do more. */
 export interface Challenge {
   /** 401: there is no login, or it is not good any more. 403: it may not do this. */
@@ -32,6 +34,8 @@ export type ChallengeOutcome =
 
 /** The authorization of one connection. */
 export interface HttpAuthorization {
+  /** Its chart as it stands, for who looks at the connection. */
+  readonly machine?: MachineActor;
   /**
    * The headers of a request to this URL: empty while there is no login, and for a URL that is not
    * of the server's origin. They win over those of the server's entry. What it throws fails the
@@ -58,5 +62,9 @@ export interface HttpAuthorization {
  * Makes the authorization of one connection.
  *
  * @param asked gets the URL that a person has to visit
+ * @param observed the connection: whoever watches it sees the login too
  */
-export type MakeAuthorization = (asked: (url: string) => void) => HttpAuthorization;
+export type MakeAuthorization = (
+  asked: (url: string) => void,
+  observed: ObservedScope,
+) => HttpAuthorization;

@@ -1,6 +1,7 @@
 /** What a channel over HTTP is made with. */
 import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
+import type { ObservedScope } from '../../actors/transitions.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import type { HttpAuthorization } from './authorization.ts';
 import type { PostLimits } from './post-queue.ts';
@@ -11,6 +12,8 @@ export interface HttpChannelOptions {
   readonly limits: PostLimits & { readonly maxLineBytes: number; readonly maxDepth: number };
   readonly report: Report;
   readonly clock: Clock;
+  /** See `ChannelTools`. */
+  readonly observed: ObservedScope;
   /** How streams are resumed. */
   readonly times: RestartTimes;
   readonly fetch: typeof fetch;

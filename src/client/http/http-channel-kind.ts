@@ -58,12 +58,12 @@ export function httpChannelKind(
     shows: 'answer',
     restart: httpRestart,
     eraKey: address.url.origin,
-    logic: ({ limits, report, clock, authorize }) => {
+    logic: ({ limits, report, clock, observed, authorize }) => {
       const tools = new ToolParameters(report);
       const channelOptions = {
         limits: { ...limits, maxOpenRequests },
-        ...{ report, clock, times, tools },
-        authorization: authorization?.(authorize),
+        ...{ report, clock, observed, times, tools },
+        authorization: authorization?.(authorize, observed),
         fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
       };
       return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));

@@ -5,6 +5,7 @@
  * @see MCP 2025-11-25, basic/transports
  * @see MCP 2026-07-28, basic/transports/streamable-http
  */
+import type { MachineActor } from '../../actors/transitions.ts';
 import { Method } from '../../protocol/methods.ts';
 import { decodeLine } from '../../protocol/codec.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
@@ -68,9 +69,11 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     this.#options = options;
     this.#connection = connection;
     this.#way = { url: address.url, answers: 'here' };
-    const { limits, clock, times, authorization } = options;
+    const { limits, clock, times, observed, authorization } = options;
     this.#posts = new ChannelPosts(this, options, (frames) => this.#deliver(frames));
-    this.streams = { clock, times, maxLineBytes: limits.maxLineBytes, gate: this.#gate };
+    const { maxLineBytes } = limits;
+    const live = new Set<MachineActor>();
+    this.streams = { clock, times, maxLineBytes, gate: this.#gate, observed, live };
     this.wire = new HttpWire(address, {
       fetch: options.fetch,
       authorization,
@@ -86,8 +89,14 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
   }
 
   get view(): object {
-    const { name } = this.#stage;
-    return { stage: name, session: this.#sessionStage, waitingBytes: this.#posts.queue.bytes };
+    const { name: state } = this.#stage;
+    const login = this.#options.authorization?.machine;
+    return {
+      state,
+      session: this.#sessionStage,
+      queuedBytes: this.#posts.queue.bytes,
+      machines: [...this.streams.live, ...(login ? [login] : [])],
+    };
   }
 
   receive(event: ChannelEvent): void {

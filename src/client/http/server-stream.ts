@@ -6,8 +6,14 @@
 import { createActor } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
+import { observedMachine, unobserved } from '../../actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { httpStreamMachine } from '../../machines/http-stream.machine.ts';
-import type { HttpStreamEvent, HttpStreamPort } from '../../machines/http-stream.machine.ts';
+import type {
+  HttpStreamEvent,
+  HttpStreamInput,
+  HttpStreamPort,
+} from '../../machines/http-stream.machine.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { mediaTypeOf, refusalOf } from './body.ts';
@@ -24,6 +30,10 @@ export interface StreamEnvironment {
   /** The longest event, UTF-16 units: for ASCII, bytes. */
   readonly maxLineBytes: number;
   readonly gate: ReadGate;
+  /** The connection: whoever watches it sees the streams too. */
+  readonly observed: ObservedScope;
+  /** The streams that are open, or may be again. */
+  readonly live: Set<MachineActor>;
 }
 
 /** Whose stream it is. */
@@ -58,6 +68,11 @@ const graceMs = 1000;
 /** An event's id goes into a header. */
 const maxIdLength = 4096;
 
+const observedStream = observedMachine('stream', httpStreamMachine, (input) => {
+  const { port } = input as HttpStreamInput;
+  return port instanceof ServerStream ? port.observed : unobserved;
+});
+
 export class ServerStream implements HttpStreamPort {
   readonly #owner: StreamOwner;
   readonly #environment: StreamEnvironment;
@@ -75,9 +90,19 @@ export class ServerStream implements HttpStreamPort {
     this.#end = [new RuntimeError('CLOSED', `The server has not opened ${owner.what}`), 'cut'];
     const { clock, times } = environment;
     const begins = response ? 'open' : 'resuming';
-    this.#actor = createActor(httpStreamMachine, { clock, input: { port: this, times, begins } });
+    const input = { port: this, times, begins } as const;
+    this.#actor = createActor(observedStream, { id: owner.what, clock, input });
+    const shown: MachineActor = { machine: 'stream', actor: this.#actor };
+    environment.live.add(shown);
+    const over = () => environment.live.delete(shown);
+    this.#actor.subscribe({ complete: over, error: over });
     this.#actor.start();
     if (response) void this.#read(response);
+  }
+
+  /** Whose machines it is among. */
+  get observed(): ObservedScope {
+    return this.#environment.observed;
   }
 
   /** Nobody waits for it any more. */

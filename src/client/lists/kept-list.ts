@@ -5,7 +5,9 @@ import { holdProcess } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { Listeners } from '../../actors/listeners.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
+import type { MachineActor } from '../../actors/transitions.ts';
 import type { CatalogChannel, catalogMachine } from '../../machines/catalog.machine.ts';
+import { stateName } from '../../machines/state-name.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -31,6 +33,15 @@ export interface KeptListInput {
   readonly retryMs: number;
   readonly maxOvertaken: number;
   readonly channel: CatalogChannel;
+}
+
+/** One list at one moment. */
+export interface ListView {
+  readonly name: string;
+  /** Of its chart. */
+  readonly state: string;
+  readonly entries: number;
+  readonly known: ListReport<never>['state'];
 }
 
 type Snapshot = SnapshotFrom<typeof catalogMachine>;
@@ -60,6 +71,17 @@ export class KeptList<T extends JsonObject> {
     });
     this.#actor.subscribe((snapshot) => this.#publish(snapshot));
     this.#actor.start();
+  }
+
+  get machine(): MachineActor {
+    return { machine: 'catalog', actor: this.#actor };
+  }
+
+  /** How it stands, for a dump. */
+  get view(): ListView {
+    const { items, state: known } = this.#report;
+    const state = stateName(this.#actor.getSnapshot());
+    return { name: this.#kind.name, state, entries: items.length, known };
   }
 
   /** What is known now. */

@@ -7,6 +7,8 @@
 import { createActor, fromPromise } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Clock } from '../../actors/clock.ts';
+import { observedMachine } from '../../actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { listeningMachine } from '../../machines/listening.machine.ts';
 import type { ListeningInput } from '../../machines/listening.machine.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
@@ -21,6 +23,8 @@ export interface ListeningPort {
   /** Delays before a subscription is opened anew, milliseconds. */
   readonly limits: { readonly listenRetryMs: number; readonly maxListenRetryMs: number };
   readonly request: OwnRequest;
+  /** The connection: whoever watches it sees the subscriptions too. */
+  readonly observed: ObservedScope;
 }
 
 /** What becomes of a subscription. */
@@ -43,11 +47,17 @@ export class Subscription {
   /** The request that is open. */
   #id: RequestId | undefined = undefined;
 
-  constructor(port: ListeningPort, filter: JsonObject, owner: ListeningOwner) {
+  /** @param of what it is for, by which it is called: one of a connection's */
+  constructor(
+    port: ListeningPort,
+    filter: JsonObject,
+    owner: ListeningOwner,
+    of: 'lists' | 'resources',
+  ) {
     this.#port = port;
     const { listenRetryMs: retryMs, maxListenRetryMs: maxRetryMs } = port.limits;
     const input = { scope: this, filter, retryMs, maxRetryMs };
-    this.#actor = createActor(machine, { id: 'listening', input, clock: port.clock });
+    this.#actor = createActor(machine, { id: `${of} listening`, input, clock: port.clock });
     this.#actor.on('listening.opened', ({ filter: agreed }) => owner.opened(agreed));
     this.#actor.on('listening.cut', ({ error }) => owner.cut(error));
     this.#actor.on('listening.refused', ({ error }) => owner.refused(error));
@@ -59,6 +69,14 @@ export class Subscription {
     if (snapshot.matches('waiting')) return 'waiting';
     if (snapshot.matches('refused')) return 'refused';
     return snapshot.matches({ asked: 'open' }) ? 'open' : 'opening';
+  }
+
+  get observed(): ObservedScope {
+    return this.#port.observed;
+  }
+
+  get machine(): MachineActor {
+    return { machine: 'listening', actor: this.#actor };
   }
 
   /** Takes an acknowledgment. Returns whether it was this one's. */
@@ -95,13 +113,17 @@ export class Subscription {
   }
 }
 
-const machine = listeningMachine.provide({
-  actors: {
-    listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
-      subscriptionIn(input).ask(input.filter, signal),
-    ),
-  },
-});
+const machine = observedMachine(
+  'listening',
+  listeningMachine.provide({
+    actors: {
+      listen: fromPromise(({ input, signal }: { input: ListeningInput; signal: AbortSignal }) =>
+        subscriptionIn(input).ask(input.filter, signal),
+      ),
+    },
+  }),
+  (input) => subscriptionIn(input as ListeningInput).observed,
+);
 
 function subscriptionIn({ scope }: ListeningInput): Subscription {
   if (scope instanceof Subscription) return scope;

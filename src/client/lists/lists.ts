@@ -9,6 +9,8 @@
  */
 import { fromPromise } from 'xstate';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
+import { observedMachine } from '../../actors/transitions.ts';
+import type { MachineActor, ObservedScope } from '../../actors/transitions.ts';
 import { catalogMachine } from '../../machines/catalog.machine.ts';
 import type {
   CatalogChannel,
@@ -56,6 +58,7 @@ export interface ListsHost extends Omit<ListSource, 'now' | 'bounds' | 'capabili
   readonly clock: ListeningPort['clock'];
   readonly limits: ListLimits;
   readonly report: Report<ActorFactName>;
+  readonly observed: ObservedScope;
 }
 
 /** The server of a channel that is ready. */
@@ -121,32 +124,46 @@ export class Lists {
     return (this.#kept.resourceTemplates ??= this.#make('resourceTemplates'));
   }
 
+  get observed(): ObservedScope {
+    return this.#host.observed;
+  }
+
+  /** The lists that were wanted. */
+  get kept(): readonly KeptList<JsonObject>[] {
+    return Object.values(this.#kept) as KeptList<JsonObject>[];
+  }
+
+  /** Their charts, and that of the subscription to their changes, as they stand. */
+  get machines(): readonly MachineActor[] {
+    const hearing = this.#hearing;
+    const subscriptions = hearing.state === 'listening' ? [hearing.subscription.machine] : [];
+    return [...this.kept.map(({ machine: chart }) => chart), ...subscriptions];
+  }
+
   /** A channel is ready. */
   opened(server: ListedServer): void {
     this.#stopListening();
     this.#hearing = { state: server.changes === 'told' ? 'told' : 'idle', server };
-    for (const list of Object.values(this.#kept) as KeptList<JsonObject>[])
-      list.channel('channel.opened');
+    for (const list of this.kept) list.channel('channel.opened');
   }
 
   /** It is no more. */
   closed(): void {
     this.#stopListening();
     this.#hearing = { state: 'away' };
-    for (const list of Object.values(this.#kept) as KeptList<JsonObject>[])
-      list.channel('channel.closed');
+    for (const list of this.kept) list.channel('channel.closed');
   }
 
   /** There will be no channel for now: whoever waits hears why. */
   refuse(error: RuntimeError): void {
-    for (const list of Object.values(this.#kept) as KeptList<JsonObject>[]) list.refuse(error);
+    for (const list of this.kept) list.refuse(error);
   }
 
   /** Nothing is asked any more. */
   end(error: RuntimeError): void {
     this.#stopListening();
     this.#hearing = { state: 'away' };
-    for (const list of Object.values(this.#kept) as KeptList<JsonObject>[]) list.end(error);
+    for (const list of this.kept) list.end(error);
   }
 
   /** Takes a notification of the server's; others than those of lists mean nothing here. */
@@ -211,18 +228,23 @@ export class Lists {
     const release = (): void => {
       for (const go of [...this.#held.values()]) go();
     };
-    const subscription = new Subscription(this.#host, filter, {
-      opened: () => {
-        // What was asked before it was open may have changed since.
-        const held = new Set(this.#held.keys());
-        release();
-        for (const { name } of Object.values(listKinds)) {
-          if (!held.has(name)) this.#kept[name]?.invalidate();
-        }
+    const subscription = new Subscription(
+      this.#host,
+      filter,
+      {
+        opened: () => {
+          // What was asked before it was open may have changed since.
+          const held = new Set(this.#held.keys());
+          release();
+          for (const { name } of Object.values(listKinds)) {
+            if (!held.has(name)) this.#kept[name]?.invalidate();
+          }
+        },
+        cut: release,
+        refused: release,
       },
-      cut: release,
-      refused: release,
-    });
+      'lists',
+    );
     return (this.#hearing = { state: 'listening', server, subscription });
   }
 
@@ -236,13 +258,17 @@ function tellsChanges(capabilities: JsonObject, feature: string): boolean {
   return isJsonObject(declared) && declared['listChanged'] === true;
 }
 
-const machine = catalogMachine.provide({
-  actors: {
-    ask: fromPromise(({ input, signal }: { input: CatalogInput; signal: AbortSignal }) =>
-      listsIn(input).ask(input.name, signal),
-    ),
-  },
-});
+const machine = observedMachine(
+  'catalog',
+  catalogMachine.provide({
+    actors: {
+      ask: fromPromise(({ input, signal }: { input: CatalogInput; signal: AbortSignal }) =>
+        listsIn(input).ask(input.name, signal),
+      ),
+    },
+  }),
+  (input) => listsIn(input as CatalogInput).observed,
+);
 
 function listsIn({ scope }: CatalogInput): Lists {
   if (scope instanceof Lists) return scope;

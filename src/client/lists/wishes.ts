@@ -6,6 +6,7 @@
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
 import { holdProcess } from '../../actors/clock.ts';
+import type { MachineActor } from '../../actors/transitions.ts';
 import { describe } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -69,6 +70,14 @@ export class Wishes {
   /** The resources that are watched. */
   get uris(): readonly string[] {
     return [...this.#uris];
+  }
+
+  /** The charts of its subscriptions, as they stand. */
+  get machines(): readonly MachineActor[] {
+    const taking = this.#taking;
+    if (taking.way !== 'listening') return [];
+    const { open, next } = taking;
+    return [open, next].flatMap((subscription) => (subscription ? [subscription.machine] : []));
   }
 
   /** What each request of 2026-07-28 says in its envelope. */
@@ -231,6 +240,7 @@ export class Wishes {
         },
         refused: () => this.#settle(uris, []),
       },
+      'resources',
     );
     this.#taking = { way: 'listening', open: before, next };
   }

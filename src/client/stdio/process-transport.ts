@@ -4,6 +4,7 @@
  */
 import { createActor } from 'xstate';
 import type { Actor } from 'xstate';
+import { unobserved } from '../../actors/transitions.ts';
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
@@ -201,6 +202,7 @@ class ChannelTransport implements ProcessTransport {
       report: ({ level, message }) => {
         if (level === 'warning' || level === 'error') this.#tell(new Error(message));
       },
+      observed: unobserved,
       stderr: (text) => this.#turns.later(() => onStderr(text)),
       authorize: () => {},
     });

@@ -25,6 +25,7 @@ import { processActor } from '../../processes/start-process.ts';
 import type { ProcessActor } from '../../processes/start-process.ts';
 import { StderrLog } from '../../processes/stderr-log.ts';
 import { sinkOf, sourceOf } from '../../transports/stdio.ts';
+import type { MachineActor } from '../../actors/transitions.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
 
 /** What is launched. */
@@ -144,6 +145,12 @@ type Phase =
   | { readonly state: 'gone' }
   | { readonly state: 'stopped' };
 
+interface StdioChannelView {
+  readonly state: Phase['state'];
+  readonly pid: number | undefined;
+  readonly machines: readonly MachineActor[];
+}
+
 class StdioChannel implements Behaviour<ChannelEvent> {
   readonly #plan: Plan;
   readonly #tools: ChannelTools;
@@ -163,8 +170,9 @@ class StdioChannel implements Behaviour<ChannelEvent> {
     this.#process.start();
   }
 
-  get view(): { readonly state: Phase['state']; readonly pid: number | undefined } {
-    return { state: this.#phase.state, pid: this.#plan.launched.pid };
+  get view(): StdioChannelView {
+    const machines = [{ machine: 'process', actor: this.#process }] as const;
+    return { state: this.#phase.state, pid: this.#plan.launched.pid, machines };
   }
 
   receive(event: ChannelEvent): void {
@@ -188,7 +196,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
 
   #scope(): ChildScope {
     const { entry, inheritEnv, endsWithHost, launched } = this.#plan;
-    const { clock, report, stderr } = this.#tools;
+    const { clock, report, stderr, observed } = this.#tools;
     const { command, args, cwd } = entry;
     const tell = (text: string | undefined) => {
       if (text !== undefined) stderr(text);
@@ -202,6 +210,7 @@ class StdioChannel implements Behaviour<ChannelEvent> {
       },
       clock,
       report,
+      observed,
       launched: (pipes) => {
         this.#ends = this.#endsOf(pipes);
       },

@@ -4,7 +4,8 @@ import type { Cause } from '../../diagnosis/causes.ts';
 import { headlineOf } from '../../diagnosis/headline.ts';
 import type { Headline } from '../../diagnosis/headline.ts';
 import { countInWords, deferredRoots } from '../../diagnosis/in-words.ts';
-import type { CallDump, PendingDump, SessionDump } from '../../diagnosis/session-dump.ts';
+import type { CallDump, PendingDump } from '../../diagnosis/peer-dump.ts';
+import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import { Method } from '../../protocol/methods.ts';
 import { duration } from './durations.ts';
 

@@ -1,5 +1,6 @@
 /** A host's authorization in a test, and what it is refused with. */
 import { onTestFinished } from 'vitest';
+import { unobserved } from '../../../src/actors/transitions.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
 import type { AuthOption } from '../../../src/client/auth/options.ts';
 import type { HttpAuthorization } from '../../../src/client/http/authorization.ts';
@@ -12,13 +13,10 @@ export function authorize(
   tell: (url: string) => void = () => {},
 ): HttpAuthorization & { readonly asked: readonly string[] } {
   const asked: string[] = [];
-  const authorization = hostAuthorization(
-    url,
-    option,
-  )?.((where) => {
+  const authorization = hostAuthorization(url, option)?.((where) => {
     asked.push(where);
     tell(where);
-  });
+  }, unobserved);
   if (!authorization) throw new Error('It is not allowed');
   authorization.begin();
   onTestFinished(() => authorization.close());

@@ -1,4 +1,5 @@
 /** A process that asks a server for something after each line, says when it is refused, and what came of it. */
+import { unobserved } from '../../../src/actors/transitions.ts';
 import { createInterface } from 'node:readline';
 import { fileCredentialStore } from '../../../src/client/auth/file-store.ts';
 import { hostAuthorization } from '../../../src/client/auth/host-authorization.ts';
@@ -6,7 +7,7 @@ import { hostAuthorization } from '../../../src/client/auth/host-authorization.t
 const [folder = '', url = ''] = process.argv.slice(2);
 const visit = () => Promise.reject(new Error('Nobody is here'));
 const store = fileCredentialStore({ folder });
-const authorization = hostAuthorization(url, { visit, store })?.(() => {});
+const authorization = hostAuthorization(url, { visit, store })?.(() => {}, unobserved);
 if (!authorization) throw new Error('It is not allowed');
 authorization.begin();
 

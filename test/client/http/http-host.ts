@@ -1,4 +1,5 @@
 /** The part of a connection that a channel over HTTP sees: it takes what the channel tells, and writes and reads at its ends. */
+import { unobserved } from '../../../src/actors/transitions.ts';
 import { createActor } from 'xstate';
 import type { AnyActorRef } from 'xstate';
 import { onTestFinished } from 'vitest';
@@ -82,6 +83,7 @@ export class HttpHost {
       report: (fact) => this.facts.add(fact),
       clock,
       stderr: () => {},
+      observed: unobserved,
       authorize: () => {},
     });
     const connection = this.#actor<ChannelReport>((report) => {

@@ -12,6 +12,7 @@ import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject, WireError } from '../../../src/protocol/frames.ts';
 import { createMcpServer } from '../../../src/index.ts';
 import type { ServerDefinition } from '../../../src/index.ts';
+import { unobserved } from '../../../src/actors/transitions.ts';
 import { TestClock, enveloped } from '../../../src/testing/index.ts';
 import { memory } from '../../../src/transports/memory.ts';
 
@@ -28,6 +29,7 @@ export function listsBy(request: OwnRequest, { limits }: HostOptions = {}) {
     clock,
     limits: { ...defaultListLimits, ...limits },
     report: () => {},
+    observed: unobserved,
     request: (method, params, options) => {
       sent.push(method);
       return request(method, params, options);

@@ -1,4 +1,5 @@
 /** What a host wants of its server on every channel: a server in the test's own hands. */
+import { unobserved } from '../../../src/actors/transitions.ts';
 import { describe, expect, test } from 'vitest';
 import { Wishes } from '../../../src/client/lists/wishes.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
@@ -21,6 +22,7 @@ function wishesByHand() {
   const wishes = new Wishes({
     clock,
     limits: { listenRetryMs: 1000, maxListenRetryMs: 30_000 },
+    observed: unobserved,
     problem: (name, message) => problems.push(`${name} ${message}`),
     request: (method, params, { signal, sent: got }) =>
       new Promise((resolve, reject) => {

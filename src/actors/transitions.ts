@@ -1,23 +1,40 @@
 /**
- * The transitions of a session's machines, for the live page, the official inspector and recorders.
+ * The transitions of the machines of a session or a connection, for the live page, the official
+ * inspector and recorders.
  * Each machine is observed at its `transition`. XState's inspection would make every event of every
  * actor cost more.
  */
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { shareShape } from '../machines/port.ts';
 import { actorStopped } from '../machines/xstate-events.ts';
-import type { ActorFactName, Report } from '../actors/facts.ts';
-import { Listeners } from '../actors/listeners.ts';
+import type { ActorFactName, Report } from './facts.ts';
+import { Listeners } from './listeners.ts';
 
 /** The machines of a session. */
-export type MachineName = 'session' | 'roots' | 'keepalive' | 'task' | 'subscription';
+type SessionMachineName = 'session' | 'roots' | 'keepalive' | 'task' | 'subscription';
+
+/** The machines of a connection. */
+type ConnectionMachineName =
+  | 'connection'
+  | 'process'
+  | 'authorization'
+  | 'stream'
+  | 'catalog'
+  | 'listening'
+  | 'startup';
+
+/** The machines that are observed, as their charts are called. */
+export type MachineName = SessionMachineName | ConnectionMachineName;
 
 /**
- * An event that a machine has taken. It belongs to the session: do not keep or change any of it.
+ * An event that a machine has taken. It belongs to the machine: do not keep or change any of it.
  */
 export interface MachineTransition {
   readonly machine: MachineName;
-  /** The machine's actor; a task's has the task's id. Its own snapshot is still the one before. */
+  /**
+   * The machine's actor; a task's has the task's id, and a list's says which one it is. Its own
+   * snapshot is still the one before.
+   */
   readonly actor: AnyActorRef;
   readonly event: EventObject;
   readonly before: AnyMachineSnapshot;
@@ -31,33 +48,39 @@ export interface MachineTransition {
  */
 export type TransitionListener = (transition: MachineTransition) => void;
 
-/** The session that a machine belongs to. */
-interface ObservedSession {
+/** An actor, and the chart that it follows. */
+export interface MachineActor {
+  readonly machine: MachineName;
+  readonly actor: AnyActorRef;
+}
+
+/** The session or the connection that a machine belongs to. */
+export interface ObservedScope {
   /** Undefined if nothing has ever listened. */
   readonly observedTransitions: Transitions | undefined;
 }
 
 /**
- * A machine with the same behaviour whose transitions its session's listeners get. The given
- * machine is not changed, and one machine may serve many sessions. Without listeners, an event
- * costs one look-up.
+ * A machine with the same behaviour whose transitions the listeners of its scope get. The given
+ * machine is not changed, and one machine may serve many scopes. Without listeners, an event costs
+ * one look-up.
  *
- * @param sessionOf finds the session by the actor's input
+ * @param scopeOf finds the scope by the actor's input
  */
 export function observedMachine<T extends AnyStateMachine>(
   name: MachineName,
   machine: T,
-  sessionOf: (input: object) => ObservedSession,
+  scopeOf: (input: object) => ObservedScope,
 ): T {
-  const sessions = new WeakMap<AnyActorRef, ObservedSession>();
+  const scopes = new WeakMap<AnyActorRef, ObservedScope>();
   const getInitialSnapshot: AnyStateMachine['getInitialSnapshot'] = (scope, input: object) => {
-    sessions.set(scope.self, sessionOf(input));
+    scopes.set(scope.self, scopeOf(input));
     shareShape(scope.self);
     return machine.getInitialSnapshot(scope, input);
   };
   const transition: AnyStateMachine['transition'] = (before, event: EventObject, scope) => {
     const after = machine.transition(before, event, scope);
-    const observed = sessions.get(scope.self)?.observedTransitions;
+    const observed = scopes.get(scope.self)?.observedTransitions;
     if (observed && event.type !== actorStopped) {
       observed.tell({ machine: name, actor: scope.self, event, before, after });
     }
@@ -65,6 +88,9 @@ export function observedMachine<T extends AnyStateMachine>(
   };
   return Object.assign(Object.create(machine) as T, { getInitialSnapshot, transition });
 }
+
+/** The scope of a machine that nobody can look at. */
+export const unobserved: ObservedScope = { observedTransitions: undefined };
 
 /** True for actor logic that is a state machine, from any copy of XState. */
 export function isMachine(logic: object | undefined): logic is AnyStateMachine {
@@ -75,7 +101,7 @@ export class Transitions {
   readonly #listeners: Listeners<TransitionListener>;
 
   constructor(report: Report<ActorFactName>) {
-    this.#listeners = new Listeners("A listener to the session's machines", report);
+    this.#listeners = new Listeners('A listener to the machines', report);
   }
 
   /** Returns what ends the listening. If a listener throws, that is reported and ends nothing. */

@@ -1,0 +1,134 @@
+/** What a connection tells of itself at one moment. */
+import { fileURLToPath } from 'node:url';
+import { createMcpServer, defineTool, memory } from 'mcp-actors';
+import { connect, openConnection } from 'mcp-actors/client';
+import type { Connection } from 'mcp-actors/client';
+import { gate } from 'mcp-actors/testing';
+import { filter, firstValueFrom } from 'rxjs';
+import { expect, onTestFinished, test } from 'vitest';
+import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
+
+const held = gate();
+const ours = createMcpServer({
+  name: 'ours',
+  version: '1.0.0',
+  tools: [
+    defineTool({
+      name: 'wait',
+      description: 'Does not end',
+      handler: async (_args, { signal }) => {
+        await held.pass(signal);
+        return 'done';
+      },
+    }),
+    defineTool({
+      name: 'ask',
+      description: 'Asks',
+      handler: async (_args, context) => {
+        await context.elicit({ message: 'Well?', schema: { type: 'object', properties: {} } });
+        return 'asked';
+      },
+    }),
+  ],
+});
+
+const closing = (connection: Connection): Connection => {
+  onTestFinished(() => connection.close());
+  return connection;
+};
+
+const toOurs = () => {
+  const { transport, peer } = memory();
+  ours.listen(transport, { report: () => {} });
+  return toSdkTransport(peer);
+};
+
+const stateOf = (connection: Connection, id: string) =>
+  connection.dump().actors.find((actor) => actor.id === id)?.state;
+
+test('a dump tells the server, the lists, and what is in flight both ways', async () => {
+  const answer = gate();
+  const connection = closing(
+    await connect(
+      { transport: toOurs },
+      {
+        name: 'lab',
+        era: 'legacy',
+        elicit: async () => {
+          await answer.pass();
+          return { action: 'cancel' };
+        },
+      },
+    ),
+  );
+  await connection.listTools();
+  const waits = connection.callTool('wait');
+  const asks = connection.callTool('ask');
+  await answer.arrived();
+  const dump = connection.dump();
+  expect(dump).toMatchObject({
+    side: 'host',
+    name: 'lab',
+    state: 'ready.fresh',
+    attempt: 0,
+    launches: 1,
+    server: { name: 'ours', version: '1.0.0', era: 'legacy', capabilities: { tools: {} } },
+    pending: [
+      { id: 3, method: 'tools/call', state: 'sent' },
+      { id: 4, method: 'tools/call', state: 'sent' },
+    ],
+    calls: [{ method: 'elicitation/create', state: 'running' }],
+    lists: [{ name: 'tools', state: 'known', entries: 2, known: 'known' }],
+  });
+  expect(dump).not.toHaveProperty('loss');
+  expect(dump.actors).toContainEqual({
+    ...{ id: 'tools list', chart: 'catalog', kind: 'machine' },
+    ...{ status: 'active', state: 'known' },
+  });
+  answer.release();
+  held.release();
+  await Promise.all([waits, asks]);
+  expect(connection.dump()).toMatchObject({ pending: [], calls: [] });
+});
+
+test('before a modern server a dump has the subscription to its lists', async () => {
+  const connection = closing(await connect({ transport: toOurs }, { era: 'modern' }));
+  await connection.listTools();
+  expect(connection.dump().server).toMatchObject({ era: 'modern' });
+  expect(stateOf(connection, 'lists listening')).toBe('asked.open');
+});
+
+test('a dump says why there is no connection, with the last words, and when the next is made', async () => {
+  const args = ['-e', 'console.error("ended at start"); process.exitCode = 9'];
+  const connection = closing(
+    openConnection(
+      { command: process.execPath, args },
+      {
+        name: 'crashing',
+        era: 'legacy',
+        restart: { initialMs: 600_000, maxMs: 600_000, jitter: 0 },
+        report: () => {},
+      },
+    ),
+  );
+  await firstValueFrom(connection.state$.pipe(filter(({ value }) => value === 'backoff')));
+  expect(connection.dump()).toMatchObject({
+    state: 'backoff',
+    attempt: 1,
+    delayMs: 600_000,
+    launches: 1,
+    loss: {
+      kind: 'exited',
+      message: expect.stringContaining('Its last words: ended at start') as string,
+    },
+    lastWords: 'ended at start',
+  });
+});
+
+test('of a launched server the process is among the actors', async () => {
+  const server = fileURLToPath(new URL('odd-server.mjs', import.meta.url));
+  const connection = closing(
+    await connect({ command: process.execPath, args: [server] }, { report: () => {} }),
+  );
+  expect(stateOf(connection, 'process')).toBe('launched.child.running,group.kept');
+});
