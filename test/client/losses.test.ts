@@ -121,7 +121,9 @@ describe('the era of a server behind a pipe', () => {
 
   test('is legacy if it ends upon the probe: it is launched once more, uncounted, and remembered', async () => {
     const same = entry('dies-on-probe');
-    const first = openConnection(same, { ...quiet, restart: 'none' });
+    // A process that starts slowly must not be taken for one that leaves the probe unanswered.
+    const limits = { probeMs: 10_000 };
+    const first = openConnection(same, { ...quiet, restart: 'none', limits });
     open.push(first);
     expect(await first.ready()).toMatchObject({ era: 'legacy' });
     expect(first.launches).toBe(2);
