@@ -125,7 +125,8 @@ export class Wishes {
     this.closed();
     if (era === 'modern') {
       this.#taking = { way: 'listening', open: undefined, next: undefined };
-      this.#renew();
+      // At once: what the host asks on the new channel is asked behind it.
+      if (this.#uris.size > 0) this.#open([...this.#uris], undefined);
       return;
     }
     this.#taking = { way: 'requests' };
