@@ -192,8 +192,8 @@ export interface PeerRequest {
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
-  /** Set once it is taken. */
-  ticket?: { readonly id: OutboundRequestId } | undefined;
+  /** Set once it is taken. Its time began at `sentAt`, the clock's milliseconds. */
+  ticket?: { readonly id: OutboundRequestId; readonly sentAt: number } | undefined;
 }
 
 export type RequestOutcome =

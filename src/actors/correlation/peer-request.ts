@@ -3,7 +3,7 @@ import type { Ref } from '../../machines/port.ts';
 import type { PeerRequest, CorrelationEvent, RequestOutcome } from '../../machines/peer-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
-import type { JsonObject, RelatedRequest, OutboundRequestId } from '../../protocol/frames.ts';
+import type { JsonObject, RelatedRequest } from '../../protocol/frames.ts';
 import { forgettable, refused } from '../exchange.ts';
 import type { RequestSpec } from '../exchange.ts';
 import { afterThis } from '../microtask.ts';
@@ -26,10 +26,15 @@ export interface Asker {
 }
 
 /** Why a request is cancelled that already failed with what its progress callback threw. */
-const progressFailed = 'its progress callback failed';
+export const progressFailed = 'its progress callback failed';
+
+/** A request that its asker sends with {@link sendAsked}. */
+export interface SendableRequest extends PeerRequest {
+  state: 'unsent' | 'sent' | 'settled';
+}
 
 /** A request of somebody's, from its making to its outcome. It is sent with {@link sendAsked}. */
-export class AskedRequest implements PeerRequest {
+export class AskedRequest implements SendableRequest {
   readonly method: string;
   readonly params: JsonObject | undefined;
   readonly relatedTo: RelatedRequest | undefined;
@@ -42,8 +47,8 @@ export class AskedRequest implements PeerRequest {
   readonly onProgress: ((progress: ProgressReport) => void) | undefined;
   /** Its index among its asker's requests without an outcome. Only the asker writes it. */
   place = 0;
-  ticket: { readonly id: OutboundRequestId } | undefined = undefined;
-  state: 'unsent' | 'sent' | 'settled' = 'unsent';
+  ticket: PeerRequest['ticket'] = undefined;
+  state: SendableRequest['state'] = 'unsent';
   /** Rejects with a {@link RuntimeError}, or with what a progress callback threw. */
   readonly result: Promise<JsonObject>;
   readonly #asker: Asker;
@@ -125,7 +130,7 @@ export class AskedRequest implements PeerRequest {
 /** Hands requests to the correlation actor, but for those that were cancelled before. */
 export function sendAsked(
   correlation: Ref<CorrelationEvent>,
-  requests: readonly AskedRequest[],
+  requests: readonly SendableRequest[],
 ): void {
   const due = requests.filter(({ state }) => state === 'unsent');
   if (due.length === 0) return;
@@ -144,11 +149,11 @@ function isActive(correlation: Ref<CorrelationEvent>): boolean {
   return correlation.getSnapshot().status === 'active';
 }
 
-function isUntaken({ state, ticket }: AskedRequest): boolean {
+function isUntaken({ state, ticket }: SendableRequest): boolean {
   return state === 'sent' && !ticket;
 }
 
-function refuseAll(requests: readonly AskedRequest[]): void {
+function refuseAll(requests: readonly SendableRequest[]): void {
   for (const request of requests) {
     const { method } = request;
     const message = `${method} was not sent: the session has ended`;

@@ -60,11 +60,13 @@ export class Pending extends Expiring implements PendingRequest {
 
   /** What goes to the peer. Throws what reading the caller's params throws. */
   get frame(): OutboundRequest | OutboundNotification {
-    const { id, method } = this;
-    const params = paramsOf(this.request, id);
-    if (this.request.awaits === 'delivery') {
-      return params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method };
+    const { id, method, request } = this;
+    if (request.awaits === 'delivery') {
+      const { params, meta } = request;
+      const told = meta ? withMeta(params ?? {}, meta) : params;
+      return told ? { jsonrpc: '2.0', method, params: told } : { jsonrpc: '2.0', method };
     }
+    const params = paramsOf(request, id);
     return params ? { jsonrpc: '2.0', id, method, params } : { jsonrpc: '2.0', id, method };
   }
 

@@ -57,19 +57,25 @@ const shedRetryMs = 100;
 const maxShedRetryMs = 5000;
 
 /**
- * Makes a call, in as many rounds as it takes.
+ * The result of a call after the rounds that its first result asks for; undefined if it asks for
+ * none.
  *
- * @throws {RuntimeError} PROTOCOL_VIOLATION: a result asks for what the protocol does not know, or
- *   too often; LIMIT_EXCEEDED: for too much at once; REQUEST_TIMEOUT, CANCELLED; REQUEST_FAILED: a
- *   provider has failed, or there is none
- * @throws what `send` rejects with
+ * @param first what the call was answered with, and when it was made, the clock's milliseconds
+ * @throws {RuntimeError} PROTOCOL_VIOLATION: the result asks for what the protocol does not know. It
+ *   rejects with that too, and if it is asked too often; with LIMIT_EXCEEDED: for too much at once;
+ *   REQUEST_TIMEOUT, CANCELLED; REQUEST_FAILED: a provider has failed, or there is none; and with what
+ *   `send` rejects with
  */
-export async function callInRounds(host: RoundsHost, call: RoundsCall): Promise<JsonObject> {
-  const { method, params, maxTotalMs, signal } = call;
-  const endsAt = host.clock.now() + maxTotalMs;
-  const result = await call.send(params, { signal, maxTotalMs });
-  const wanted = wantedBy(method, result);
-  return wanted ? goOn(host, call, { wanted, endsAt }) : result;
+export function roundsAfter(
+  host: RoundsHost,
+  call: RoundsCall,
+  { result, startedAt }: { readonly result: JsonObject; readonly startedAt: number },
+): Promise<JsonObject> | undefined {
+  const wanted = wantedBy(call.method, result);
+  if (!wanted) return undefined;
+  const endsAt = startedAt + call.maxTotalMs;
+  // The host's code does not run while the result is still being handed on.
+  return Promise.resolve().then(() => goOn(host, call, { wanted, endsAt }));
 }
 
 /** The rounds after the first one. */

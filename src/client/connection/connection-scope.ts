@@ -81,8 +81,9 @@ export class ConnectionScope {
 
   /** The server, while the connection is ready. */
   get served(): ServerProfile | undefined {
-    const { snapshot } = this;
-    return snapshot.matches('ready') ? snapshot.context.profile : undefined;
+    const { value, context } = this.snapshot;
+    // Each request and each turn's output asks: `matches` would cost as much as the rest of it.
+    return typeof value === 'object' && 'ready' in value ? context.profile : undefined;
   }
 
   /** When the server was last heard, the clock's milliseconds; -Infinity before that. */

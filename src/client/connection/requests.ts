@@ -1,18 +1,20 @@
-/** What a host asks its server: when it is sent, sent again, or refused, and what its errors are. */
+/** What a host asks its server: when it is sent, sent again, or refused. */
 import { afterThis } from '../../actors/microtask.ts';
 import { refuseDuration } from '../../actors/clock.ts';
-import { AskedRequest, abortedBefore, sendAsked } from '../../actors/correlation/peer-request.ts';
-import type { RequestSpec } from '../../actors/exchange.ts';
-import type { PeerRequest } from '../../machines/peer-ports.ts';
+import { cancelledUnsent, sendAsked } from '../../actors/correlation/peer-request.ts';
+import type { CorrelationEvent } from '../../machines/peer-ports.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
-import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
-import { callInRounds } from '../asked/input-rounds.ts';
-import type { RoundsHost } from '../asked/input-rounds.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import { roundsAfter } from '../asked/input-rounds.ts';
+import type { RoundsCall, RoundsHost } from '../asked/input-rounds.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { JsonObject, RequestId } from '../../protocol/frames.ts';
 import type { PendingRequest } from '../../actors/correlation/pending-request.ts';
 import { viewOf } from '../../machines/port.ts';
+import type { Ref } from '../../machines/port.ts';
 import type { ConnectionScope, ConnectionSnapshot } from './connection-scope.ts';
+import { HostRequest } from './host-request.ts';
+import type { AskedOfServer, HostRequestOwner, HostRequestSpec } from './host-request.ts';
 import type { RequestOptions } from './options.ts';
 
 /** What the protocol makes harmless to ask twice. */
@@ -37,17 +39,17 @@ const ofConnections: ReadonlySet<string> = new Set([
   Method.initialize,
 ]);
 
-const ignoreProgress = (): void => {};
+const noOptions: RequestOptions = {};
+
+const whole = (result: JsonObject): JsonObject => result;
 
 /** The options of a request, and who hears what id it has got. */
 export interface SentOptions extends RequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
 }
 
-type TimedOptions = SentOptions & { readonly timeoutMs: number; readonly maxTotalMs: number };
-
 /** The requests of one connection. */
-export class Requests {
+export class Requests implements HostRequestOwner {
   readonly #scope: ConnectionScope;
   readonly #name: string;
   /** Whether a tool is annotated so that calling it twice does no harm. */
@@ -84,46 +86,42 @@ export class Requests {
   }
 
   /** See `Connection.request`. */
-  async request(
+  request(
     method: string,
     params: JsonObject | undefined,
-    options: SentOptions = {},
+    options?: SentOptions,
   ): Promise<JsonObject> {
+    return this.ask(method, params, options, whole);
+  }
+
+  /**
+   * As {@link request}, and gives what `read` makes of the result.
+   *
+   * @param read throws what is wrong with the result
+   */
+  ask<T>(
+    method: string,
+    params: JsonObject | undefined,
+    options: SentOptions = noOptions,
+    read: (result: JsonObject) => T,
+  ): Promise<T> {
     const { limits } = this.#scope.parts;
     const { timeoutMs = limits.requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
-    refuseDuration('timeoutMs', timeoutMs);
-    refuseDuration('maxTotalMs', maxTotalMs);
-    const asked = { ...options, timeoutMs, maxTotalMs };
-    if (this.#scope.served?.era === 'legacy') return this.#reliably(method, params, asked);
-    // A server of an era that is not known yet may be one that says of what type its results are.
-    const { signal } = options;
-    return callInRounds(this.#rounds, {
-      ...{ method, params, maxTotalMs, signal },
-      send: (next, wishes) =>
-        this.#reliably(method, next, {
-          ...asked,
-          ...wishes,
-          timeoutMs: Math.min(timeoutMs, wishes.maxTotalMs),
-        }),
-    });
-  }
-
-  /** Sends it, and once more if it may be, and the connection was lost. */
-  async #reliably(
-    method: string,
-    params: JsonObject | undefined,
-    options: TimedOptions,
-  ): Promise<JsonObject> {
-    const { clock } = this.#scope.parts;
-    const endsAt = clock.now() + options.maxTotalMs;
-    try {
-      return await this.#send(method, params, options);
-    } catch (error) {
-      const maxTotalMs = endsAt - clock.now();
-      if (!this.#mayRepeat(method, params, options, error) || maxTotalMs <= 0) throw error;
-      return this.#send(method, params, { ...options, maxTotalMs });
-    }
+    const spec: HostRequestSpec = {
+      method,
+      params,
+      timeoutMs,
+      maxTotalMs,
+      awaits: 'answer',
+      whenAway: options.whenAway,
+      retry: options.retry,
+      // A server of an era that is not known yet may be one that says of what type its results are.
+      mayAsk: this.#scope.served?.era === 'legacy' ? 'no' : 'yes',
+      signal: options.signal,
+      tellProgress: options.onProgress,
+    };
+    return this.#send(spec, read, options.sent);
   }
 
   /** See `Connection.notify`. */
@@ -134,40 +132,67 @@ export class Requests {
   ): Promise<void> {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
-    refuseDuration('timeoutMs', waitMs);
     const times = { timeoutMs: waitMs, maxTotalMs: waitMs };
-    await this.#post({ method, params, signal, ...times }, { awaits: 'delivery' });
+    const how = { awaits: 'delivery', mayAsk: 'no', tellProgress: undefined } as const;
+    await this.#send({ method, params, ...times, ...how, signal }, whole);
   }
 
-  #send(
-    method: string,
-    params: JsonObject | undefined,
-    { onProgress = ignoreProgress, whenAway, sent, ...times }: TimedOptions,
-  ): Promise<JsonObject> {
-    const { timeoutMs, maxTotalMs, signal } = times;
-    const spec = { method, params, signal, onProgress, timeoutMs, maxTotalMs };
-    return this.#post(spec, { whenAway, sent });
-  }
-
-  async #post(
-    spec: RequestSpec,
-    { sent, ...how }: Pick<SentOptions, 'whenAway' | 'sent'> & Pick<PeerRequest, 'awaits'>,
-  ): Promise<JsonObject> {
-    const refusal = this.#refusal(spec.method);
-    if (refusal) throw refusal;
-    try {
-      const aborted = abortedBefore(spec);
-      if (aborted) return await aborted;
-      const { correlation } = this.#scope.snapshot.context;
-      const request = new AskedRequest(spec, { correlation, ...how });
-      sendAsked(correlation, [request]);
+  /** Sends it now. What is wrong with it rejects the promise. */
+  #send<T>(
+    spec: HostRequestSpec,
+    read: (result: JsonObject) => T,
+    sent?: SentOptions['sent'],
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const { method, signal } = spec;
+      refuseDuration('timeoutMs', spec.timeoutMs);
+      refuseDuration('maxTotalMs', spec.maxTotalMs);
+      const refusal = this.#refusal(method);
+      if (refusal) throw refusal;
+      if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
+      const request = new HostRequest(spec, { owner: this, read, resolve, reject });
+      sendAsked(this.#correlation, [request]);
+      if (!sent) return;
       // A correlation that is busy takes the request, and gives it its id, before this turn is over.
-      if (request.ticket) sent?.(request.ticket.id);
-      else if (sent) afterThis(() => request.ticket && sent(request.ticket.id));
-      return await request.result;
-    } catch (error) {
-      throw hostError(error);
-    }
+      if (request.ticket) sent(request.ticket.id);
+      else afterThis(() => request.ticket && sent(request.ticket.id));
+    });
+  }
+
+  get #correlation(): Ref<CorrelationEvent> {
+    return this.#scope.snapshot.context.correlation;
+  }
+
+  // What a request asks of its owner.
+
+  cancel(request: AskedOfServer, reason: unknown): void {
+    this.#correlation.send({ type: 'request.cancel', request, reason });
+  }
+
+  goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined {
+    const { method, params, timeoutMs, maxTotalMs, signal, ticket } = request;
+    const { awaits, whenAway, retry, tellProgress } = request;
+    const how = { method, awaits, whenAway, retry, tellProgress, mayAsk: 'no' } as const;
+    const send: RoundsCall['send'] = (next, wishes) => {
+      const least = Math.min(timeoutMs, wishes.maxTotalMs);
+      return this.#send({ ...how, ...wishes, params: next, timeoutMs: least }, whole);
+    };
+    const startedAt = ticket?.sentAt ?? this.#scope.parts.clock.now();
+    const call = { method, params, maxTotalMs, signal, send };
+    return roundsAfter(this.#rounds, call, { result, startedAt });
+  }
+
+  async repeat(request: AskedOfServer, error: Error): Promise<JsonObject> {
+    // What the loss has made of the connection is known once it is dealt with.
+    await Promise.resolve();
+    if (!this.#mayRepeat(request, error)) throw error;
+    const { method, params, timeoutMs, awaits, whenAway, mayAsk, signal, tellProgress } = request;
+    const { clock } = this.#scope.parts;
+    const now = clock.now();
+    const maxTotalMs = (request.ticket?.sentAt ?? now) + request.maxTotalMs - now;
+    if (maxTotalMs <= 0) throw error;
+    const how = { awaits, whenAway, mayAsk, signal, tellProgress, retry: 'never' } as const;
+    return this.#send({ method, params, timeoutMs, maxTotalMs, ...how }, whole);
   }
 
   /**
@@ -176,6 +201,8 @@ export class Requests {
    */
   away(method: string): RuntimeError | undefined {
     const { snapshot } = this.#scope;
+    // The texts cost more than all else here.
+    if (!isEnding(snapshot)) return undefined;
     return stateRefusal(snapshot, `${method} was not sent to ${this.#name}`, this.#age());
   }
 
@@ -196,18 +223,18 @@ export class Requests {
     return view ?? new Map();
   }
 
-  #mayRepeat(
-    method: string,
-    params: JsonObject | undefined,
-    { retry, signal }: RequestOptions,
-    error: unknown,
-  ): boolean {
-    if (retry !== 'reads' || signal?.aborted) return false;
+  #mayRepeat({ method, params, signal }: AskedOfServer, error: Error): boolean {
+    if (signal?.aborted) return false;
     if (!(error instanceof RuntimeError) || error.code !== 'CLOSED') return false;
     if (reads.has(method)) return true;
     const tool = params?.['name'];
     return method === 'tools/call' && typeof tool === 'string' && this.#isHarmless(tool);
   }
+}
+
+/** Whether there is no way to the server, and will be none. */
+function isEnding({ value, status, context }: ConnectionSnapshot): boolean {
+  return status !== 'active' || value === 'stopping' || (value === 'failed' && !!context.loss);
 }
 
 /**
@@ -216,12 +243,13 @@ export class Requests {
  * @param ageMs how long the connection has been in its state, milliseconds
  */
 export function stateRefusal(
-  { value, status, context: { loss } }: ConnectionSnapshot,
+  snapshot: ConnectionSnapshot,
   what: string,
   ageMs: number,
 ): RuntimeError | undefined {
-  if (value === 'failed' && loss) {
-    const cause = errorOf(loss);
+  const { value, context } = snapshot;
+  if (value === 'failed' && context.loss) {
+    const cause = errorOf(context.loss);
     const message = `${what}: the connection failed ${Math.round(ageMs / 1000)} s ago. ${cause.message}`;
     return new RuntimeError('NOT_READY', message, {
       cause,
@@ -229,15 +257,6 @@ export function stateRefusal(
       status: cause.status,
     });
   }
-  if (status === 'active' && value !== 'stopping') return undefined;
+  if (!isEnding(snapshot)) return undefined;
   return new RuntimeError('CLOSED', `${what}: the connection is closed`);
-}
-
-/** The error that a host gets: the server's own as it is. */
-function hostError(error: unknown): unknown {
-  if (!(error instanceof RuntimeError)) return error;
-  if (error.code === 'REQUEST_FAILED' && error.remote) return fromWireError(error.remote);
-  if (error.code !== 'TRANSPORT_CLOSED') return error;
-  const { message, request, cause } = error;
-  return new RuntimeError('CLOSED', message, { cause, ...(request ? { request } : {}) });
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
 import type { Era, ServerProfile } from '../../machines/connection-context.ts';
-import { describe, isJsonObject } from '../../protocol/classify.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
@@ -33,6 +33,8 @@ import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { RequestOptions } from './options.ts';
 import type { Requests } from './requests.ts';
+import { resultReadersOf } from './result-readers.ts';
+import type { ResultReaders } from './result-readers.ts';
 
 export interface FeatureParts {
   readonly requests: Requests;
@@ -49,9 +51,11 @@ export abstract class ServerFeatures {
   readonly lists: Lists;
   readonly wishes: Wishes;
   readonly #parts: FeatureParts;
+  readonly #read: ResultReaders;
 
   constructor(parts: FeatureParts) {
     this.#parts = parts;
+    this.#read = resultReadersOf(parts.name);
     const { clock, limits, report, problem, requests, observed } = parts;
     const request: OwnRequest = (method, params, options) =>
       requests.request(method, params, options);
@@ -80,17 +84,9 @@ export abstract class ServerFeatures {
     return this.#parts.requests.notify(method, params, options);
   }
 
-  async callTool(
-    name: string,
-    args?: JsonObject,
-    options?: RequestOptions,
-  ): Promise<CallToolResult> {
-    const params = { name, ...(args ? { arguments: args } : {}) };
-    const result = await this.#ask('tools/call', params, options);
-    if (Array.isArray(result['content'])) return result as CallToolResult;
-    // Servers of 2024 give structured results alone, and some leave an empty list out.
-    if (result['content'] === undefined) return { ...result, content: [] };
-    throw this.#malformed('tools/call', 'content', 'a list', result['content']);
+  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult> {
+    const params = args ? { name, arguments: args } : { name };
+    return this.#ask('tools/call', params, options, this.#read.callTool);
   }
 
   listTools(options?: ListOptions): Promise<readonly Tool[]> {
@@ -109,30 +105,21 @@ export abstract class ServerFeatures {
     return this.#listed('prompts/list', this.lists.prompts, options);
   }
 
-  async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
-    const result = await this.#ask('resources/read', { uri }, options);
-    if (Array.isArray(result['contents'])) return result as ReadResourceResult;
-    throw this.#malformed('resources/read', 'contents', 'a list', result['contents']);
+  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    return this.#ask('resources/read', { uri }, options, this.#read.readResource);
   }
 
-  async getPrompt(
+  getPrompt(
     name: string,
     args?: { readonly [name: string]: string },
     options?: RequestOptions,
   ): Promise<GetPromptResult> {
-    const params = { name, ...(args ? { arguments: args } : {}) };
-    const result = await this.#ask('prompts/get', params, options);
-    if (Array.isArray(result['messages'])) return result as GetPromptResult;
-    throw this.#malformed('prompts/get', 'messages', 'a list', result['messages']);
+    const params = args ? { name, arguments: args } : { name };
+    return this.#ask('prompts/get', params, options, this.#read.getPrompt);
   }
 
-  async complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion> {
-    const result = await this.#ask('completion/complete', { ...request }, options);
-    const { completion } = result;
-    if (isJsonObject(completion) && Array.isArray(completion['values'])) {
-      return completion as unknown as Completion;
-    }
-    throw this.#malformed('completion/complete', 'completion', 'an object with values', completion);
+  complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion> {
+    return this.#ask('completion/complete', { ...request }, options, this.#read.complete);
   }
 
   async subscribe(uri: string, options?: RequestOptions): Promise<void> {
@@ -212,13 +199,16 @@ export abstract class ServerFeatures {
     return list.items({ timeoutMs, signal, refresh });
   }
 
-  async #ask(
+  #ask<T>(
     method: string,
     params: JsonObject,
     options: RequestOptions | undefined,
-  ): Promise<JsonObject> {
-    this.#served(method);
-    return this.request(method, params, options);
+    read: (result: JsonObject) => T,
+  ): Promise<T> {
+    const missing = this.#missing(method);
+    return missing
+      ? Promise.reject(missing)
+      : this.#parts.requests.ask(method, params, options, read);
   }
 
   /**
@@ -227,10 +217,17 @@ export abstract class ServerFeatures {
    * @throws {RuntimeError} CAPABILITY_MISSING: it does not declare what the method needs
    */
   #served(method: string): { readonly era: Era | undefined } {
+    const missing = this.#missing(method);
+    if (missing) throw missing;
+    return { era: this.server?.era };
+  }
+
+  /** The error of a method that needs what the server does not declare; undefined if it may be sent. */
+  #missing(method: string): RuntimeError | undefined {
     const missing = missingFor(method, this.server?.capabilities);
-    if (missing === undefined) return { era: this.server?.era };
+    if (missing === undefined) return undefined;
     const message = `${method} was not sent: ${this.#parts.name} does not declare ${missing}`;
-    throw new RuntimeError('CAPABILITY_MISSING', message);
+    return new RuntimeError('CAPABILITY_MISSING', message);
   }
 
   /** @throws {RuntimeError} NOT_READY, CLOSED: waiting for a channel would be in vain */
@@ -241,11 +238,6 @@ export abstract class ServerFeatures {
 
   #wish({ signal, timeoutMs }: RequestOptions = {}): WishOptions {
     return { signal, timeoutMs: timeoutMs ?? this.#parts.limits.requestTimeoutMs };
-  }
-
-  #malformed(method: string, member: string, wanted: string, got: unknown): RuntimeError {
-    const message = `${this.#parts.name} answered ${method} with a "${member}" that must be ${wanted}, this is ${describe(got)}`;
-    return new RuntimeError('INVALID_RESPONSE', message);
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Answers } from '../../../src/client/asked/answers.ts';
 import { DialogPlaces } from '../../../src/client/asked/dialog-places.ts';
-import { callInRounds } from '../../../src/client/asked/input-rounds.ts';
+import { roundsAfter } from '../../../src/client/asked/input-rounds.ts';
 import type { RoundsCall } from '../../../src/client/asked/input-rounds.ts';
 import type { Providers } from '../../../src/client/asked/providers.ts';
 import { ProtocolError } from '../../../src/protocol/errors.ts';
@@ -23,14 +23,13 @@ function hostWith(providers: Providers = {}, bounds = { maxRunning: 16, maxWaiti
     withdrawn: (method) => heard.push(`withdrawn ${method}`),
   });
   const host = { clock, answers, places: new DialogPlaces(bounds), maxRounds: 16 };
-  const call = (send: Send, more: Partial<RoundsCall> = {}) =>
-    callInRounds(host, {
-      method: 'tools/call',
-      params: { name: 'x' },
-      maxTotalMs: 1000,
-      send,
-      ...more,
-    });
+  const call = async (send: Send, more: Partial<RoundsCall> = {}) => {
+    const made = { method: 'tools/call', params: { name: 'x' }, maxTotalMs: 1000, send, ...more };
+    const { params, signal, maxTotalMs } = made;
+    const startedAt = clock.now();
+    const result = await send(params, { signal, maxTotalMs });
+    return roundsAfter(host, made, { result, startedAt }) ?? result;
+  };
   return { clock, heard, call, answers };
 }
 

@@ -1,0 +1,132 @@
+/** One request of a host's to its server, from its asking to its end. */
+import { progressFailed } from '../../actors/correlation/peer-request.ts';
+import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
+import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
+import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
+import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { RequestOptions } from './options.ts';
+
+/** What is asked, and for how long. */
+export interface HostRequestSpec
+  extends
+    Pick<PeerRequest, 'method' | 'params' | 'timeoutMs' | 'maxTotalMs' | 'awaits'>,
+    Pick<RequestOptions, 'signal' | 'whenAway' | 'retry'> {
+  readonly tellProgress: RequestOptions['onProgress'];
+  /** Whether its result may ask the host something, to be called again with the answer. */
+  readonly mayAsk: 'yes' | 'no';
+}
+
+/** A request that was sent, as its owner sees it. */
+export type AskedOfServer = PeerRequest & HostRequestSpec;
+
+/** Who sends requests, and knows what follows on their ends. */
+export interface HostRequestOwner {
+  /** Ends it before its answer. */
+  cancel(request: AskedOfServer, reason: unknown): void;
+  /**
+   * Its result, after the rounds that the first one asks for; undefined if that is the last one.
+   *
+   * @throws {RuntimeError} PROTOCOL_VIOLATION: it asks for what the protocol does not know
+   */
+  goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined;
+  /** Its result if it is sent once more; the error if it must not be. */
+  repeat(request: AskedOfServer, error: Error): Promise<JsonObject>;
+}
+
+/** Whose promise a request settles, and with what. */
+export interface HostRequestEnd<T> {
+  readonly owner: HostRequestOwner;
+  /** Makes what the host gets of the result. Throws what is wrong with it. */
+  readonly read: (result: JsonObject) => T;
+  readonly resolve: (value: T | Promise<T>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * All that is kept of a request while it is pending. Of ten thousand each has one record and one
+ * promise, so nothing here is nested.
+ */
+export class HostRequest<T> implements SendableRequest, HostRequestSpec {
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  readonly timeoutMs: number;
+  readonly maxTotalMs: number;
+  readonly awaits: PeerRequest['awaits'];
+  readonly whenAway: RequestOptions['whenAway'];
+  readonly retry: RequestOptions['retry'];
+  readonly mayAsk: HostRequestSpec['mayAsk'];
+  readonly signal: AbortSignal | undefined;
+  readonly tellProgress: RequestOptions['onProgress'];
+  state: SendableRequest['state'] = 'unsent';
+  ticket: PeerRequest['ticket'] = undefined;
+  readonly #owner: HostRequestOwner;
+  readonly #read: HostRequestEnd<T>['read'];
+  readonly #resolve: HostRequestEnd<T>['resolve'];
+  readonly #reject: HostRequestEnd<T>['reject'];
+
+  constructor(spec: HostRequestSpec, end: HostRequestEnd<T>) {
+    this.method = spec.method;
+    this.params = spec.params;
+    this.timeoutMs = spec.timeoutMs;
+    this.maxTotalMs = spec.maxTotalMs;
+    this.awaits = spec.awaits;
+    this.whenAway = spec.whenAway;
+    this.retry = spec.retry;
+    this.mayAsk = spec.mayAsk;
+    this.signal = spec.signal;
+    this.tellProgress = spec.tellProgress;
+    this.#owner = end.owner;
+    this.#read = end.read;
+    this.#resolve = end.resolve;
+    this.#reject = end.reject;
+    this.signal?.addEventListener('abort', this);
+  }
+
+  settle(outcome: RequestOutcome): void {
+    this.state = 'settled';
+    this.signal?.removeEventListener('abort', this);
+    if (outcome.ok) this.#succeed(outcome.result);
+    else this.#fail(hostError(outcome.error));
+  }
+
+  /**
+   * Progress gives it more time, so the server is asked for it even if the host does not want to hear
+   * of it. What the host's callback throws ends its own request, and nothing else.
+   */
+  onProgress(progress: ProgressReport): void {
+    try {
+      this.tellProgress?.(progress);
+    } catch (error) {
+      this.#reject(error);
+      this.#owner.cancel(this, progressFailed);
+    }
+  }
+
+  /** Takes the event of its signal. */
+  handleEvent(): void {
+    if (this.state === 'sent') this.#owner.cancel(this, this.signal?.reason);
+  }
+
+  #succeed(result: JsonObject): void {
+    try {
+      const last = this.mayAsk === 'yes' ? this.#owner.goOn(this, result) : undefined;
+      this.#resolve(last ? last.then(this.#read) : this.#read(result));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  #fail(error: Error): void {
+    if (this.retry !== 'reads') return this.#reject(error);
+    this.#resolve(this.#owner.repeat(this, error).then(this.#read));
+  }
+}
+
+/** The error that a host gets: the server's own as it is. */
+function hostError(error: RuntimeError): Error {
+  if (error.code === 'REQUEST_FAILED' && error.remote) return fromWireError(error.remote);
+  if (error.code !== 'TRANSPORT_CLOSED') return error;
+  const { message, request, cause } = error;
+  return new RuntimeError('CLOSED', message, { cause, ...(request ? { request } : {}) });
+}
