@@ -176,16 +176,18 @@ export class Driver {
   }
 
   async #cancellable<T>(
-    { ref, timeoutMs, maxTotalMs = timeoutMs, progress }: Command,
+    { ref, timeoutMs, maxTotalMs, progress = maxTotalMs !== undefined }: Command,
     call: (options: RequestOptions) => Promise<T>,
   ): Promise<T> {
     const controller = new AbortController();
+    const longestMs = maxTotalMs ?? timeoutMs;
     this.#running.set(ref, controller);
     try {
       return await call({
         signal: controller.signal,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        ...(maxTotalMs === undefined ? {} : { maxTotalMs }),
+        // Without a maxTotalMs, progress begins no time anew.
+        ...(longestMs === undefined ? {} : { maxTotalMs: longestMs }),
         ...(progress
           ? { onProgress: (report) => this.#tell({ event: 'progress', ref, ...report }) }
           : {}),

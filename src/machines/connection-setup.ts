@@ -98,6 +98,8 @@ export const connectionSetup = setup({
       launches: ({ context }) => context.launches + 1,
       probe: { state: 'unasked' },
     }),
+    /** A new session over the same channel. */
+    countSession: assign({ launches: ({ context }) => context.launches + 1 }),
     closeChannel: enqueueActions(({ context, enqueue }) => {
       if (context.channel) enqueue.sendTo(context.channel, { type: 'channel.close' });
     }),

@@ -255,7 +255,7 @@ export const connectionMachine = connectionSetup.createMachine({
         },
         'session.expired': {
           target: 'connecting.timed.greeting',
-          actions: ['holdRequests', 'sendGreeting'],
+          actions: ['countSession', 'holdRequests', 'sendGreeting'],
         },
         'connection.reopen': {
           target: 'connecting',

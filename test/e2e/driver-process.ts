@@ -22,6 +22,7 @@ export interface DriverProcess {
   fail(command: object): Promise<Record<string, unknown>>;
   /** Ends its input, and gives its exit code. */
   end(): Promise<number | null>;
+  signal(name: 'SIGTERM' | 'SIGINT'): void;
   readonly exited: Promise<number | null>;
 }
 
@@ -69,5 +70,6 @@ export function startDriver(): DriverProcess {
       child.stdin.end();
       return exited;
     },
+    signal: (name) => void child.kill(name),
   };
 }

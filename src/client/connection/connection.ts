@@ -27,7 +27,7 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   readonly state: ConnectionState;
   /** Undefined until the first handshake; then the server of the last one. */
   readonly server: ServerProfile | undefined;
-  /** How many channels were opened: processes that were launched, endpoints that were tried. */
+  /** How often a server was begun with: processes that were launched, endpoints that were tried, and sessions in the place of expired ones. */
   readonly launches: number;
   /** Requests of the host's that are not settled. */
   readonly pending: number;
