@@ -21,6 +21,11 @@ export interface Subject {
   readonly lab: string;
   /** The root that hosts list: a folder with one file. */
   readonly project: string;
+  /**
+   * A folder of its own with the package and others of the repository's dependencies; or why it
+   * cannot be had.
+   */
+  beside(...names: readonly string[]): { readonly folder: string; readonly missing?: string };
   /** What `mcp-actors config` prints. */
   config(...args: readonly string[]): string;
   remove(): void;
@@ -29,23 +34,27 @@ export interface Subject {
 /** Packs and installs. Gives why that is not possible if the registry is out of reach, and throws otherwise. */
 export async function installSubject(): Promise<Subject | string> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-actors-hosts-')));
-  const [app, home, project] = ['app', 'home', 'project'].map((name) => join(base, name)) as [
-    string,
-    string,
-    string,
-  ];
-  for (const folder of [app, home, project]) mkdirSync(folder);
+  const [home, project] = ['home', 'project'].map((name) => join(base, name)) as [string, string];
+  for (const folder of [home, project]) mkdirSync(folder);
   const remove = () => rmSync(base, { recursive: true, force: true, maxRetries: 3 });
   writeFileSync(join(project, 'greeting.txt'), `${greeting}\n`);
-  writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }\n');
   const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', base];
   const [{ filename }] = JSON.parse(npm(pack, repository).stdout) as [{ filename: string }];
-  const flags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
-  const installed = npm(['install', ...flags, join(base, filename), ...peers()], app);
-  if (installed.status !== 0) {
+  const install = (name: string, others: readonly string[] = []) => {
+    const folder = join(base, name);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
+    const packages = [join(base, filename), ...versioned('rxjs', 'xstate', ...others)];
+    const { status, stderr } = npm(['install', ...installFlags, ...packages], folder);
+    if (status === 0) return { folder };
+    if (outOfReach.test(stderr)) return { folder, missing: unreachable };
     remove();
-    if (!outOfReach.test(installed.stderr)) throw new Error(installed.stderr);
-    return 'the registry is out of reach, and the cache has not everything';
+    throw new Error(stderr);
+  };
+  const { folder: app, missing } = install('app');
+  if (missing !== undefined) {
+    remove();
+    return missing;
   }
   const command = join(app, 'node_modules', 'mcp-actors', 'dist', 'bin', 'cli.js');
   const config = (...args: readonly string[]) => {
@@ -53,8 +62,12 @@ export async function installSubject(): Promise<Subject | string> {
     if (run.status !== 0) throw new Error(run.stderr);
     return run.stdout;
   };
-  return { app, home, command, lab: await buildLab(app), project, config, remove };
+  const beside = (...names: readonly string[]) => install('beside', names);
+  return { app, home, command, lab: await buildLab(app), project, beside, config, remove };
 }
+
+const installFlags = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+const unreachable = 'the registry is out of reach, and the cache has not everything';
 
 const greeting = 'Good morning from the project.';
 
@@ -66,13 +79,13 @@ function npm(args: readonly string[], cwd: string) {
   });
 }
 
-/** The peers that the package needs, in the versions of the repository. */
-function peers(): readonly string[] {
+/** Packages in the versions of the repository. */
+function versioned(...names: readonly string[]): readonly string[] {
   const text = readFileSync(join(repository, 'package.json'), 'utf8');
   const { devDependencies } = JSON.parse(text) as {
     readonly devDependencies: { readonly [name: string]: string };
   };
-  return ['rxjs', 'xstate'].map((name) => `${name}@${devDependencies[name]}`);
+  return names.map((name) => `${name}@${devDependencies[name]}`);
 }
 
 /** Its own code alone, beside the package: what a user's compiler would make of it. */

@@ -1,10 +1,10 @@
-/** The runtimes that take a module with `fetch`: each serves the package's example, to the official clients. */
+/** The examples of how a server is mounted over HTTP, in other runtimes than Node: each serves the official clients. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -17,12 +17,59 @@ import type { RuntimePackage } from '../npm.ts';
 import type { Check } from './scenario.ts';
 import type { Subject } from './subject.ts';
 
-const example = fileURLToPath(new URL('../../examples/http/fetch.ts', import.meta.url));
+const examples = fileURLToPath(new URL('../../examples/http', import.meta.url));
+
+/** An example, and what makes a module of it that a runtime can be given. */
+interface Mounting {
+  readonly name: string;
+  /** A module whose `fetch` the runtime calls, or a program that listens at `PORT` by itself. */
+  readonly kind: 'fetch' | 'program';
+  readonly source: string;
+  /** Whether SIGTERM ends it in good order. */
+  readonly endsBySignal?: boolean;
+}
+
+const port = `Number(process.env.PORT)`;
+
+const mountings: readonly Mounting[] = [
+  { name: 'a module with fetch', kind: 'fetch', source: `export { default } from './fetch.ts'` },
+  {
+    name: 'Hono',
+    kind: 'fetch',
+    source: `import { app } from './hono.ts'; export default { fetch: (request) => app.fetch(request) }`,
+  },
+  {
+    name: 'node:http',
+    kind: 'program',
+    source: `import { server } from './node.ts'; server.listen(${port}, '127.0.0.1')`,
+  },
+  {
+    name: 'Express',
+    kind: 'program',
+    source: `import { app } from './express.mjs'; app.listen(${port}, '127.0.0.1')`,
+  },
+  {
+    name: 'Fastify',
+    kind: 'program',
+    source: `import { app } from './fastify.ts'; await app.listen({ port: ${port}, host: '127.0.0.1' })`,
+  },
+  {
+    name: 'a process of its own',
+    kind: 'program',
+    source: `import './serve.ts'`,
+    endsBySignal: true,
+  },
+];
 
 interface WebRuntime extends RuntimePackage {
   readonly name: string;
-  /** Prepares the module, and gives the arguments that serve it at a port of loopback. */
-  args(app: string, port: number): Promise<readonly string[]>;
+  readonly serves: {
+    /** Gives the arguments that serve a module at a port of loopback. */
+    readonly [kind in Mounting['kind']]?: (
+      module: string,
+      port: number,
+    ) => readonly string[] | Promise<readonly string[]>;
+  };
 }
 
 const webRuntimes: readonly WebRuntime[] = [
@@ -30,69 +77,87 @@ const webRuntimes: readonly WebRuntime[] = [
     name: 'Bun 1.4.5',
     package: 'bun@1.4.5',
     tellPath: ['bun', '--print', 'process.execPath'],
-    args: async (app) => [await buildModule(app)],
+    serves: { fetch: (module) => [module], program: (module) => [module] },
   },
   {
     name: 'Deno 2.9.6',
     package: 'deno@2.9.6',
     tellPath: ['deno', 'eval', 'console.log(Deno.execPath())'],
-    args: async (app, port) => {
-      const where = ['--host', '127.0.0.1', '--port', `${port}`];
-      return ['serve', '--allow-all', ...where, await buildModule(app)];
+    serves: {
+      fetch: (module, at) => {
+        const where = ['--host', '127.0.0.1', '--port', `${at}`];
+        return ['serve', '--allow-all', ...where, module];
+      },
+      program: (module) => ['run', '--allow-all', module],
     },
   },
   {
     name: 'workerd 1.20260730.1',
     package: 'workerd@1.20260730.1',
     tellPath: ['which', 'workerd'],
-    args: async (app, port) => ['serve', await buildWorker(app, port)],
+    serves: { fetch: async (module, at) => ['serve', await buildWorker(module, at)] },
   },
 ];
 
-/** A check for each of them. */
-export function webChecks({ app }: Subject): readonly Check[] {
-  return webRuntimes.map((runtime) => {
+/** A check for each of them and each example that it can run. */
+export function webChecks(subject: Subject): readonly Check[] {
+  const { folder, missing: notInstalled } = subject.beside('hono', 'express', 'fastify');
+  return webRuntimes.flatMap((runtime) => {
     const { path: program = '', missing } = fetchRuntime(runtime);
-    const run = async () => served(program, await freePort(), runtime, app);
-    return {
-      name: `${runtime.name}, a module with fetch: serves clients of both eras`,
-      missing,
-      run,
-    };
+    return mountings.flatMap((mounting) => {
+      const argsOf = runtime.serves[mounting.kind];
+      if (!argsOf) return [];
+      const run = async () => {
+        const at = await freePort();
+        const args = await argsOf(await buildModule(folder, mounting), at);
+        return served({ program, args, folder }, at, mounting);
+      };
+      return {
+        name: `${runtime.name}, ${mounting.name}: serves clients of both eras`,
+        missing: missing ?? notInstalled,
+        run,
+      };
+    });
   });
 }
 
+interface Program {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+}
+
 async function served(
-  program: string,
-  port: number,
-  runtime: WebRuntime,
-  app: string,
+  { program, args, folder }: Program,
+  at: number,
+  { endsBySignal = false }: Mounting,
 ): Promise<readonly string[]> {
-  const child = spawn(program, await runtime.args(app, port), {
-    cwd: app,
-    env: { ...process.env, PORT: `${port}`, BUN_PORT: `${port}` },
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { ...process.env, PORT: `${at}`, BUN_PORT: `${at}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exit = once(child, 'exit');
+  const exit = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>;
   let said = '';
   for (const output of [child.stdout, child.stderr]) {
     output.setEncoding('utf8').on('data', (text: string) => (said += text));
   }
-  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+  const url = new URL(`http://127.0.0.1:${at}/mcp`);
+  const faults = [];
   try {
     await listening(url);
-    const faults = [];
     for (const [era, greet] of Object.entries(clients)) {
       const answer = await greet(url).catch((error: unknown) => String(error));
       if (!answer.includes('Hello Ada, at /mcp')) faults.push(`${era}: ${answer}; ${said}`);
     }
-    return faults;
   } catch (error) {
-    return [`${String(error)}; ${said}`];
+    faults.push(`${String(error)}; ${said}`);
   } finally {
     child.kill();
-    await exit;
   }
+  const [code, signal] = await exit;
+  if (endsBySignal && code !== 0) faults.push(`It ended with ${signal ?? code}; ${said}`);
+  return faults;
 }
 
 const clientInfo = { name: 'web-runtimes', version: '1' };
@@ -125,29 +190,38 @@ interface Calling {
   close(): Promise<void>;
 }
 
-/** Its own code alone, beside the package. */
-async function buildModule(app: string): Promise<string> {
-  const outfile = join(app, 'fetch.js');
-  // Without the paths of tsconfig.json, which lead to the sources.
-  const beside = { bundle: true, format: 'esm', tsconfigRaw: {}, packages: 'external' } as const;
-  await build({ entryPoints: [example], outfile, ...beside, logLevel: 'warning' });
+/** Its own code alone, beside the packages. */
+async function buildModule(folder: string, { name, source }: Mounting): Promise<string> {
+  const outfile = join(folder, `${name.replaceAll(/\W/g, '-')}.js`);
+  await build({
+    stdin: { contents: source, resolveDir: examples },
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    // Without the paths of tsconfig.json, which lead to the sources.
+    tsconfigRaw: {},
+    packages: 'external',
+    // The repository says of its modules that importing them does nothing; that of a program does all.
+    ignoreAnnotations: true,
+    logLevel: 'warning',
+  });
   return outfile;
 }
 
 /** One module with everything, as tools for workers make it, and what serves it. */
-async function buildWorker(app: string, port: number): Promise<string> {
-  const outfile = join(app, 'worker.mjs');
+async function buildWorker(entry: string, at: number): Promise<string> {
   await build({
-    entryPoints: [await buildModule(app)],
-    outfile,
+    entryPoints: [entry],
+    outfile: join(dirname(entry), 'worker.mjs'),
     bundle: true,
     format: 'esm',
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
     logLevel: 'warning',
   });
-  const config = join(app, 'worker.capnp');
-  const socket = `(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")`;
+  const config = join(dirname(entry), 'worker.capnp');
+  const socket = `(name = "http", address = "127.0.0.1:${at}", http = (), service = "main")`;
   const module = '(name = "worker", esModule = embed "worker.mjs")';
   writeFileSync(
     config,
