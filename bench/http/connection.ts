@@ -36,6 +36,7 @@ export class Connection {
   #place: Place = { is: 'idle' };
   #reception: Reception | undefined;
   #rest: Buffer = empty;
+  #reading: 'all' | 'blindly' = 'all';
 
   /** Resolves when the server has accepted the connection. What goes wrong later goes to `onBroken`, unless it was closed from here. */
   static async open(port: number, onBroken: (why: string) => void): Promise<Connection> {
@@ -70,6 +71,11 @@ export class Connection {
     this.#socket.pause();
   }
 
+  /** Reads what comes from now on, and looks at none of it: that costs the client next to nothing. */
+  drain(): void {
+    this.#reading = 'blindly';
+  }
+
   /** Closes it, whatever is under way. */
   close(): void {
     this.#place = { is: 'idle' };
@@ -78,6 +84,7 @@ export class Connection {
   }
 
   #read(chunk: Buffer): void {
+    if (this.#reading === 'blindly') return;
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     this.#rest = empty;
     for (;;) {

@@ -196,6 +196,16 @@ export class HttpClient {
     );
   }
 
+  /** Sends a request whose answer nobody looks at. The connection is of no use after that. */
+  askBlindly(connection: Connection, session: Session, asked: Asked): void {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, ...asked });
+    connection.exchange(`${this.#head('POST', session, asked)}${framed(body)}`, {
+      head() {},
+      body() {},
+      end() {},
+    });
+  }
+
   /** Sends what has no answer: a notification, or an answer of ours. Resolves when the server has accepted it. */
   tell(connection: Connection, session: Session, message: object): Promise<void> {
     const request = `${this.#head('POST', session)}${framed(JSON.stringify(message))}`;

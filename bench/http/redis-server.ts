@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
+import { cpuMsOf } from '../accounting.ts';
 
 /** Why there is no Redis on this machine; undefined if there is. */
 export function missingRedis(): string | undefined {
@@ -10,8 +11,14 @@ export function missingRedis(): string | undefined {
   return status === 0 ? undefined : 'there is no redis-server';
 }
 
-/** Runs a Redis that keeps nothing, at a free port, while `body` does something with its URL. */
-export async function withRedis<T>(body: (url: string) => Promise<T>): Promise<T> {
+export interface RunningRedis {
+  readonly url: string;
+  /** What it has used, milliseconds. */
+  readonly cpuMs: number;
+}
+
+/** Runs a Redis that keeps nothing, at a free port, while `body` does something with it. */
+export async function withRedis<T>(body: (redis: RunningRedis) => Promise<T>): Promise<T> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   const child = spawn('redis-server', args, {
@@ -21,7 +28,12 @@ export async function withRedis<T>(body: (url: string) => Promise<T>): Promise<T
   const ended = once(child, 'close');
   try {
     await ready(child.stdout);
-    return await body(`redis://127.0.0.1:${port}`);
+    return await body({
+      url: `redis://127.0.0.1:${port}`,
+      get cpuMs() {
+        return cpuMsOf(child.pid ?? 0) ?? Number.NaN;
+      },
+    });
   } finally {
     child.kill('SIGKILL');
     await ended;

@@ -1,8 +1,9 @@
-/** What one client that does not read its stream does to all others. */
+/** What one client that does not read does to all others: a GET stream, or the answer to a POST. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { call, isText } from '../../conversation.ts';
 import { echoes } from '../../measures/exchange.ts';
 import { KiB, MiB, median, quantile } from '../../measures/measure.ts';
+import type { Metric, Sample } from '../../measures/measure.ts';
 import type { Connection } from '../connection.ts';
 import type { HttpClient, Session } from '../http-client.ts';
 import { load } from '../load.ts';
@@ -10,51 +11,69 @@ import type { HttpMeasure } from './measure.ts';
 
 /** Each of these is more than a socket's buffers hold of a few. */
 const bytes = 64 * KiB;
-/** How many messages are pushed in a turn. */
+/** How many messages are pushed in a turn; the answer is as long as all of them. */
 const pushed = 100;
+
+/** What one client reads, or does not. */
+const kinds = [
+  { key: 'slow', what: 'stream', disturb: pushToStream },
+  { key: 'slow.answer', what: 'answer to a POST', disturb: askForMuch },
+] as const;
 
 export const slow: HttpMeasure = {
   name: 'slow',
-  metrics: [
-    { key: 'slow.without', title: 'echo p99, all read', unit: 'ms', isRatio: false },
-    { key: 'slow.with', title: 'echo p99, one stream is not read', unit: 'ms', isRatio: false },
+  metrics: kinds.flatMap(({ key, what }): readonly Metric[] => [
+    { key: `${key}.without`, title: `echo p99, one ${what} is read`, unit: 'ms', isRatio: false },
+    { key: `${key}.with`, title: `echo p99, one ${what} is not read`, unit: 'ms', isRatio: false },
     {
-      key: 'slow.ratio',
-      title: 'p99 with one slow reader to p99 without',
+      key: `${key}.ratio`,
+      title: `p99 with one ${what} unread to p99 without`,
       unit: 'ratio',
       isRatio: false,
       atMost: 1.1,
     },
-    {
-      key: 'slow.rss',
-      title: 'RSS growth with one slow reader',
-      unit: 'MiB',
-      isRatio: false,
-    },
-  ],
-  run: ({ launch, sizes: { echoes: count, turns, lanes, settleMs } }) =>
-    launch(async (client) => {
-      const control = await client.connect();
-      const caller = await client.greet(control);
-      const scene: Scene = { client, control, caller, count, lanes };
-      await turn(scene, 'read');
-      await turn(scene, 'not read');
-      await delay(settleMs);
-      const before = client.rssBytes;
-      const without: number[] = [];
-      const slowed: number[] = [];
-      for (let done = 0; done < turns; done++) {
-        without.push(await turn(scene, 'read'));
-        slowed.push(await turn(scene, 'not read'));
-      }
-      return {
-        'slow.without': median(without),
-        'slow.with': median(slowed),
-        'slow.ratio': median(slowed.map((ms, at) => ms / (without[at] ?? Number.NaN))),
-        'slow.rss': (client.rssBytes - before) / MiB,
-      };
-    }),
+    { key: `${key}.rss`, title: `RSS growth with one ${what} unread`, unit: 'MiB', isRatio: false },
+  ]),
+  run: async (bench) => {
+    const samples: Sample[] = [];
+    for (const { key, disturb } of kinds) {
+      const sample = await compare(bench, disturb);
+      samples.push(
+        Object.fromEntries(
+          Object.entries(sample).map(([name, value]) => [`${key}.${name}`, value]),
+        ),
+      );
+    }
+    return Object.assign({}, ...samples) as Sample;
+  },
 };
+
+function compare(
+  { launch, sizes: { echoes: count, turns, lanes, settleMs } }: Parameters<HttpMeasure['run']>[0],
+  disturb: Disturb,
+): Promise<Sample> {
+  return launch(async (client) => {
+    const control = await client.connect();
+    const caller = await client.greet(control);
+    const scene: Scene = { client, control, caller, count, lanes, disturb };
+    await turn(scene, 'read');
+    await turn(scene, 'not read');
+    await delay(settleMs);
+    const before = client.rssBytes;
+    const without: number[] = [];
+    const slowed: number[] = [];
+    for (let done = 0; done < turns; done++) {
+      without.push(await turn(scene, 'read'));
+      slowed.push(await turn(scene, 'not read'));
+    }
+    return {
+      without: median(without),
+      with: median(slowed),
+      ratio: median(slowed.map((ms, at) => ms / (without[at] ?? Number.NaN))),
+      rss: (client.rssBytes - before) / MiB,
+    };
+  });
+}
 
 interface Scene {
   readonly client: HttpClient;
@@ -62,35 +81,72 @@ interface Scene {
   readonly caller: Session;
   readonly count: number;
   readonly lanes: number;
+  readonly disturb: Disturb;
 }
 
-/** The p99 of everyone's echoes while log messages are pushed to the one stream that there is, milliseconds. */
-async function turn(
-  { client, control, caller, count, lanes }: Scene,
-  stream: 'read' | 'not read',
-): Promise<number> {
-  const listener = await client.greet(control);
-  const listening = await client.connect();
-  await client.listen(listening, listener, () => {});
-  if (stream === 'not read') listening.hold();
+/** Makes the server send much to a connection of another session, and resolves when it has been told to. */
+type Disturb = (
+  scene: Scene,
+  other: Session,
+  connection: Connection,
+  read: Reading,
+) => Promise<void>;
+
+type Reading = 'read' | 'not read';
+
+async function pushToStream(
+  { client, control, caller }: Scene,
+  other: Session,
+  connection: Connection,
+  reading: Reading,
+): Promise<void> {
+  await client.listen(connection, other, () => {});
+  settle(connection, reading);
+  for (let done = 0; done < pushed; done++) {
+    await client.request(control, caller, call('notify', { count: 1, bytes }), isText('done'));
+  }
+}
+
+async function askForMuch(
+  { client, control, caller }: Scene,
+  other: Session,
+  connection: Connection,
+  reading: Reading,
+): Promise<void> {
+  settle(connection, reading);
+  client.askBlindly(connection, other, call('echo', { text: 'x'.repeat(pushed * bytes) }));
+  // As many requests beside it as there are with a stream.
+  for (let done = 0; done < pushed; done++) {
+    await client.request(control, caller, call('echo', { text: 'done' }), isText('done'));
+  }
+}
+
+function settle(connection: Connection, reading: Reading): void {
+  if (reading === 'read') connection.drain();
+  else connection.hold();
+}
+
+/** The p99 of everyone's echoes meanwhile, milliseconds. */
+async function turn(scene: Scene, reading: Reading): Promise<number> {
+  const { client, control, caller, count, lanes, disturb } = scene;
+  const other = await client.greet(control);
+  const connection = await client.connect();
   const times: number[] = [];
   const connections = await client.connections(lanes);
   const echoing = load(
     client,
     echoes,
     count,
-    connections.map((connection) => ({
-      connection,
+    connections.map((each) => ({
+      connection: each,
       session: caller,
       onAnswer: (ms) => times.push(ms),
     })),
   );
-  for (let done = 0; done < pushed; done++) {
-    await client.request(control, caller, call('notify', { count: 1, bytes }), isText('done'));
-  }
+  await disturb(scene, other, connection, reading);
   await echoing;
-  for (const connection of connections) connection.close();
-  listening.close();
-  await client.end(control, listener);
+  for (const each of connections) each.close();
+  connection.close();
+  await client.end(control, other);
   return quantile(times, 0.99);
 }
