@@ -188,7 +188,9 @@ function taskInputs({ calls, pending }: SessionDump): Cause[] {
 /** The limits that are reached. */
 function bounds({ calls, queues: { running, waiting, pending, tasks } }: SessionDump): Cause[] {
   const causes: Cause[] = [];
-  if (running.count >= running.max && waiting.count > 0) {
+  // If many share the session, one of them may have all that it may have while others have none.
+  const isFull = running.count >= (running.maxOfEach ?? running.max);
+  if (isFull && waiting.count > 0) {
     const subject = calls.find(({ state, taskId }) => state === 'running' && !taskId);
     causes.push({
       kind: 'running-full',

@@ -73,8 +73,9 @@ function sentenceOf(cause: Cause, { queues }: SessionDump): string {
       const example = longest
         ? `; the longest, ${callInWords(longest)}, for ${timeInWords(longest.ageMs)}`
         : '';
-      const { count, max } = queues.running;
-      return `${count} of ${max} requests run${example}; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a place`;
+      const { count, max, maxOfEach } = queues.running;
+      const each = maxOfEach === undefined ? '' : `, of each client ${maxOfEach} at most`;
+      return `${count} of ${max} requests run${each}${example}; ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for a place`;
     }
     case 'pending-full':
       return `${queues.pending.count} of ${queues.pending.max} requests to the client are pending: no more are sent`;

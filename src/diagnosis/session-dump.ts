@@ -10,6 +10,7 @@ import type { RootsStatus } from '../machines/roots-report.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { Task } from '../protocol/tasks.ts';
+import { fullParties } from '../actors/limits.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { SessionSnapshot } from '../machines/session-state.ts';
 import { dumpActors, dumpInFlight } from './peer-dump.ts';
@@ -48,7 +49,15 @@ export interface SessionDump extends PeerDump {
     readonly list: readonly Root[];
   };
   readonly tasks: readonly (Task & { readonly waiters: number })[];
-  readonly queues: PeerDump['queues'] & { readonly tasks: Level };
+  readonly queues: PeerDump['queues'] & {
+    readonly [name in 'running' | 'waiting' | 'tasks']: SharedLevel;
+  };
+}
+
+/** Of all clients together, if many share the session. */
+interface SharedLevel extends Level {
+  /** The most that one of them may have; absent if there is but one. */
+  readonly maxOfEach?: number;
 }
 
 /** A kept task, and the number of requests that wait for its result. */
@@ -88,6 +97,7 @@ export function dumpSession(source: DumpSource): SessionDump {
   const writer = viewOf<{ readonly http?: HttpView }>(context.writer);
   const { queues, ...inFlight } = dumpInFlight(context, limits, now);
   const tasks = source.tasks.filter((task) => !task.hasEnded).length;
+  const ofAll = writer?.http?.kind === 'requests' ? sharedLevel : (level: Level) => level;
   return {
     side: 'server',
     id,
@@ -116,8 +126,18 @@ export function dumpSession(source: DumpSource): SessionDump {
     },
     ...inFlight,
     tasks: source.tasks.map((task) => ({ ...task.item, waiters: task.waiters })),
-    queues: { ...queues, tasks: { count: tasks, max: limits.maxTasks } },
+    queues: {
+      ...queues,
+      running: ofAll(queues.running),
+      waiting: ofAll(queues.waiting),
+      tasks: ofAll({ count: tasks, max: limits.maxTasks }),
+    },
   };
+}
+
+/** @param level has the bound of one client; see {@link fullParties} */
+function sharedLevel({ count, max }: Level): SharedLevel {
+  return { count, max: max * fullParties, maxOfEach: max };
 }
 
 /** There is no machine if the client declares no roots. */

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { defineTool } from 'mcp-actors';
-import type { SessionDump } from 'mcp-actors';
+import type { Limits, SessionDump } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
 import { describeDump, explainDump } from '../../src/diagnosis/dump-text.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
@@ -46,11 +46,15 @@ function waiting() {
 }
 
 /** Serves with a clock that the test drives; gives what any session is dumped as. */
-async function watched(tools: Parameters<typeof serveTools>[0]) {
+async function watched(
+  tools: Parameters<typeof serveTools>[0],
+  options: { readonly limits?: Partial<Limits> } = {},
+) {
   const clock = new SimulatedClock();
   const dumps: (() => SessionDump)[] = [];
   const watchers = [({ dump }: { dump(): SessionDump }) => void dumps.push(dump)];
-  const served = await serveTools(tools, { clock, session: { watchers } }, { logging: {} });
+  const session = { watchers, ...options };
+  const served = await serveTools(tools, { clock, session }, { logging: {} });
   const dump = (index = 0): SessionDump => (dumps[index] as () => SessionDump)();
   const pass = (ms: number) => {
     for (let at = 0; at < ms; at += 500) clock.increment(500);
@@ -163,6 +167,30 @@ test('a dump of requests without a session counts them and tells their streams',
     expect(headlineOf(resting)).toMatchObject({ mood: 'idle' });
     expect(describeSessions([resting])).toBe('');
   }
+});
+
+test('a dump of requests without a session tells the bounds of all clients together, and of each', async () => {
+  const { wait, held } = waiting();
+  const limits = { maxRunning: 2, maxWaiting: 3, maxTasks: 5 };
+  const { url, dump } = await watched([wait], { limits });
+  const asked = [1, 2, 3].map(async (id) => {
+    const answer = await request(url, 'tools/call', { name: 'wait' }, { id });
+    return answer.text();
+  });
+  await held.arrived(2);
+  await expect.poll(() => dump().queues.waiting.count).toBe(1);
+  expect(dump().queues).toMatchObject({
+    running: { count: 2, max: 8, maxOfEach: 2 },
+    waiting: { count: 1, max: 12, maxOfEach: 3 },
+    tasks: { count: 0, max: 20, maxOfEach: 5 },
+  });
+  expect(explainDump(dump()).join('\n')).toMatch(
+    /2 of 8 requests run, of each client 2 at most; .*1 waits for a place/,
+  );
+  await begin(url);
+  expect(dump(1).queues.tasks).toEqual({ count: 0, max: 5 });
+  held.release();
+  await Promise.all(asked);
 });
 
 test('many sessions are told in lines: those that something holds up, then how many rest', async () => {
