@@ -3,8 +3,9 @@
  *
  * Nothing is asked until somebody wants the list; from then on it is kept as new as the server says.
  * One query is in flight, all pages of it. Any number of changes meanwhile cost one more query, and
- * the last answer wins ({@link Asked}). What is known outlives the channel: it is old from then on,
- * and asked for again once there is another channel.
+ * the last answer wins ({@link Asked}). If changes follow each other closely, queries keep a distance
+ * that grows; after the last change there is always one. What is known outlives the channel: it is
+ * old from then on, and asked for again once there is another channel.
  *
  * The machine does not know how a list is asked for: `ask` is provided.
  *
@@ -43,7 +44,18 @@ export type CatalogOutcome =
 /** Whether the server can be asked: there is a channel to it. */
 export type CatalogChannel = 'open' | 'none';
 
-export interface CatalogInput extends InputScope, AskingLimits {
+/** How queries are kept apart while a list changes again and again. */
+export interface QuerySpacing {
+  /**
+   * The distance between two queries, from the second that follows another closely, milliseconds;
+   * doubled with each. A list that has not changed for as long is asked for at once again. 0: none.
+   */
+  readonly spacingMs: number;
+  /** No distance is longer, milliseconds. */
+  readonly maxSpacingMs: number;
+}
+
+export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
   readonly name: CatalogName;
   /** Whether the server can be asked; `open` by default. */
   readonly channel?: CatalogChannel;
@@ -55,8 +67,10 @@ export type CatalogEvent =
   | { readonly type: 'channel.closed' }
   /** Somebody wants the list: if it is not known, and not being asked for, it is now. */
   | { readonly type: 'list.wanted' }
-  /** The list has changed, as the server says, or because its time is over. */
-  | { readonly type: 'list.invalidate' };
+  /** The list has changed, as the server says. */
+  | { readonly type: 'list.invalidate' }
+  /** The host wants it anew, and waits: it is asked for at once. */
+  | { readonly type: 'list.refresh' };
 
 /** What a state means to those outside of the machine. */
 export const catalogTags = [
@@ -88,6 +102,13 @@ export interface Catalog {
 export interface CatalogContext extends CatalogInput, Asked<readonly JsonObject[]> {
   readonly channel: CatalogChannel;
   readonly catalog: Catalog | undefined;
+  /** Queries for changes that followed each other closely. */
+  readonly crowd: number;
+}
+
+function spacingOf({ spacingMs, maxSpacingMs, crowd }: CatalogContext): number {
+  const doublings = Math.min(Math.max(0, crowd - 1), 31);
+  return Math.min(maxSpacingMs, spacingMs * 2 ** doublings);
 }
 
 const unprovided: PromiseActorLogic<CatalogOutcome, CatalogInput> = fromPromise(() =>
@@ -136,14 +157,20 @@ export const catalogMachine = setup({
   guards: {
     hasChannel: ({ context }) => context.channel === 'open',
     isStale: stateIn({ asking: 'stale' }),
+    isCrowded: ({ context }) => context.crowd > 0 && spacingOf(context) > 0,
     mayDiscard: ({ context }) => mayDiscard(context),
     isUnavailable: (_, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
       outcome.kind === 'unavailable',
   },
-  delays: { retryTimeout: ({ context }) => retryDelayOf(context) },
+  delays: {
+    retryTimeout: ({ context }) => retryDelayOf(context),
+    spacingTimeout: ({ context }) => spacingOf(context),
+  },
   actions: {
-    openChannel: assign({ channel: 'open', failures: 0 }),
+    openChannel: assign({ channel: 'open', failures: 0, crowd: 0 }),
     closeChannel: assign({ channel: 'none' }),
+    crowd: assign(({ context }) => ({ crowd: context.crowd + 1 })),
+    disperse: assign({ crowd: 0 }),
     discard: assign(({ context }, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
       afterDiscard(context, outcome.kind === 'answered' ? outcome.items : undefined),
     ),
@@ -157,6 +184,7 @@ export const catalogMachine = setup({
   context: ({ input: { channel = 'open', ...input } }) => ({
     channel,
     catalog: undefined,
+    crowd: 0,
     ...neverAsked,
     ...input,
   }),
@@ -192,14 +220,12 @@ export const catalogMachine = setup({
           },
           {
             guard: and(['isStale', 'mayDiscard']),
-            target: 'asking',
-            reenter: true,
+            target: 'again',
             actions: { type: 'discard', params: found.outcome },
           },
           {
             guard: 'isStale',
-            target: 'asking',
-            reenter: true,
+            target: 'again',
             actions: { type: 'publish', params: found.overtakenOutcome },
           },
           { target: 'known', actions: { type: 'publish', params: found.settledOutcome } },
@@ -207,8 +233,7 @@ export const catalogMachine = setup({
         onError: [
           {
             guard: 'isStale',
-            target: 'asking',
-            reenter: true,
+            target: 'again',
             actions: { type: 'publish', params: found.overtakenFailure },
           },
           { target: 'retrying', actions: { type: 'publish', params: found.settledFailure } },
@@ -216,24 +241,47 @@ export const catalogMachine = setup({
       },
       initial: 'fresh',
       states: {
-        fresh: { on: { 'list.invalidate': 'stale' } },
+        fresh: { on: { 'list.invalidate': 'stale', 'list.refresh': 'stale' } },
         stale: {
           description:
             'The list changed after the query went out: its answer is old. Ask once more.',
         },
       },
     },
-    known: { tags: 'settled', on: { 'list.invalidate': 'asking' } },
+    again: {
+      description: 'It has changed soon after the last query.',
+      always: [
+        { guard: 'isCrowded', target: 'pausing' },
+        { target: 'asking', actions: 'crowd' },
+      ],
+    },
+    pausing: {
+      description: 'It changes again and again. Whatever comes meanwhile is in the next answer.',
+      on: { 'list.refresh': 'asking' },
+      after: { spacingTimeout: { target: 'asking', actions: 'crowd' } },
+    },
+    known: {
+      tags: 'settled',
+      on: { 'list.refresh': 'asking' },
+      initial: 'recent',
+      states: {
+        recent: {
+          on: { 'list.invalidate': '#catalog.again' },
+          after: { spacingTimeout: 'rested' },
+        },
+        rested: { entry: 'disperse', on: { 'list.invalidate': '#catalog.asking' } },
+      },
+    },
     unavailable: {
       description: 'The server does not offer it, or has answered -32601.',
       tags: 'settled',
-      on: { 'list.invalidate': 'asking' },
+      on: { 'list.invalidate': 'again', 'list.refresh': 'asking' },
     },
     retrying: {
       description: 'The query failed: asked again when it is wanted, changes, or after a while.',
       tags: 'settled',
-      on: { 'list.wanted': 'asking', 'list.invalidate': 'asking' },
-      after: { retryTimeout: 'asking' },
+      on: { 'list.wanted': 'asking', 'list.invalidate': 'again', 'list.refresh': 'asking' },
+      after: { retryTimeout: { target: 'asking', actions: 'disperse' } },
     },
   },
 });

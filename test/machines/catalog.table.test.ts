@@ -14,12 +14,15 @@ const outcome = (output: object) => ({ type: 'xstate.done.actor.ask', output });
 const events = {
   wanted: { type: 'list.wanted' },
   invalidate: { type: 'list.invalidate' },
+  refresh: { type: 'list.refresh' },
   'channel opened': { type: 'channel.opened' },
   'channel closed': { type: 'channel.closed' },
   answered: outcome({ kind: 'answered', items, freshUntil: 5 }),
   unavailable: outcome({ kind: 'unavailable', reason: 'no tools' }),
   failed: { type: 'xstate.error.actor.ask', error },
   'retry timeout': { type: 'xstate.after.retryTimeout.catalog.retrying' },
+  'a quiet time': { type: 'xstate.after.spacingTimeout.catalog.known.recent' },
+  'the pause is over': { type: 'xstate.after.spacingTimeout.catalog.pausing' },
 } as const;
 type EventName = keyof typeof events;
 
@@ -29,6 +32,8 @@ const start = (maxOvertaken = 2, channel: CatalogChannel = 'open'): Snapshot =>
     retryMs: 1000,
     maxOvertaken,
     channel,
+    spacingMs: 100,
+    maxSpacingMs: 300,
   })[0];
 const follow = (from: Snapshot, ...names: readonly EventName[]): Snapshot =>
   names.reduce((state, name) => transition(catalogMachine, state, events[name] as never)[0], from);
@@ -61,7 +66,8 @@ const table: {
     path: ['wanted'],
     on: {
       invalidate: ['asking.stale'],
-      answered: ['known', 'publish'],
+      refresh: ['asking.stale'],
+      answered: ['known.recent', 'publish', 'after 100'],
       unavailable: ['unavailable', 'publish'],
       failed: ['retrying', 'publish', 'after 1000'],
       'channel closed': ['waiting'],
@@ -76,19 +82,54 @@ const table: {
       'channel closed': ['waiting'],
     },
   },
-  known: {
+  'known.recent': {
     path: ['wanted', 'answered'],
-    on: { invalidate: ['asking.fresh', asks], 'channel closed': ['waiting'] },
+    on: {
+      invalidate: ['asking.fresh', asks],
+      refresh: ['asking.fresh', asks],
+      'a quiet time': ['known.rested'],
+      'channel closed': ['waiting'],
+    },
+  },
+  'known.recent after a change that came soon': {
+    path: ['wanted', 'answered', 'invalidate', 'answered'],
+    on: {
+      invalidate: ['pausing', 'after 100'],
+      refresh: ['asking.fresh', asks],
+      'a quiet time': ['known.rested'],
+      'channel closed': ['waiting'],
+    },
+  },
+  'known.rested': {
+    path: ['wanted', 'answered', 'a quiet time'],
+    on: {
+      invalidate: ['asking.fresh', asks],
+      refresh: ['asking.fresh', asks],
+      'channel closed': ['waiting'],
+    },
+  },
+  pausing: {
+    path: ['wanted', 'answered', 'invalidate', 'answered', 'invalidate'],
+    on: {
+      refresh: ['asking.fresh', asks],
+      'the pause is over': ['asking.fresh', asks],
+      'channel closed': ['waiting'],
+    },
   },
   unavailable: {
     path: ['wanted', 'unavailable'],
-    on: { invalidate: ['asking.fresh', asks], 'channel closed': ['waiting'] },
+    on: {
+      invalidate: ['asking.fresh', asks],
+      refresh: ['asking.fresh', asks],
+      'channel closed': ['waiting'],
+    },
   },
   retrying: {
     path: ['wanted', 'failed'],
     on: {
       wanted: ['asking.fresh', asks],
       invalidate: ['asking.fresh', asks],
+      refresh: ['asking.fresh', asks],
       'retry timeout': ['asking.fresh', asks],
       'channel closed': ['waiting'],
     },
@@ -122,7 +163,8 @@ test.each(cells.filter(({ row }) => !row))('in $name, nothing is changed by $eve
   const before = cell.before();
   expect(did(before, cell.event)).toEqual([cell.name.split(' ')[0]]);
   const after = follow(before, cell.event);
-  expect({ ...after.context, failures: 0 }).toEqual({ ...before.context, failures: 0 });
+  const counts = { failures: 0, crowd: 0 };
+  expect({ ...after.context, ...counts }).toEqual({ ...before.context, ...counts });
 });
 
 describe('a catalog', () => {
@@ -171,14 +213,60 @@ describe('a catalog', () => {
   });
 
   test.each([0, 1, 5])('is published as not settled after %i discarded answers', (max) => {
+    const overtaken = ['the pause is over', 'invalidate', 'answered'] as const;
     let state = follow(start(max), 'wanted');
     for (let generation = 1; generation <= 3; generation++) {
-      for (let i = 0; i < max; i++) state = follow(state, 'invalidate', 'answered');
+      for (let i = 0; i < max; i++) state = follow(state, ...overtaken);
       expect(state.context.catalog?.generation ?? 0).toBe(generation - 1);
-      state = follow(state, 'invalidate', 'answered');
+      state = follow(state, ...overtaken);
       expect(state.context.catalog).toMatchObject({ generation, settled: false });
-      expect(nameOf(state)).toBe('asking.fresh');
+      expect(nameOf(follow(state, 'the pause is over'))).toBe('asking.fresh');
     }
+  });
+});
+
+describe('a list that changes again and again', () => {
+  const change = ['the pause is over', 'invalidate', 'answered'] as const;
+
+  test('is asked for at a distance that doubles up to its bound', () => {
+    const distances: (string | undefined)[] = [];
+    let state = follow(start(), 'wanted');
+    for (let i = 0; i < 5; i++) {
+      distances.push(did(follow(state, 'the pause is over', 'invalidate'), 'answered').at(-1));
+      state = follow(state, ...change);
+    }
+    expect(distances).toEqual([asks, 'after 100', 'after 200', 'after 300', 'after 300']);
+  });
+
+  test.each(['answered', 'failed', 'unavailable'] as const)(
+    'and was %s last time keeps that distance too',
+    (last) => {
+      const state = follow(start(), 'wanted', last, 'invalidate', last);
+      expect(nameOf(follow(state, 'invalidate'))).toBe('pausing');
+    },
+  );
+
+  test('is asked for at once again after a quiet time, a retry or on another channel', () => {
+    const flooded = follow(start(), 'wanted', ...change, ...change);
+    const ends = [
+      ['the pause is over', 'answered', 'a quiet time'],
+      ['the pause is over', 'failed', 'retry timeout', 'answered'],
+      ['channel closed', 'channel opened', 'answered'],
+    ] as const;
+    for (const end of ends) {
+      expect(nameOf(follow(flooded, ...end, 'invalidate'))).toBe('asking.fresh');
+    }
+  });
+
+  test('has no distance if the host wants none', () => {
+    const [none] = initialTransition(catalogMachine, {
+      name: 'tools',
+      retryMs: 1000,
+      maxOvertaken: 9,
+      spacingMs: 0,
+      maxSpacingMs: 300,
+    });
+    expect(nameOf(follow(none, 'wanted', ...change, ...change))).toBe('asking.fresh');
   });
 });
 

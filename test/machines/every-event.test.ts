@@ -87,6 +87,7 @@ const catalog: Table<CatalogEvent> = {
   'channel.closed': true,
   'list.wanted': true,
   'list.invalidate': true,
+  'list.refresh': true,
 };
 
 const process: Table<ProcessEvent> = {

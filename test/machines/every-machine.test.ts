@@ -22,7 +22,12 @@ const contexts: { readonly [machine: string]: readonly object[] } = {
   taskMachine: [{ ttlMs: 1 }, { ttlMs: 2 ** 31 - 1 }],
   rootsMachine: [0, 1, 2, 5, 1024, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
   listeningMachine: [1, 2, 31, 1_000_000].map((cuts) => ({ retryMs: 1, maxRetryMs: 1e5, cuts })),
-  catalogMachine: [0, 1, 5, 1_000_000].map((failures) => ({ retryMs: 30_000, failures })),
+  catalogMachine: [0, 1, 5, 1_000_000].flatMap((count) =>
+    [0, 1000].map((spacingMs) => ({
+      ...{ retryMs: 30_000, failures: count, crowd: count },
+      ...{ spacingMs, maxSpacingMs: 2 ** 31 - 1 },
+    })),
+  ),
   keepaliveMachine: [{ listenMs: 0 }, { listenMs: 2 ** 31 - 1 }],
   subscriptionMachine: [{}],
   processMachine: [0, 2 ** 31 - 1].map((ms) => ({
@@ -76,7 +81,7 @@ const inputs: { readonly [machine: string]: object } = {
   processMachine: { times: { inputMs: 1, terminateMs: 1, killMs: 1, drainMs: 1 } },
   listeningMachine: { filter: {}, retryMs: 1, maxRetryMs: 1 },
   connectionMachine: connectionInput,
-  catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1 },
+  catalogMachine: { name: 'tools', retryMs: 1, maxOvertaken: 1, spacingMs: 1, maxSpacingMs: 1 },
   startupMachine: { servers: ['a'], startupMs: 1 },
   taskMachine: { taskId: 't', ttlMs: 1, pollIntervalMs: 1, timeOfDay: () => '' },
   subscriptionMachine: {

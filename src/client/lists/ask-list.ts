@@ -15,6 +15,8 @@ import { readEntry } from './list-kinds.ts';
 export interface ListBounds {
   readonly maxListPages: number;
   readonly maxListEntries: number;
+  /** How long the entries may be together, as JSON texts. */
+  readonly maxListBytes: number;
 }
 
 /** What a server has done wrong in a list. */
@@ -25,7 +27,7 @@ export type ListProblemName =
   | 'list.repeated'
   /** A cursor that was there before, or is no cursor: the list ends there. */
   | 'list.cursor'
-  /** More pages or entries than the host takes. */
+  /** More pages, entries or text than the host takes. */
   | 'list.cut';
 
 /** How a request of the host's own is sent. */
@@ -98,6 +100,8 @@ class Pages {
   readonly #repeated: string[] = [];
   /** Entries that were looked at. */
   #entries = 0;
+  /** How long they were, as JSON texts. */
+  #length = 0;
   #freshUntil = Infinity;
   #cut: string | undefined = undefined;
 
@@ -135,9 +139,11 @@ class Pages {
     if (typeof ttlMs === 'number') {
       this.#freshUntil = Math.min(this.#freshUntil, this.#source.now() + Math.max(0, ttlMs));
     }
-    const { maxListEntries } = this.#source.bounds;
+    const { maxListEntries, maxListBytes } = this.#source.bounds;
     for (const entry of entries as readonly unknown[]) {
       if (this.#entries === maxListEntries) return this.#end(`${maxListEntries} entries`);
+      this.#length += JSON.stringify(entry).length;
+      if (this.#length > maxListBytes) return this.#end(`${maxListBytes} bytes`);
       this.#add(entry);
     }
     return this.#next(nextCursor);

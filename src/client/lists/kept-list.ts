@@ -6,8 +6,12 @@ import type { Clock } from '../../actors/clock.ts';
 import { Listeners } from '../../actors/listeners.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
-import type { CatalogChannel, catalogMachine } from '../../machines/catalog.machine.ts';
 import { stateName } from '../../machines/state-name.ts';
+import type {
+  CatalogChannel,
+  QuerySpacing,
+  catalogMachine,
+} from '../../machines/catalog.machine.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -22,7 +26,7 @@ export interface ListWait {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface KeptListInput {
+export interface KeptListInput extends QuerySpacing {
   readonly kind: ListKind;
   /** With its `ask`. */
   readonly machine: typeof catalogMachine;
@@ -102,11 +106,12 @@ export class KeptList<T extends JsonObject> {
     const before = this.#actor.getSnapshot();
     const freshUntil = before.context.catalog?.freshUntil ?? Infinity;
     // What is asked for anew by being wanted must not be asked for twice.
-    const isAsked =
-      before.hasTag('asking') || before.matches('known') || before.matches('unavailable');
+    const isAsked = !(['unknown', 'waiting', 'retrying'] as const).some((value) =>
+      before.matches(value),
+    );
     const isOld = before.matches('known') && this.#clock.now() >= freshUntil;
     this.#actor.send({ type: 'list.wanted' });
-    if (isOld || (wait.refresh === true && isAsked)) this.invalidate();
+    if (isOld || (wait.refresh === true && isAsked)) this.#actor.send({ type: 'list.refresh' });
     return new Promise((resolve, reject) => this.#await(wait, resolve, reject));
   }
 
@@ -117,7 +122,7 @@ export class KeptList<T extends JsonObject> {
     return end;
   }
 
-  /** The list has changed. */
+  /** The list has changed, as the server says. */
   invalidate(): void {
     if (!this.#ended) this.#actor.send({ type: 'list.invalidate' });
   }

@@ -35,6 +35,12 @@ import type { Prompt, Resource, ResourceTemplate, Tool } from './offered.ts';
 export interface ListLimits extends ListBounds {
   /** Delay before a list is asked for again after a failure, milliseconds; doubled, up to ten times. */
   readonly listRetryMs: number;
+  /**
+   * The least distance between two queries of a list that changes again and again, milliseconds;
+   * doubled with each, up to `maxListSpacingMs`. The last change is always asked for. 0: none.
+   */
+  readonly listSpacingMs: number;
+  readonly maxListSpacingMs: number;
   /** How many answers that were overtaken by changes are discarded before one is given. */
   readonly maxOvertakenLists: number;
   /** How long a list waits for the subscription to its changes to be acknowledged, milliseconds. */
@@ -46,7 +52,10 @@ export interface ListLimits extends ListBounds {
 export const defaultListLimits: ListLimits = {
   maxListPages: 100,
   maxListEntries: 10_000,
+  maxListBytes: 16 * 1024 * 1024,
   listRetryMs: 5000,
+  listSpacingMs: 100,
+  maxListSpacingMs: 1000,
   maxOvertakenLists: 16,
   acknowledgeTimeoutMs: 1000,
   listenRetryMs: 1000,
@@ -181,9 +190,10 @@ export class Lists {
   #make<T extends JsonObject>(name: CatalogName): KeptList<T> {
     const { clock, report, limits } = this.#host;
     const { listRetryMs: retryMs, maxOvertakenLists: maxOvertaken } = limits;
+    const { listSpacingMs: spacingMs, maxListSpacingMs: maxSpacingMs } = limits;
     const channel: CatalogChannel = this.#hearing.state === 'away' ? 'none' : 'open';
     const whose = { kind: listKinds[name], machine, scope: this, clock, report, channel };
-    return new KeptList<T>({ ...whose, retryMs, maxOvertaken });
+    return new KeptList<T>({ ...whose, retryMs, maxOvertaken, spacingMs, maxSpacingMs });
   }
 
   /** The `ask` of the catalogs. */

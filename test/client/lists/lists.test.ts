@@ -1,5 +1,6 @@
 /** A server's lists, as a host keeps them: before servers of the official SDK. */
 import { describe, expect, test } from 'vitest';
+import { defaultListLimits } from '../../../src/client/lists/lists.ts';
 import type { ListReport, Tool } from '../../../src/client/lists/offered.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
@@ -128,6 +129,18 @@ describe('a list without an end', () => {
     expect(problems).toEqual([
       `list.cut The server's list of tools is longer than ${length} ${what}: the rest is cut`,
     ]);
+  });
+
+  test('is cut where its text is longer than it may be, and says so', async () => {
+    const entries = ['a', 'b', 'c'].map(tool);
+    const length = JSON.stringify(entries[0]).length;
+    const limits = { maxListBytes: 2 * length };
+    const { lists, problems, wait } = await beforeSdk(() => ({ tools: entries }), { limits });
+    expect(namesOf(await lists.tools.items(wait))).toEqual(['a', 'b']);
+    expect(problems).toEqual([
+      `list.cut The server's list of tools is longer than ${2 * length} bytes: the rest is cut`,
+    ]);
+    expect(lists.tools.report.reason).toContain('the rest is cut');
   });
 
   test('that is as long as it may be is not cut', async () => {
@@ -342,6 +355,7 @@ describe('whoever waits for a list', () => {
     await expect(lists.tools.items({ ...wait, signal: controller.signal })).rejects.toMatchObject({
       code: 'CANCELLED',
     });
+    clock.increment(defaultListLimits.listSpacingMs);
     expect(clock.liveTimers).toBe(0);
   });
 
