@@ -18,9 +18,8 @@ const call = (id: number | string = 0, weight?: object, size = 0): Call =>
 
 function startQueue(maxRunning: number, maxWaiting: number, maxWaitingBytes = Infinity) {
   const started: Call[] = [];
-  const queue = new CallQueue({ maxRunning, maxWaiting, maxWaitingBytes }, (each) =>
-    started.push(each),
-  );
+  const run = (each: Call) => void started.push(each);
+  const queue = new CallQueue({ maxRunning, maxWaiting, maxWaitingBytes }, { run });
   /** Ends a call as the router does. */
   const end = (each: Call) => {
     queue.remove(each);
@@ -121,12 +120,14 @@ describe('the queue of calls', () => {
     let count = 0;
     const queue: CallQueue = new CallQueue(
       { maxRunning: 1, maxWaiting: 100_000, maxWaitingBytes: 1 },
-      (each) => {
-        deepest = Math.max(deepest, ++depth);
-        count++;
-        queue.remove(each);
-        each.end();
-        depth--;
+      {
+        run: (each) => {
+          deepest = Math.max(deepest, ++depth);
+          count++;
+          queue.remove(each);
+          each.end();
+          depth--;
+        },
       },
     );
     queue.hold('output');

@@ -24,7 +24,7 @@ function start(maxRunning: number, maxWaiting: number) {
   const started: Call[] = [];
   const queues = new PartyQueues(
     { maxRunning, maxWaiting, maxWaitingBytes: 1000 },
-    (each) => void started.push(each),
+    { run: (each) => void started.push(each) },
   );
   const add = (party: string | undefined, id: number) => queues.add(call(party, id));
   const end = (each: Call | undefined) => {

@@ -232,12 +232,21 @@ describe('the end', () => {
   });
 
   test('has nothing to abandon where all was answered', () => {
-    const { receive, sent, tell, told } = startRouter({ m: () => ({}) });
+    const { receive, sent, tell } = startRouter({ m: () => ({}) });
     receive(request(1));
     tell({ type: 'gate.closed' });
     tell({ type: 'calls.abandon' });
     expect(sent()).toHaveLength(1);
-    expect(told()).toContain('calls.drained');
+  });
+
+  test('is told once, and again if the gate is closed once more', () => {
+    const { receive, tell, told } = startRouter({ m: () => ({}) });
+    tell({ type: 'gate.closed' });
+    tell({ type: 'calls.abandon' });
+    receive(request(1));
+    expect(told()).toEqual(['calls.drained']);
+    tell({ type: 'gate.closed' });
+    expect(told()).toEqual(['calls.drained', 'calls.drained']);
   });
 
   test('answers every call that it abandons, and fires its signal', () => {

@@ -36,11 +36,16 @@ export class SharedPlaces {
   }
 }
 
+/** Runs a call whose turn it is. An object, not a function: a session would have its own. */
+export interface CallRunner {
+  run(call: Call): void;
+}
+
 export class CallQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingBytes: number;
-  readonly #run: (call: Call) => void;
+  readonly #runner: CallRunner;
   /** In order of arrival; those that ended while they waited are passed over. */
   #line: Call[] = [];
   /**
@@ -54,16 +59,12 @@ export class CallQueue {
   #running = 0;
 
   /** @param shared what it shares with other queues */
-  constructor(
-    bounds: QueueBounds,
-    run: (call: Call) => void,
-    shared = new SharedPlaces(bounds, 1),
-  ) {
+  constructor(bounds: QueueBounds, runner: CallRunner, shared = new SharedPlaces(bounds, 1)) {
     this.#shared = shared;
     this.#maxRunning = bounds.maxRunning;
     this.#maxWaiting = bounds.maxWaiting;
     this.#maxWaitingBytes = bounds.maxWaitingBytes;
-    this.#run = run;
+    this.#runner = runner;
   }
 
   /** How many calls count as running. */
@@ -193,6 +194,6 @@ export class CallQueue {
   #start(call: Call): void {
     this.#count(1);
     call.state = 'running';
-    this.#run(call);
+    this.#runner.run(call);
   }
 }

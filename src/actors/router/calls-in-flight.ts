@@ -11,6 +11,7 @@ import type { HoldReason, QueueBounds } from './call-queue.ts';
 import { inPlaceOf } from '../exchange.ts';
 import type { CallRounds, DetachedWork, RequestHandler, SuspendedCall } from '../exchange.ts';
 import { HandlerRuns } from './handler-runs.ts';
+import type { HandlerRunsHome } from './handler-runs.ts';
 import { afterThis } from '../microtask.ts';
 import { PartyQueues } from './party-queues.ts';
 import { overloaded } from './refusals.ts';
@@ -41,7 +42,7 @@ export interface CallsView {
 /** A map that has taken fewer calls is not worth another one. */
 const leastAdded = 64;
 
-export class CallsInFlight {
+export class CallsInFlight implements HandlerRunsHome {
   readonly #options: CallOptions;
   readonly #onLate: () => void;
   #calls = new Map<InboundRequestId | RequestOrigin, Call>();
@@ -67,12 +68,12 @@ export class CallsInFlight {
   constructor(options: CallOptions, onLate: () => void) {
     this.#options = options;
     this.#onLate = onLate;
-    this.#runs = new HandlerRuns({
-      report: options.report,
-      answered: (call, response) => this.#answer(call, response),
-      settled: onLate,
-    });
-    this.#queue = new PartyQueues(options.limits, (call) => this.#runs.run(call));
+    this.#runs = new HandlerRuns(this);
+    this.#queue = new PartyQueues(options.limits, this.#runs);
+  }
+
+  get report(): Report<ActorFactName> {
+    return this.#options.report;
   }
 
   /** The call of a request: by the peer's id, or by its origin if others may have the same id. */
@@ -233,11 +234,15 @@ export class CallsInFlight {
     handler.prepare().then(release, release);
   }
 
-  #answer(call: Call, response: OutboundResponse): void {
+  answered(call: Call, response: OutboundResponse): void {
     // First its end: who takes the answer may want to end it, too.
     this.#forget(call);
     call.end();
     call.replies.add(response, call);
+  }
+
+  settled(): void {
+    this.#onLate();
   }
 
   #forget(call: Call): void {

@@ -6,20 +6,21 @@ import type { OutboundResponse, WireError } from '../../protocol/frames.ts';
 import { isThenable } from '../exchange.ts';
 import type { Call } from './call.ts';
 
-export interface HandlerRunsOptions {
+/** Those whose handlers run. An object, not functions: a session would have its own of each. */
+export interface HandlerRunsHome {
   readonly report: Report<ActorFactName>;
   /** Takes the response of a call that has not ended otherwise. */
-  readonly answered: (call: Call, response: OutboundResponse) => void;
+  answered(call: Call, response: OutboundResponse): void;
   /** A promise has settled: called outside any turn of the router's, after `answered`. */
-  readonly settled: () => void;
+  settled(): void;
 }
 
 export class HandlerRuns {
-  readonly #options: HandlerRunsOptions;
+  readonly #home: HandlerRunsHome;
   #unsettled = 0;
 
-  constructor(options: HandlerRunsOptions) {
-    this.#options = options;
+  constructor(home: HandlerRunsHome) {
+    this.#home = home;
   }
 
   /**
@@ -39,12 +40,12 @@ export class HandlerRuns {
           (late) => {
             this.#unsettled--;
             this.#succeed(call, late);
-            this.#options.settled();
+            this.#home.settled();
           },
           (error: unknown) => {
             this.#unsettled--;
             this.#fail(call, error);
-            this.#options.settled();
+            this.#home.settled();
           },
         );
         this.#unsettled++;
@@ -64,18 +65,18 @@ export class HandlerRuns {
     }
     const { id, peer, scope } = call;
     const projected = scope.resultFor(peer, result);
-    this.#options.answered(call, { jsonrpc: '2.0', id, result: projected });
+    this.#home.answered(call, { jsonrpc: '2.0', id, result: projected });
   }
 
   #fail(call: Call, error: unknown): void {
     if (call.state === 'ended') return;
-    this.#options.answered(call, errorResponse(call.id, this.#wireError(call, error)));
+    this.#home.answered(call, errorResponse(call.id, this.#wireError(call, error)));
   }
 
   #wireError(call: Call, error: unknown): WireError {
     const wireError = call.peer.dialect.wireError(error);
     if (wireError) return wireError;
-    this.#options.report({
+    this.#home.report({
       level: 'error',
       name: 'handler.failed',
       message: `The handler of ${call.method} failed: ${textOfError(error)}`,

@@ -6,20 +6,20 @@
 import { fullParties } from '../limits.ts';
 import type { Call } from './call.ts';
 import { CallQueue, SharedPlaces } from './call-queue.ts';
-import type { HoldReason, QueueBounds } from './call-queue.ts';
+import type { CallRunner, HoldReason, QueueBounds } from './call-queue.ts';
 
 export class PartyQueues {
   readonly #bounds: QueueBounds;
-  readonly #run: (call: Call) => void;
+  readonly #runner: CallRunner;
   readonly #shared: SharedPlaces;
   /** Of the calls of a session that is one client's. */
   readonly #own: CallQueue;
   /** The one that was served last comes last. */
   #parties: Map<string, CallQueue> | undefined = undefined;
 
-  constructor(bounds: QueueBounds, run: (call: Call) => void) {
+  constructor(bounds: QueueBounds, runner: CallRunner) {
     this.#bounds = bounds;
-    this.#run = run;
+    this.#runner = runner;
     this.#shared = new SharedPlaces(bounds, fullParties);
     this.#own = this.#made();
   }
@@ -105,7 +105,7 @@ export class PartyQueues {
   }
 
   #made(): CallQueue {
-    return new CallQueue(this.#bounds, this.#run, this.#shared);
+    return new CallQueue(this.#bounds, this.#runner, this.#shared);
   }
 
   #forget({ origin }: Call): void {

@@ -34,11 +34,11 @@ export interface RouterOptions extends CallOptions {
 
 /**
  * What becomes of requests that run user code: refused before the handshake, served, refused at the
- * end, which comes when nothing runs any more. `modern`: a client's are served only if they say
+ * end, which comes when nothing runs any more: then it is `drained`, and its owner has heard so. `modern`: a client's are served only if they say
  * themselves whose they are, a server asks nothing.
  */
 export type Gate =
-  | { readonly state: 'unopened' | 'modern' | 'closed' | 'stopped' }
+  | { readonly state: 'unopened' | 'modern' | 'closed' | 'drained' | 'stopped' }
   | { readonly state: 'open'; readonly caller: Caller };
 
 /** The router, as its side knows it. */

@@ -61,6 +61,7 @@ export function routerActor<TInput extends RouterInput, TOptions extends RouterO
 const emptyResult = Object.freeze({});
 
 const unopened: Gate = { state: 'unopened' };
+const drained: Gate = { state: 'drained' };
 const noCalls = { calls: [], running: 0, waiting: 0, holds: [] };
 
 class Router<TInput extends RouterInput, TOptions extends RouterOptions>
@@ -263,7 +264,8 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
 
   /** True once the session ends. */
   get isClosing(): boolean {
-    return this.gate.state === 'closed' || this.gate.state === 'stopped';
+    const { state } = this.gate;
+    return state === 'closed' || state === 'drained' || state === 'stopped';
   }
 
   // Notifications.
@@ -370,6 +372,7 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
       calls.renewMap();
     }
     if (this.gate.state === 'closed' && (!calls || calls.isIdle)) {
+      this.gate = drained;
       this.input.owner.send({ type: 'calls.drained' });
     }
   }

@@ -44,6 +44,7 @@ import type { WaitingPush } from './push-streams.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
+import { untended } from '../upkeep.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
 
 /** What all sessions of an endpoint have in common. */
@@ -76,6 +77,7 @@ export class HttpSession
   readonly share: SharedSession | undefined;
   /** The session that is served. */
   readonly mcp: McpSession;
+  tendedAt = untended;
   report: Report<HttpFactName | ActorFactName> = defaultReport;
   readonly #home: SessionHome;
   /** How long it is kept. */

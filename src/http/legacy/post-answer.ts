@@ -16,6 +16,7 @@ import { Method } from '../../protocol/methods.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import { RequestAnswer } from '../request-answer.ts';
 import type { SessionStream } from './session-stream.ts';
+import { untended } from '../upkeep.ts';
 import type { Tended } from '../upkeep.ts';
 
 const noHeaders = {};
@@ -49,6 +50,7 @@ export interface AnsweringSession {
 export class PostAnswer extends RequestAnswer implements Tended {
   readonly #session: AnsweringSession;
   readonly frame: AnsweredFrame;
+  tendedAt = untended;
   #stream: SessionStream | undefined = undefined;
 
   constructor(

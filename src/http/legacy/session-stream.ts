@@ -17,6 +17,8 @@ import { HeldSink } from '../replicas/held-sink.ts';
 import type { SharedEvents } from '../replicas/shared-events.ts';
 import { eventId, readEventId } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
+import { untended } from '../upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 
 /** What the streams of a session have in common. */
 export interface StreamHome {
@@ -56,10 +58,11 @@ const apart: StreamState = { name: 'apart' };
 /** A comment: no event. */
 const keepalive = ':\n\n';
 
-export class SessionStream implements LoggedStream {
+export class SessionStream implements LoggedStream, Tended {
   readonly name: string;
   /** The requests that it answers; undefined if it is for what belongs to none. */
   readonly answers: readonly InboundRequestId[] | undefined;
+  tendedAt = untended;
   readonly #home: StreamHome;
   #state: StreamState = apart;
   /** The number of its last event. */

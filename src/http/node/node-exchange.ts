@@ -44,7 +44,7 @@ export class NodeExchange implements HttpExchange {
 
   get target(): string {
     const sent = this.#sentTarget;
-    const [, , path] = sent.startsWith('/') ? [] : (absoluteForm.exec(sent) ?? []);
+    const path = sent.startsWith('/') ? undefined : absoluteForm.exec(sent)?.[2];
     if (path === undefined) return sent;
     return path.startsWith('/') ? path : `/${path}`;
   }
@@ -54,10 +54,14 @@ export class NodeExchange implements HttpExchange {
   }
 
   header(name: string): string | undefined {
-    const { headers, headersDistinct } = this.#request;
-    const [, host] = name === 'host' ? (absoluteForm.exec(this.#sentTarget) ?? []) : [];
+    const request = this.#request;
+    const host = name === 'host' ? this.#sentHost : undefined;
     if (host !== undefined) return host;
-    if (firstKept.has(name) && this.headerCount(name) > 1) return headersDistinct[name]?.join(', ');
+    if (firstKept.has(name) && this.headerCount(name) > 1) {
+      // Node reads all headers anew for these.
+      return request.headersDistinct[name]?.join(', ');
+    }
+    const { headers } = request;
     // A client's name may be one that every object has.
     const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
     return typeof value === 'object' ? value.join(', ') : value;
@@ -134,6 +138,12 @@ export class NodeExchange implements HttpExchange {
     response.on('close', () => {
       if (!response.writableFinished) callback();
     });
+  }
+
+  /** The host in the target, if it is sent as proxies do. */
+  get #sentHost(): string | undefined {
+    const sent = this.#sentTarget;
+    return sent.startsWith('/') ? undefined : absoluteForm.exec(sent)?.[1];
   }
 
   get #sentTarget(): string {

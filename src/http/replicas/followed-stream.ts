@@ -12,6 +12,8 @@ import type { EventSink } from '../http-exchange.ts';
 import type { Followed, StreamEvent } from '../nodes/event-store.ts';
 import { eventId } from '../nodes/names.ts';
 import type { HttpLimits } from '../options.ts';
+import { untended } from '../upkeep.ts';
+import type { Tended } from '../upkeep.ts';
 
 export interface FollowingHome {
   readonly clock: Clock;
@@ -23,7 +25,8 @@ export interface FollowingHome {
   unfollowed(stream: FollowedStream): void;
 }
 
-export class FollowedStream {
+export class FollowedStream implements Tended {
+  tendedAt = untended;
   readonly #sink: EventSink;
   readonly #home: FollowingHome;
   /** The requests whose responses have not been read yet. */

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { Upkeep, untended } from '../../src/http/upkeep.ts';
+import type { Tended } from '../../src/http/upkeep.ts';
+import { TestClock } from '../../src/testing/index.ts';
+
+function startUpkeep() {
+  const clock = new TestClock();
+  const upkeep = new Upkeep(clock, 10);
+  const tended: string[] = [];
+  const made = (name: string, onTurn = () => {}): Tended => ({
+    tendedAt: untended,
+    tend: () => {
+      tended.push(name);
+      onTurn();
+    },
+  });
+  const turn = () => {
+    clock.increment(10);
+    return tended.splice(0).sort();
+  };
+  return { clock, upkeep, made, turn };
+}
+
+test('what is added is looked after until it leaves, each once a turn', () => {
+  const { upkeep, made, turn } = startUpkeep();
+  const [a, b, c] = [made('a'), made('b'), made('c')] as const;
+  for (const each of [a, b, a, c]) upkeep.add(each);
+  expect(turn()).toEqual(['a', 'b', 'c']);
+  upkeep.delete(a);
+  upkeep.delete(a);
+  expect(turn()).toEqual(['b', 'c']);
+  upkeep.delete(c);
+  upkeep.add(a);
+  expect(turn()).toEqual(['a', 'b']);
+});
+
+test("those that leave in their turn take nobody else's", () => {
+  const { upkeep, made, turn } = startUpkeep();
+  const leaving: Tended[] = ['a', 'b', 'c', 'd'].map((name, at) =>
+    made(name, () => at % 2 === 0 && upkeep.delete(leaving[at] as Tended)),
+  );
+  for (const each of leaving) upkeep.add(each);
+  expect(turn()).toEqual(['a', 'b', 'c', 'd']);
+  expect(turn()).toEqual(['b', 'd']);
+});
+
+test('has a timer only while there is anything to look after', () => {
+  const { clock, upkeep, made, turn } = startUpkeep();
+  const only = made('only', () => upkeep.delete(only));
+  upkeep.add(only);
+  expect(turn()).toEqual(['only']);
+  expect(clock.liveTimers).toBe(0);
+  upkeep.add(only);
+  upkeep.stop();
+  expect([clock.liveTimers, upkeep.size]).toEqual([0, 0]);
+  upkeep.add(only);
+  expect(turn()).toEqual(['only']);
+});
