@@ -105,8 +105,9 @@ interface FailureDetails extends Partial<Pick<RequestFailure, 'cause' | 'exit' |
 /** @see MCP 2025-11-25, basic/utilities/progress, "Progress Flow" */
 function paramsOf(request: PeerRequest, id: OutboundRequestId): JsonObject | undefined {
   const { params, meta, onProgress } = request;
-  if (!meta && !onProgress) return params;
-  return withMeta(params ?? {}, { ...meta, ...(onProgress ? { progressToken: id } : {}) });
+  if (!onProgress) return meta ? withMeta(params ?? {}, meta) : params;
+  const more = { progressToken: id };
+  return withMeta(params ?? {}, meta ? { ...meta, ...more } : more);
 }
 
 /** What requests fail with that are pending when their session ends. */
