@@ -64,6 +64,16 @@ function isHandshake({ request }: Pending): boolean {
   return request.isHandshake === true;
 }
 
+/**
+ * A list with this at its end. Most have one member for good: an empty list that grows has room for
+ * seventeen.
+ */
+function withOneMore<T>(list: T[] | undefined, item: T): T[] {
+  if (!list) return [item];
+  list.push(item);
+  return list;
+}
+
 class Correlation implements Behaviour<CorrelationEvent> {
   /** Made for the first request: most sessions never ask their peer anything. */
   #made: PendingRequests | undefined = undefined;
@@ -124,35 +134,36 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #take(requests: readonly PeerRequest[]): void {
     const now = this.#now;
-    const taken: Pending[] = [];
+    let taken: Pending[] | undefined = undefined;
     for (const request of requests) {
       const refusal = refusalOf(request, this.#gate, this.#books, this.#options);
       if (refusal) {
         refuse(request, refusal);
         continue;
       }
-      taken.push(this.#books.add(request, now));
+      taken = withOneMore(taken, this.#books.add(request, now));
     }
     this.#books.renewMap();
+    if (!taken) return;
     if (this.#gate.state === 'open') this.#send(taken);
     else if (this.#writer) this.#send(taken.filter(isHandshake));
   }
 
   /** Sends requests in order; those that belong to the same request of the peer's in one go. */
   #send(taken: readonly Pending[]): void {
-    let frames: OutboundFrame[] = [];
+    let frames: OutboundFrame[] | undefined = undefined;
     let relatedTo: RelatedRequest | undefined = undefined;
     for (const pending of taken) {
       const { request } = pending;
       pending.state = 'sent';
       if (request.relatedTo !== relatedTo || request.awaits === 'delivery') {
         this.#writeRequests(frames, relatedTo);
-        frames = [];
+        frames = undefined;
         ({ relatedTo } = request);
       }
       try {
         if (request.awaits === 'delivery') this.#deliver(pending);
-        else frames.push(pending.frame);
+        else frames = withOneMore(frames, pending.frame);
         if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
         // The params are the caller's: reading them may run its code.
@@ -162,8 +173,8 @@ class Correlation implements Behaviour<CorrelationEvent> {
     this.#writeRequests(frames, relatedTo);
   }
 
-  #writeRequests(frames: OutboundFrame[], relatedTo: RelatedRequest | undefined): void {
-    if (frames.length === 0) return;
+  #writeRequests(frames: OutboundFrame[] | undefined, relatedTo: RelatedRequest | undefined): void {
+    if (!frames) return;
     const { rejected, returned } = (this.#hearer ??= {
       rejected: (error, frame) => this.#unwritable(error, frame),
       returned: (error, frame) => this.#unserved(error, frame),

@@ -132,7 +132,7 @@ export function sendAsked(
   correlation: Ref<CorrelationEvent>,
   requests: readonly SendableRequest[],
 ): void {
-  const due = requests.filter(({ state }) => state === 'unsent');
+  const due = requests.every(isUnsent) ? requests : requests.filter(isUnsent);
   if (due.length === 0) return;
   if (!isActive(correlation)) return refuseAll(due);
   for (const request of due) request.state = 'sent';
@@ -147,6 +147,10 @@ export function sendAsked(
 
 function isActive(correlation: Ref<CorrelationEvent>): boolean {
   return correlation.getSnapshot().status === 'active';
+}
+
+function isUnsent({ state }: SendableRequest): boolean {
+  return state === 'unsent';
 }
 
 function isUntaken({ state, ticket }: SendableRequest): boolean {
