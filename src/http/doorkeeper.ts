@@ -5,8 +5,8 @@
  * @see MCP 2025-11-25, basic/authorization; docs/decisions/0032
  */
 import { systemClock } from '../actors/clock.ts';
-import type { Clock } from '../actors/clock.ts';
 import type { InboundFrame } from '../protocol/frames.ts';
+import { Admission, Rechecks, tellUnknown } from './admission.ts';
 import { authorization } from './auth/authorizer.ts';
 import type { AuthorizationRefusal, Authorizer } from './auth/authorizer.ts';
 import { scopesNeeded } from './auth/tool-scopes.ts';
@@ -15,7 +15,6 @@ import { textOfError } from '../protocol/errors.ts';
 import { defaultReport } from '../session/default-report.ts';
 import { safeReport } from '../session/guarded-listeners.ts';
 import { fault } from './checks.ts';
-import { tell } from './facts.ts';
 import type { HttpReport } from './facts.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
@@ -23,14 +22,16 @@ import type { HttpOptions } from './options.ts';
 export class Doorkeeper {
   readonly #authorizer: Authorizer | undefined;
   readonly #report: HttpReport;
-  readonly #clock: Clock;
+  readonly #rechecks: Rechecks | undefined;
 
   /** @throws {TypeError} or {RangeError} an option of the authorization is wrong */
   constructor(given: HttpOptions) {
     const { authorization: options, report = defaultReport, clock = systemClock } = given;
-    this.#authorizer = options && authorization(options);
+    const time = { wall: () => Date.now(), monotonic: () => clock.now() };
+    this.#authorizer = options && authorization(options, time);
     this.#report = safeReport(report);
-    this.#clock = clock;
+    const now = () => clock.now();
+    this.#rechecks = this.#authorizer && new Rechecks(this.#authorizer, now, this.#report);
   }
 
   /** The document for clients, if the path is one of its own. */
@@ -46,15 +47,14 @@ export class Doorkeeper {
 
   /** Lets a request in, with who makes it, or refuses it. */
   admit(exchange: HttpExchange, admitted: () => void): void {
-    if (!this.#authorizer) return admitted();
+    const rechecks = this.#rechecks;
+    if (!this.#authorizer || !rechecks) return admitted();
     this.#authorizer
       .authenticate(exchange)
       .then((known) => {
         if (!known.ok) return this.#refuse(exchange, known);
         exchange.principal = known.principal;
-        if (known.expiresInMs !== undefined) {
-          exchange.authorizedUntil = this.#clock.now() + known.expiresInMs;
-        }
+        exchange.admission = new Admission(exchange, known.expiresInMs, rechecks);
         admitted();
       })
       .catch((error: unknown) => {
@@ -65,12 +65,8 @@ export class Doorkeeper {
   }
 
   #refuse(exchange: HttpExchange, refusal: AuthorizationRefusal): void {
-    const { detail } = refusal;
     // The client is not told what the authorization server said, or that it said nothing.
-    if (detail !== undefined) {
-      const message = `A token could not be checked: ${detail}`;
-      tell(this.#report, 'warning', 'authorization.unavailable', message);
-    }
+    tellUnknown(this.#report, 'A token could not be checked', refusal);
     exchange.answer(refusalAnswer(refusal));
   }
 

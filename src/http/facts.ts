@@ -12,6 +12,8 @@ export type HttpFactName =
   | 'authorization.unavailable'
   /** The token that a stream was opened with has expired: its connection was ended. */
   | 'authorization.expired'
+  /** That token is not valid any more, though it has not expired: its connection was ended. */
+  | 'authorization.revoked'
   /** The connection of a stream has ended before the stream. */
   | 'stream.left'
   /** A client came back to a stream of its own. */

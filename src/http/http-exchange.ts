@@ -3,6 +3,7 @@
  * request and response, or the `Request` and `Response` of the web's standard. Neither knows what
  * is said over it.
  */
+import type { Admission } from './admission.ts';
 import type { Principal, ServedHttpRequest } from '../protocol/request-origin.ts';
 
 export interface HttpAnswer {
@@ -31,8 +32,8 @@ export interface EventSink {
 export interface HttpExchange extends ServedHttpRequest {
   /** Who makes the request; the endpoint finds that out before anything else looks at it. */
   principal?: Principal;
-  /** Until when its token is accepted, the endpoint's clock; undefined if it does not expire. */
-  authorizedUntil?: number;
+  /** For how long its token lets a stream go on; undefined without authorization. */
+  admission?: Admission;
   /** All headers, those that authenticate the client too. By the name in lower case. */
   header(name: string): string | undefined;
   /** The names of all headers, in lower case. */

@@ -1,5 +1,6 @@
 /** An exchange over the `Request` and the `Response` of the web's standard. */
 import type { Principal } from '../protocol/request-origin.ts';
+import type { Admission } from './admission.ts';
 import type { Body, EventSink, HttpAnswer, HttpExchange } from './http-exchange.ts';
 
 type Headers = { readonly [name: string]: string };
@@ -14,7 +15,7 @@ export interface RequestInfo {
 
 export class WebExchange implements HttpExchange {
   principal?: Principal;
-  authorizedUntil?: number;
+  admission?: Admission;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   /** What the request is answered with, once that is known. */

@@ -2,9 +2,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { gate } from 'mcp-actors/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
+import type { TokenLimits } from '../../src/http/auth/options.ts';
 import type { AuthorizationOptions, HttpOptions } from '../../src/http/index.ts';
+import { AuthorizationServer } from './authorization-server.ts';
 import { EventReader, RawSession, initializeOf, reported } from './legacy/raw-session.ts';
 import { ReadStream, callTool, request } from './modern/asking.ts';
 import { post, serveHttp } from './serving.ts';
@@ -18,14 +20,25 @@ type Token = keyof typeof lives;
 
 const as = (token: Token) => ({ authorization: `Bearer ${token}` });
 
+interface ServeOptions {
+  readonly maxSubscriptions?: number;
+  readonly limits?: Partial<TokenLimits>;
+}
+
 /** Serves Ada, on a clock that the test drives. What expires here does so by that clock alone. */
-async function serve(options: HttpOptions = {}, maxSubscriptions = 100) {
+async function serve(
+  options: HttpOptions = {},
+  { maxSubscriptions = 100, limits = {} }: ServeOptions = {},
+) {
   const clock = new SimulatedClock();
   const begun = Date.now();
   const refused = new Set<string>();
   const held = gate();
+  const away = new Set<string>();
   const authorization: AuthorizationOptions = {
+    limits,
     verifyToken: (token) => {
+      if (away.has(token)) throw new Error('The keys cannot be read');
       if (!(token in lives) || refused.has(token)) return undefined;
       const life = lives[token as Token];
       return { subject: 'ada', ...(life === undefined ? {} : { expiresAt: begun + life }) };
@@ -59,15 +72,20 @@ async function serve(options: HttpOptions = {}, maxSubscriptions = 100) {
       await fetch(url);
     }
   };
-  const expired = () => facts.facts.filter(({ name }) => name === 'authorization.expired');
+  const named = (wanted: string) => facts.facts.filter(({ name }) => name === wanted);
+  const expired = () => named('authorization.expired');
+  const revoked = () => named('authorization.revoked');
   return {
     ...facts,
     url,
     server,
     pass,
     held,
+    named,
     expired,
+    revoked,
     refuse: (token: Token) => refused.add(token),
+    away,
   };
 }
 
@@ -131,7 +149,7 @@ test('a call that was allowed is answered on its stream, however long it takes',
 });
 
 test('a subscription of 2026-07-28 ends without a result, and can be asked for again', async () => {
-  const { url, server, pass, expired } = await serve({}, 1);
+  const { url, server, pass, expired } = await serve({}, { maxSubscriptions: 1 });
   const listen = async (token: Token) => {
     const filter = { notifications: { toolsListChanged: true } };
     const stream = new ReadStream(
@@ -183,8 +201,164 @@ test('a session of HTTP+SSE ends with the last token that its client has shown',
   expect([gone.status, expired().length]).toEqual([404, 1]);
 });
 
+describe('a token that is revoked before it expires', () => {
+  test('ends a GET stream within a minute, and its client goes on with another one', async () => {
+    const { url, pass, revoked, expired, refuse } = await serve();
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    const primed = await stream.next();
+    await pass(10 * minute);
+    refuse('endless');
+    await pass(minute + 1000);
+    expect((await stream.rest()).filter(({ comment }) => comment === undefined)).toEqual([
+      { retry: primed?.retry },
+    ]);
+    expect(revoked()).toMatchObject([
+      { level: 'info', message: expect.stringContaining('is not valid any more') },
+    ]);
+    expect(expired()).toEqual([]);
+    expect((await session.get(primed?.id)).response.status).toBe(401);
+    const renewed = new RawSession(url, { ...session.headers, ...as('long') });
+    await (await renewed.call('push')).text();
+    expect((await (await renewed.get(primed?.id)).message()).data.method).toBe('test/step');
+  });
+
+  test('ends no stream while nobody can tell whether it is', async () => {
+    const { url, pass, revoked, named, refuse, away } = await serve();
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    away.add('endless');
+    await pass(5 * minute);
+    expect(named('authorization.unavailable').length).toBeGreaterThan(1);
+    away.delete('endless');
+    await (await session.call('push')).text();
+    expect((await stream.message()).data.method).toBe('test/step');
+    refuse('endless');
+    await pass(minute + 1000);
+    await stream.rest();
+    expect(revoked()).toHaveLength(1);
+  });
+
+  test('ends no stream if that is not wanted', async () => {
+    const { url, pass, revoked, refuse } = await serve({}, { limits: { recheckMs: 0 } });
+    const session = await begin(url, 'endless');
+    const stream = await session.get();
+    await (await session.call('push')).text();
+    refuse('endless');
+    await pass(30 * minute);
+    expect((await stream.message()).data.method).toBe('test/step');
+    expect(revoked()).toEqual([]);
+  });
+
+  test('does not end the answer to a call that was allowed, in either era', async () => {
+    const { url, pass, held, revoked, refuse } = await serve();
+    const session = await begin(url, 'endless');
+    const response = session.call('hold');
+    const called = callTool(url, 'hold', {}, { headers: as('endless') });
+    await held.arrived(2);
+    refuse('endless');
+    await pass(5 * minute);
+    held.release();
+    const content = [{ type: 'text', text: 'held' }];
+    const answer = await new EventReader(await response).message();
+    expect(answer.data.result?.['content']).toEqual(content);
+    expect((await called).result?.['content']).toEqual(content);
+    expect(revoked()).toEqual([]);
+  });
+
+  test('ends a subscription of 2026-07-28', async () => {
+    const { url, pass, revoked, refuse } = await serve();
+    const filter = { notifications: { toolsListChanged: true } };
+    const stream = new ReadStream(
+      await request(url, 'subscriptions/listen', filter, { headers: as('endless') }),
+    );
+    expect((await stream.frame()).method).toBe('notifications/subscriptions/acknowledged');
+    refuse('endless');
+    await pass(2 * minute);
+    await stream.end();
+    expect(revoked()).toHaveLength(1);
+  });
+
+  test('ends a session of HTTP+SSE', async () => {
+    const { url, pass, revoked, refuse } = await serve({ sse: true, path: '/mcp' });
+    const headers = { accept: 'text/event-stream', ...as('endless') };
+    const stream = new ReadStream(await fetch(new URL('/sse', url), { headers }));
+    await stream.part();
+    refuse('endless');
+    await pass(2 * minute);
+    await pass(1000);
+    await stream.end();
+    expect(revoked()).toHaveLength(1);
+  });
+
+  test('is looked for a few at a time, so that requests find the authorization server free', async () => {
+    const clock = new SimulatedClock();
+    const held = gate();
+    let [running, most, seen] = [0, 0, 0];
+    const verifyToken = async (subject: string) => {
+      if (clock.now() < minute) return { subject };
+      [running, seen] = [running + 1, seen + 1];
+      most = Math.max(most, running);
+      await held.pass();
+      running--;
+      return { subject };
+    };
+    const authorization = { verifyToken, limits: { maxRechecks: 2 } };
+    const server = createMcpServer({ name: 'guarded', version: '1', tools: [] });
+    const url = await serveHttp(server, { authorization, clock });
+    for (const token of ['a', 'b', 'c', 'd', 'e']) {
+      const headers = { authorization: `Bearer ${token}` };
+      const begun = await post(url, initializeOf(), headers);
+      const id = begun.headers.get('mcp-session-id') ?? '';
+      await new RawSession(url, { ...headers, 'mcp-session-id': id }).get();
+    }
+    clock.increment(minute);
+    clock.increment(1000);
+    await held.arrived(2);
+    expect(seen).toBe(2);
+    held.release();
+    await expect.poll(() => seen).toBe(5);
+    expect(most).toBe(2);
+  });
+
+  test('is told by its issuer, where it is introspected', async () => {
+    const issuing = await AuthorizationServer.start({ tokens: 'opaque' });
+    onTestFinished(() => issuing.close());
+    const clock = new SimulatedClock();
+    const { report, facts } = reported();
+    const server = createMcpServer({ name: 'guarded', version: '1', tools: [] });
+    const url = await serveHttp(server, {
+      authorization: {
+        issuer: issuing.issuer,
+        audience: 'https://mcp.example.com/mcp',
+        introspection: issuing.introspector,
+      },
+      clock,
+      session: { report },
+    });
+    const token = await issuing.issue({ aud: 'https://mcp.example.com/mcp' });
+    const headers = { authorization: `Bearer ${token}` };
+    const begun = await post(url, initializeOf(), headers);
+    const id = begun.headers.get('mcp-session-id') ?? '';
+    const stream = await new RawSession(url, { ...headers, 'mcp-session-id': id }).get();
+    expect(issuing.count('/introspect')).toBe(1);
+    issuing.revoke(token);
+    clock.increment(minute - 1000);
+    const looked = () => {
+      clock.increment(1000);
+      return facts.map(({ name }) => name);
+    };
+    await expect.poll(looked).toContain('authorization.revoked');
+    await stream.rest();
+    expect(issuing.count('/introspect')).toBe(2);
+  });
+});
+
 test('the official client of 2025-11-25 comes back with a new token, and goes on with its stream', async () => {
-  const { url, pass, refuse, told } = await serve({ limits: { retryMs: 10 } });
+  const { url, pass, refuse, told } = await serve(
+    { limits: { retryMs: 10 } },
+    { limits: { recheckMs: 0 } },
+  );
   let token: Token = 'short';
   const client = new Client(
     { name: 'c', version: '1' },

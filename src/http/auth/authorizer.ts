@@ -48,6 +48,7 @@ export type Authorization =
   | AuthorizationRefusal;
 
 export interface Authorizer {
+  readonly limits: TokenLimits;
   /** The document for clients; undefined if they are not told where to get a token. */
   readonly metadata: ResourceMetadata | undefined;
   /** Where it is served: with the endpoint's path inserted, and at the root. */
@@ -79,7 +80,7 @@ class ResourceServer implements Authorizer {
   readonly #metadataUrl: string | undefined;
   readonly #required: readonly string[];
   readonly #implied: { readonly [broader: string]: readonly string[] };
-  readonly #limits: TokenLimits;
+  readonly limits: TokenLimits;
   readonly #check: CheckToken;
   readonly #time: Time;
 
@@ -90,7 +91,7 @@ class ResourceServer implements Authorizer {
     this.#metadataUrl = resource === undefined ? undefined : metadataUrlOf(resource);
     this.#required = [...(options.requiredScopes ?? [])];
     this.#implied = options.impliedScopes ?? {};
-    this.#limits = limits;
+    this.limits = limits;
     this.#check = checkOf(options, limits, time);
     this.#time = time;
   }
@@ -102,7 +103,7 @@ class ResourceServer implements Authorizer {
       return this.#refused(400, presented.message, 'invalid_request');
     }
     const { token } = presented;
-    if (token.length > this.#limits.maxTokenLength) {
+    if (token.length > this.limits.maxTokenLength) {
       return this.#refused(401, 'The token is too long', 'invalid_token');
     }
     try {
@@ -126,7 +127,7 @@ class ResourceServer implements Authorizer {
 
   #expiresInMs({ expiresAt }: Principal): number | undefined {
     if (expiresAt === undefined) return undefined;
-    return expiresAt + this.#limits.clockSkewSeconds * 1000 - this.#time.wall();
+    return expiresAt + this.limits.clockSkewSeconds * 1000 - this.#time.wall();
   }
 
   #refused(

@@ -30,6 +30,13 @@ export interface TokenLimits {
   readonly maxCachedTokens: number;
   /** How many tokens may be with the authorization server for introspection at once. */
   readonly maxIntrospections: number;
+  /**
+   * How long a stream that stays open goes on until its token is checked again, milliseconds, so
+   * that one that was revoked ends it. 0: never.
+   */
+  readonly recheckMs: number;
+  /** How many tokens of streams are checked again at once; the others wait for their turn. */
+  readonly maxRechecks: number;
 }
 
 export const defaultTokenLimits: TokenLimits = Object.freeze({
@@ -43,6 +50,8 @@ export const defaultTokenLimits: TokenLimits = Object.freeze({
   tokenCacheMs: 60_000,
   maxCachedTokens: 1_000,
   maxIntrospections: 64,
+  recheckMs: 60_000,
+  maxRechecks: 8,
 });
 
 interface CommonOptions {

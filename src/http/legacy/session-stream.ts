@@ -8,6 +8,8 @@ import type { Clock } from '../../actors/clock.ts';
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import { ErrorCode, errorResponse } from '../../protocol/errors.ts';
 import type { InboundRequestId } from '../../protocol/frames.ts';
+import { endInWords } from '../admission.ts';
+import type { Admission, AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
 import type { EventSink } from '../http-exchange.ts';
@@ -49,8 +51,8 @@ type StreamState = { readonly name: 'apart' | 'answered' | 'silenced' } | Connec
 interface ConnectedState {
   readonly name: 'connected';
   readonly sink: EventSink;
-  /** When its token expires, the clock's milliseconds; undefined if that is no matter. */
-  readonly until: number | undefined;
+  /** For how long its token lets it go on; undefined without authorization. */
+  readonly admission: Admission | undefined;
 }
 
 const apart: StreamState = { name: 'apart' };
@@ -132,17 +134,18 @@ export class SessionStream implements LoggedStream, Tended {
 
   /**
    * Begins on its first connection.
-   * @param until when the connection's token expires, the clock's milliseconds
+   * @param admission of the request that the connection is
    */
-  begin(sink: EventSink, until: number | undefined): void {
-    this.#connect({ name: 'connected', sink, until }, this.#home.firstEvent(eventId(this.name, 0)));
+  begin(sink: EventSink, admission: Admission | undefined): void {
+    const text = this.#home.firstEvent(eventId(this.name, 0));
+    this.#connect({ name: 'connected', sink, admission }, text);
   }
 
   /**
    * Goes on over another connection, with what comes after the event that the client has.
-   * @param until as for {@link begin}
+   * @param admission as for {@link begin}
    */
-  resume(sink: EventSink, { number, answers }: EventPlace, until: number | undefined): void {
+  resume(sink: EventSink, { number, answers }: EventPlace, admission: Admission | undefined): void {
     const { log, report } = this.#home;
     const events = log.after(this, number);
     const missing = this.#last - number - events.length;
@@ -163,7 +166,7 @@ export class SessionStream implements LoggedStream, Tended {
     }
     // The client has noticed before us that its last connection is no more.
     if (this.#state.name === 'connected') this.#state.sink.end();
-    this.#connect({ name: 'connected', sink, until }, text);
+    this.#connect({ name: 'connected', sink, admission }, text);
   }
 
   /**
@@ -232,9 +235,10 @@ export class SessionStream implements LoggedStream, Tended {
   /** Looks after its connection: is the client there, and does it read? */
   tend(now: number): void {
     if (this.#state.name !== 'connected') return;
-    const { sink, until } = this.#state;
+    const { sink, admission } = this.#state;
     // A request that was allowed is answered, however long that takes.
-    if (until !== undefined && now >= until && !this.answers) return this.#expire();
+    const end = this.answers ? undefined : admission?.endedBy(now);
+    if (end) return this.#expire(end);
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#home.limits;
     const unread = sink.untakenBytes;
     const taken = this.#givenBytes - unread;
@@ -273,9 +277,9 @@ export class SessionStream implements LoggedStream, Tended {
     this.#overIfForgotten();
   }
 
-  #expire(): void {
-    const message = `The token that stream ${this.name} was opened with has expired: its client has to come back with another one`;
-    tell(this.#home.report, 'info', 'authorization.expired', message);
+  #expire(end: AdmissionEnd): void {
+    const message = `The token that stream ${this.name} was opened with ${endInWords[end]}: its client has to come back with another one`;
+    tell(this.#home.report, 'info', `authorization.${end}`, message);
     this.pause(this.#home.limits.retryMs);
   }
 

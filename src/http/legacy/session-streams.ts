@@ -238,14 +238,14 @@ export class SessionStreams implements StreamHome, ResumingHome {
     if (repeated !== '') first.write(repeated);
     const sink = stream.firstSink(first);
     exchange.onGone(() => stream.left(sink));
-    stream.begin(sink, exchange.authorizedUntil);
+    stream.begin(sink, exchange.admission);
   }
 
   #resume(exchange: HttpExchange, stream: SessionStream, place: EventPlace): void {
     if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
     const sink = exchange.stream(streamHeaders);
     exchange.onGone(() => stream.left(sink));
-    stream.resume(sink, place, exchange.authorizedUntil);
+    stream.resume(sink, place, exchange.admission);
   }
 
   #tellLost(exchange: HttpExchange, answers: readonly InboundRequestId[]): void {

@@ -24,6 +24,8 @@ import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
+import { endInWords } from '../admission.ts';
+import type { Admission, AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import { servedRequest } from '../http-exchange.ts';
@@ -52,10 +54,10 @@ export class SseSession implements Tended {
   #report: Report<HttpFactName | ActorFactName> = defaultReport;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
   /**
-   * When the last of the tokens that its client has shown expires, the clock's milliseconds: its
-   * stream cannot be opened again with another one.
+   * Of the token that lasts for longest of those that its client has shown: its stream cannot be
+   * opened again with another one.
    */
-  #until: number;
+  #admission: Admission | undefined;
   /** When it spoke last, and since when its client has left something unread. */
   #spokeAt: number;
   #unreadSince: number | undefined = undefined;
@@ -64,7 +66,7 @@ export class SseSession implements Tended {
     const { listening, limits, clock, ended } = options;
     this.server = server;
     this.principal = exchange.principal;
-    this.#until = exchange.authorizedUntil ?? Infinity;
+    this.#admission = exchange.admission;
     this.#limits = limits;
     this.#clock = clock;
     this.#spokeAt = clock.now();
@@ -85,14 +87,17 @@ export class SseSession implements Tended {
 
   /** Takes a message that the client has posted. */
   receive(exchange: HttpExchange, frame: InboundFrame): void {
-    this.#until = Math.max(this.#until, exchange.authorizedUntil ?? Infinity);
+    const { admission } = exchange;
+    const lasts = this.#admission?.until ?? 0;
+    if (admission && admission.until >= lasts) this.#admission = admission;
     const isAnswered = frame.kind === 'request' || frame.kind === 'batch';
     const given = isAnswered ? { ...frame, origin: originOf(exchange) } : frame;
     this.#router?.send({ type: 'frames.received', frames: [given] });
   }
 
   tend(now: number): void {
-    if (now >= this.#until) return this.#expire();
+    const end = this.#admission?.endedBy(now);
+    if (end) return this.#expire(end);
     const { keepaliveIntervalMs, unreadTimeoutMs } = this.#limits;
     if (this.#sink.untakenBytes === 0) this.#unreadSince = undefined;
     else if (now - (this.#unreadSince ??= now) >= unreadTimeoutMs) {
@@ -140,9 +145,9 @@ export class SseSession implements Tended {
     if (unread - event.length > maxUnreadBytes) this.#cut(`has not read ${unread} bytes`);
   }
 
-  #expire(): void {
-    const message = 'The last token that its client has shown has expired: its session ends';
-    tell(this.#report, 'info', 'authorization.expired', message);
+  #expire(end: AdmissionEnd): void {
+    const message = `The last token that its client has shown ${endInWords[end]}: its session ends`;
+    tell(this.#report, 'info', `authorization.${end}`, message);
     this.#end(message);
   }
 

@@ -62,8 +62,9 @@ export class ModernRequests {
     const missing = this.#missing(request, service.streams);
     if (missing) return refuse(exchange, id, missing, 404);
     // Any other request was allowed, and is answered.
-    const until = request.method === Method.listen ? exchange.authorizedUntil : undefined;
-    service.serve(request, new ModernAnswer(exchange, { idScope: 'request', id, until }, service));
+    const admission = request.method === Method.listen ? exchange.admission : undefined;
+    const options = { idScope: 'request', id, admission } as const;
+    service.serve(request, new ModernAnswer(exchange, options, service));
   }
 
   /** What no session has over HTTP. */

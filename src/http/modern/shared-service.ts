@@ -23,6 +23,8 @@ import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
+import { endInWords } from '../admission.ts';
+import type { AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
@@ -116,9 +118,9 @@ export class SharedService implements AnswerKeeper {
     this.#router?.send({ type: 'request.gone', request: { id, origin: answer }, reason });
   }
 
-  authorizationExpired({ id }: StatelessAnswer): void {
-    const message = `The token that ${describe(id)} was asked for with has expired: its client has to ask again with another one`;
-    tell(this.#report, 'info', 'authorization.expired', message);
+  authorizationEnded({ id }: StatelessAnswer, end: AdmissionEnd): void {
+    const message = `The token that ${describe(id)} was asked for with ${endInWords[end]}: its client has to ask again with another one`;
+    tell(this.#report, 'info', `authorization.${end}`, message);
   }
 
   // The two actors of its transport.

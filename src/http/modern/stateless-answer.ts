@@ -2,6 +2,8 @@
 import type { HttpStreamView } from '../../actors/writer/http-view.ts';
 import type { Unserializable } from '../../protocol/codec.ts';
 import type { InboundRequestId, OutboundFrame } from '../../protocol/frames.ts';
+import { endInWords } from '../admission.ts';
+import type { Admission, AdmissionEnd } from '../admission.ts';
 import { partyOf } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
@@ -20,13 +22,13 @@ export interface AnswerKeeper {
   /** Its response was sent. */
   answerEnded(answer: StatelessAnswer): void;
   /** Its client has to come back with another token. */
-  authorizationExpired(answer: StatelessAnswer): void;
+  authorizationEnded(answer: StatelessAnswer, end: AdmissionEnd): void;
 }
 
 export type StatelessAnswerOptions = AnswerOptions & {
   readonly id?: InboundRequestId;
-  /** When its token expires, the endpoint's clock, if it would last for longer. */
-  readonly until?: number | undefined;
+  /** What ends it; undefined if it ends by itself. */
+  readonly admission?: Admission | undefined;
 };
 
 export abstract class StatelessAnswer extends RequestAnswer {
@@ -36,8 +38,7 @@ export abstract class StatelessAnswer extends RequestAnswer {
   readonly id: InboundRequestId | undefined;
   /** See {@link RequestOrigin.party}. */
   readonly party: string;
-  /** When it is ended, the endpoint's clock; undefined if it ends by itself. */
-  readonly #until: number | undefined;
+  readonly #admission: Admission | undefined;
   /** How long it has said nothing, milliseconds. */
   #quietMs = 0;
   /** How long it has been due, and how long its client has not read all of it, milliseconds. */
@@ -47,7 +48,7 @@ export abstract class StatelessAnswer extends RequestAnswer {
   constructor(exchange: HttpExchange, options: StatelessAnswerOptions, keeper: AnswerKeeper) {
     super(exchange, options, 0);
     this.#keeper = keeper;
-    this.#until = options.until;
+    this.#admission = options.admission;
     this.id = options.id;
     this.party = partyOf(exchange);
     exchange.onGone(() => this.#leave('The client has closed the connection'));
@@ -94,7 +95,8 @@ export abstract class StatelessAnswer extends RequestAnswer {
    * @param now the endpoint's clock, milliseconds
    */
   passed(elapsedMs: number, now: number): void {
-    if (this.#until !== undefined && now >= this.#until) return this.#expire();
+    const end = this.#admission?.endedBy(now);
+    if (end) return this.#expire(end);
     this.#quietMs += elapsedMs;
     this.#ageMs += elapsedMs;
     this.#unreadMs = this.unreadBytes > 0 ? this.#unreadMs + elapsedMs : 0;
@@ -132,11 +134,11 @@ export abstract class StatelessAnswer extends RequestAnswer {
   }
 
   /** Without a result: its client is to ask again. */
-  #expire(): void {
+  #expire(end: AdmissionEnd): void {
     const { state } = this;
     if (state.name === 'streaming') state.sink.end();
-    this.#keeper.authorizationExpired(this);
-    this.#leave('The token that it was asked for with has expired');
+    this.#keeper.authorizationEnded(this, end);
+    this.#leave(`The token that it was asked for with ${endInWords[end]}`);
   }
 
   #leave(reason: string): void {

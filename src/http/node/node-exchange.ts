@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterThis } from '../../actors/microtask.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
+import type { Admission } from '../admission.ts';
 import type { Body, EventSink, HttpAnswer, HttpExchange } from '../http-exchange.ts';
 
 type Headers = { readonly [name: string]: string };
@@ -28,7 +29,7 @@ const firstKept = new Set(['host', 'content-type', 'authorization']);
 
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
-  authorizedUntil?: number;
+  admission?: Admission;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
   #added: Headers | undefined = undefined;
