@@ -1,0 +1,246 @@
+/** The charts of a host's side, walked along their shortest paths: every state is reached, and none is a dead end. */
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { transition } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import { describe, expect, test } from 'vitest';
+import {
+  RefusedAuthorization,
+  authorizationMachine,
+} from '../../src/machines/authorization.machine.ts';
+import { catalogMachine } from '../../src/machines/catalog.machine.ts';
+import type { ServerProfile } from '../../src/machines/connection-context.ts';
+import { connectionMachine } from '../../src/machines/connection.machine.ts';
+import { httpStreamMachine, streamResumption } from '../../src/machines/http-stream.machine.ts';
+import { listeningMachine } from '../../src/machines/listening.machine.ts';
+import { processRestart } from '../../src/machines/restart-policy.ts';
+import { startupMachine } from '../../src/machines/startup.machine.ts';
+import { stateName } from '../../src/machines/state-name.ts';
+import { ProtocolError } from '../../src/protocol/errors.ts';
+import { nodesOf } from './every-machine.ts';
+import { recorder } from './stand-ins.ts';
+
+interface Walk {
+  readonly machine: AnyStateMachine;
+  /** Each begins walks of its own. */
+  readonly inputs: readonly object[];
+  /** What may happen, by a name. */
+  readonly events: { readonly [name: string]: EventObject };
+  /** What of the context the next states depend on. */
+  readonly depends?: readonly string[];
+  /** Events that lead from wherever it is, unless it has ended, to one of these states. What a state does not wait for it does not hear. */
+  readonly ways: readonly { readonly by: readonly string[]; readonly to: readonly string[] }[];
+}
+
+const done = (actor: string, output?: unknown): EventObject & { output: unknown } => ({
+  type: `xstate.done.actor.${actor}`,
+  output,
+});
+const failed = (actor: string, error: unknown): EventObject & { error: unknown } => ({
+  type: `xstate.error.actor.${actor}`,
+  error,
+});
+/** A delay that is over, in the state whose id this is. */
+const after = (delay: string, state: string): EventObject => ({
+  type: `xstate.after.${delay}.${state}`,
+});
+
+const ignoring = recorder<never, never>([]) as never;
+const profile: ServerProfile = {
+  era: 'modern',
+  revision: '2026-07-28',
+  info: { name: 'server', version: '1' },
+  capabilities: {},
+};
+const exited = { kind: 'exited', code: 1, signal: null, stderr: '' };
+
+const connection: Walk = {
+  machine: connectionMachine,
+  inputs: (['again', 'once'] as const).map((opens) => ({
+    times: { connectTimeoutMs: 30_000, probeMs: 500, loginTimeoutMs: 300_000 },
+    restart: { ...processRestart, maxAttempts: 2 },
+    random: () => 0.5,
+    era: { kind: 'unknown' },
+    shows: 'pipe',
+    opens,
+  })),
+  events: {
+    open: { type: 'connection.open' },
+    reopen: { type: 'connection.reopen' },
+    close: { type: 'connection.close' },
+    opened: { type: 'channel.opened', ends: { reader: ignoring, writer: ignoring } } as EventObject,
+    lost: { type: 'channel.lost', loss: exited } as EventObject,
+    stopped: { type: 'channel.stopped' },
+    challenged: { type: 'channel.challenged' },
+    authorized: { type: 'channel.authorized' },
+    expired: { type: 'session.expired' },
+    modern: { type: 'era.found', era: 'modern', profile } as EventObject,
+    accepted: { type: 'greeting.accepted', profile } as EventObject,
+    refused: { type: 'greeting.refused', error: new Error('no') } as EventObject,
+    'probe timeout': after('probeTimeout', 'connection.connecting.timed.probing'),
+    'stable timeout': after('stableTimeout', 'connection.ready.fresh'),
+    'backoff timeout': after('backoffTimeout', 'connection.backoff'),
+  },
+  depends: ['attempts', 'extraLaunch', 'era', 'probe', 'opens'],
+  ways: [
+    { by: ['close', 'stopped'], to: ['closed', 'ended'] },
+    {
+      by: ['lost', 'stopped', 'open', 'reopen', 'opened', 'modern', 'accepted'],
+      to: ['ready.fresh', 'ended'],
+    },
+  ],
+};
+
+const catalog: Walk = {
+  machine: catalogMachine,
+  inputs: [{ name: 'tools', retryMs: 1000, maxOvertaken: 2, channel: 'open' }],
+  events: {
+    wanted: { type: 'list.wanted' },
+    invalidate: { type: 'list.invalidate' },
+    opened: { type: 'channel.opened' },
+    closed: { type: 'channel.closed' },
+    answered: done('ask', { kind: 'answered', items: [], freshUntil: 5 }),
+    unavailable: done('ask', { kind: 'unavailable', reason: 'none' }),
+    failed: failed('ask', new Error('timed out')),
+    'retry timeout': after('retryTimeout', 'catalog.retrying'),
+  },
+  depends: ['overtaken', 'channel'],
+  ways: [
+    { by: ['closed', 'opened', 'invalidate', 'wanted', 'answered', 'answered'], to: ['known'] },
+  ],
+};
+
+const stream: Walk = {
+  machine: httpStreamMachine,
+  inputs: [
+    {
+      port: { resume: () => {}, gaveUp: () => {} },
+      times: { ...streamResumption, maxAttempts: 2 },
+      begins: 'open',
+    },
+  ],
+  events: {
+    opened: { type: 'stream.opened' },
+    cut: { type: 'stream.cut', heard: false, isResumable: true } as EventObject,
+    heard: { type: 'stream.cut', heard: true, isResumable: true } as EventObject,
+    lost: { type: 'stream.cut', heard: false, isResumable: false } as EventObject,
+    finished: { type: 'stream.finished' },
+    refused: { type: 'stream.refused' },
+    'wait is over': after('resumeTimeout', 'http-stream.waiting'),
+  },
+  depends: ['attempts'],
+  ways: [{ by: ['finished'], to: ['ended'] }],
+};
+
+const listening: Walk = {
+  machine: listeningMachine,
+  inputs: [{ filter: {}, retryMs: 1000, maxRetryMs: 30_000 }],
+  events: {
+    acknowledged: { type: 'subscription.acknowledged', filter: {} } as EventObject,
+    cut: failed('listen', new Error('gone')),
+    ended: done('listen'),
+    refused: failed('listen', new ProtocolError(-32601, 'none')),
+    'retry timeout': after('retryTimeout', 'listening.waiting'),
+  },
+  ways: [{ by: ['cut', 'retry timeout', 'acknowledged'], to: ['asked.open', 'refused'] }],
+};
+
+const declined = new RefusedAuthorization({ kind: 'declined', error: new Error('declined') });
+
+const authorization: Walk = {
+  machine: authorizationMachine,
+  inputs: [{ visitTimeoutMs: 300_000 }],
+  events: {
+    opened: { type: 'channel.opened' },
+    closed: { type: 'channel.closed' },
+    found: { type: 'token.found' },
+    refused: { type: 'token.refused', demand: {} } as EventObject,
+    missing: { type: 'scope.missing', demand: { scope: 'more' } } as EventObject,
+    asked: { type: 'login.asked', url: 'https://as.example/' } as EventObject,
+    answered: { type: 'login.answered' },
+    'logged in': done('login', { scope: undefined }),
+    'not logged in': failed('login', declined),
+    renewed: done('refresh', { kind: 'renewed' }),
+    spent: done('refresh', { kind: 'spent', client: 'unknown' }),
+  },
+  depends: ['reason'],
+  // Also after a person has declined: a new channel asks anew.
+  ways: [
+    {
+      by: ['renewed', 'logged in', 'closed', 'opened', 'refused', 'spent', 'logged in'],
+      to: ['authorized'],
+    },
+  ],
+};
+
+const startup: Walk = {
+  machine: startupMachine,
+  inputs: [{ servers: ['a', 'b'], startupMs: 3000 }],
+  events: {
+    a: { type: 'server.settled', name: 'a' } as EventObject,
+    b: { type: 'server.settled', name: 'b' } as EventObject,
+    time: after('startupTimeout', 'startup.settling'),
+  },
+  depends: ['open'],
+  ways: [
+    { by: ['a', 'b'], to: ['settled'] },
+    { by: ['time'], to: ['settled'] },
+  ],
+};
+
+const walks = [connection, catalog, stream, listening, authorization, startup];
+
+/** Where the shortest paths lead, by what differs. */
+function walked({ machine, inputs, events, depends = [] }: Walk): readonly AnyMachineSnapshot[] {
+  const serializeState = (state: unknown) => {
+    const { value, context } = state as AnyMachineSnapshot;
+    const members = context as { readonly [name: string]: unknown };
+    return JSON.stringify([value, ...depends.map((name) => members[name])]);
+  };
+  const paths = inputs.flatMap((input) =>
+    getShortestPaths(machine, { input, events: Object.values(events), serializeState }),
+  );
+  return paths.map(({ state }) => state as AnyMachineSnapshot);
+}
+
+/** The states that a machine rests in: not those that it leaves at once. */
+const restingIn = ({ root }: AnyStateMachine) =>
+  nodesOf(root).filter(
+    ({ type, always, parent }) =>
+      (type === 'atomic' && !always) || (type === 'final' && parent === root),
+  );
+
+describe.each(walks.map((walk) => ({ walk, id: walk.machine.id })))('the chart $id', ({ walk }) => {
+  const { machine, events, ways } = walk;
+  const states = walked(walk);
+
+  test('gets to each of its states', () => {
+    const missed = restingIn(machine).filter(
+      ({ path }) => !states.some((state) => state.matches(nested(path) as never)),
+    );
+    expect(missed.map(({ path }) => path.join('.'))).toEqual([]);
+  });
+
+  test.each(ways)('gets by $by to $to, from wherever it is', ({ by, to }) => {
+    const living = states.filter(({ status }) => status === 'active');
+    expect(living.length).toBeGreaterThan(0);
+    for (const state of living) {
+      const follow = (at: AnyMachineSnapshot, name: string) =>
+        transition(machine, at, events[name] as EventObject)[0];
+      expect(to, stateName(state)).toContain(stateName(by.reduce(follow, state)));
+    }
+  });
+});
+
+/** A path as the value of a state. */
+const nested = ([first = '', ...rest]: readonly string[]): unknown =>
+  rest.length === 0 ? first : { [first]: nested(rest) };
+
+test('a connection that is closed, waits or has failed holds no channel', () => {
+  const away = walked(connection).filter((state) =>
+    ['closed', 'backoff', 'failed', 'ended'].includes(stateName(state)),
+  );
+  expect(away.length).toBeGreaterThan(8);
+  for (const { context } of away) {
+    expect(context).toMatchObject({ channel: undefined, messaging: undefined });
+  }
+});
