@@ -47,8 +47,10 @@ export function inspectorWish(value: string | undefined): InspectorWish | undefi
  */
 export async function openInspector(wish: InspectorWish): Promise<SessionInspector> {
   switch (wish.kind) {
-    case 'page':
-      return openPage(wish.port);
+    case 'page': {
+      const page = await openPage(wish.port, 'session');
+      return { options: { watchers: [page.watcher] }, close: () => page.close() };
+    }
     case 'stately':
       return openStately(wish.port);
   }
@@ -59,10 +61,13 @@ export async function openInspector(wish: InspectorWish): Promise<SessionInspect
  *
  * @throws {UsageError} the port is taken or cannot be used
  */
-async function openPage(port: number | undefined): Promise<SessionInspector> {
+export async function openPage(
+  port: number | undefined,
+  what: 'session' | 'connections',
+): Promise<InspectedPage> {
   const page = await pageOn(port);
-  process.stderr.write(`mcp-actors: open ${page.url} to see the session\n`);
-  return { options: { watchers: [page.watcher] }, close: () => page.close() };
+  process.stderr.write(`mcp-actors: open ${page.url} to see the ${what}\n`);
+  return page;
 }
 
 async function pageOn(port: number | undefined): Promise<InspectedPage> {

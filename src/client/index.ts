@@ -19,6 +19,7 @@ export type {
 } from './connection/connection-state.ts';
 export type { ConnectionStreams } from './connection/connection-streams.observable.ts';
 export type { ConnectionDump, ListDump } from '../diagnosis/connection-dump.ts';
+export type { ConnectionWatcher, WatchedConnection } from './connection/watched-connection.ts';
 export { defaultConnectionLimits } from './connection/limits.ts';
 export type { ConnectionLimits } from './connection/limits.ts';
 export type {

@@ -1,28 +1,18 @@
-/** A session's state in one sentence, for the top of a page: what it waits for or works on. */
+/** The state of a session or a connection in one sentence, for the top of a page: what it waits for or works on. */
 import { countInWords } from './in-words.ts';
+import type { Headline } from './in-words.ts';
 import type { CallDump } from './peer-dump.ts';
+import type { ConnectionDump } from './connection-dump.ts';
+import { connectionHeadline } from './connection-headline.ts';
 import type { SessionDump } from './session-dump.ts';
 import { causesOf, isShared, isSubscription } from './causes.ts';
 import type { Cause, HttpCause, Question, Suspension } from './causes.ts';
 
-export interface Headline {
-  /**
-   * `waiting`: for the client. `working`: handlers run. `idle`: there is nothing to do. `ended`:
-   * the session has ended or is ending.
-   */
-  readonly mood: 'waiting' | 'working' | 'idle' | 'ended';
-  /** A sentence without ages and other figures that change all the time. */
-  readonly sentence: string;
-  /** The age of the oldest thing that it waits for or works on, milliseconds. */
-  readonly ageMs?: number;
-  /** The time until it times out, milliseconds. */
-  readonly leftMs?: number;
-}
-
 /**
  * The most important cause wins: the end, what blocks everything, questions to the client, work.
  */
-export function headlineOf(dump: SessionDump): Headline {
+export function headlineOf(dump: SessionDump | ConnectionDump): Headline {
+  if (dump.side === 'host') return connectionHeadline(dump);
   const causes = causesOf(dump);
   const first = <K extends Cause['kind']>(...kinds: readonly K[]) =>
     causes.find((cause): cause is Extract<Cause, { kind: K }> =>
@@ -56,6 +46,11 @@ export function headlineOf(dump: SessionDump): Headline {
     push(first('push-waiting'), dump) ??
     idle(dump)
   );
+}
+
+/** Whether something keeps it from going on. */
+export function isHeldUp(dump: SessionDump | ConnectionDump): boolean {
+  return dump.side === 'host' ? headlineOf(dump).mood !== 'idle' : causesOf(dump).length > 0;
 }
 
 function endInWords(

@@ -29,3 +29,20 @@ export function countInWords(count: number, noun: string): string {
 function withRest(whole: number, unit: string, rest: number, restUnit: string): string {
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${restUnit}`;
 }
+
+/** A session or a connection in one sentence. */
+export interface Headline {
+  /**
+   * `waiting`: for the peer, or for a connection to it. `working`: handlers run. `idle`: there is
+   * nothing to do. `ended`: it has ended or is ending.
+   */
+  readonly mood: 'waiting' | 'working' | 'idle' | 'ended';
+  /** A sentence without ages and other figures that change all the time. */
+  readonly sentence: string;
+  /** The age of the oldest thing that it waits for or works on, milliseconds. */
+  readonly ageMs?: number;
+  /** The time until it times out, milliseconds; of a backoff, until the next attempt. */
+  readonly leftMs?: number;
+  /** What is then: it is given up, unless this says otherwise. */
+  readonly ends?: 'tried again';
+}

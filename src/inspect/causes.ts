@@ -1,13 +1,19 @@
 /** Which message moved a machine. The machines take facts, not messages, so this is inferred. */
 import { BoundedMap } from '../protocol/bounded-map.ts';
 
-/** By the machine's event: the method of the client's message behind it. */
+/** By the machine's event: the method of the peer's message behind it. */
 const messages: { readonly [machineAndEvent: string]: string } = {
   'session initialize.received': 'initialize',
   'session initialized.received': 'notifications/initialized',
   'session roots.changed': 'notifications/roots/list_changed',
   'roots roots.start': 'notifications/initialized',
   'roots roots.invalidate': 'notifications/roots/list_changed',
+  'tools list list.invalidate': 'notifications/tools/list_changed',
+  'prompts list list.invalidate': 'notifications/prompts/list_changed',
+  'resources list list.invalidate': 'notifications/resources/list_changed',
+  'resourceTemplates list list.invalidate': 'notifications/resources/list_changed',
+  'lists listening subscription.acknowledged': 'notifications/subscriptions/acknowledged',
+  'resources listening subscription.acknowledged': 'notifications/subscriptions/acknowledged',
 };
 
 /**
@@ -19,13 +25,30 @@ const answers: { readonly [machineAndEvent: string]: string } = {
   'roots xstate.error.actor.ask': 'roots/list',
   'keepalive xstate.done.actor.probe': 'ping',
   'keepalive xstate.error.actor.probe': 'ping',
+  'connection era.found': 'server/discover',
+  'connection era.refused': 'server/discover',
+  'connection greeting.accepted': 'initialize',
+  'connection greeting.refused': 'initialize',
+  ...answersOf('tools list', 'tools/list'),
+  ...answersOf('prompts list', 'prompts/list'),
+  ...answersOf('resources list', 'resources/list'),
+  ...answersOf('resourceTemplates list', 'resources/templates/list'),
 };
+
+/** A list asks by an actor of its own. */
+function answersOf(list: string, method: string): { readonly [machineAndEvent: string]: string } {
+  return {
+    [`${list} xstate.done.actor.ask`]: method,
+    [`${list} xstate.error.actor.ask`]: method,
+  };
+}
 
 /** By the event of a machine that another one told: which machine told it. */
 const followers: { readonly [machineAndEvent: string]: string } = {
   'session roots.updated': 'roots',
 };
 
+const leading = new Set(Object.values(followers));
 const moving = new Set(Object.values(messages));
 const asking = new Set(Object.values(answers));
 
@@ -73,7 +96,8 @@ export class Causes {
     if (task !== undefined) return this.#tasks.get(`${ofTasks[eventType]} ${task}`);
     const key = `${machine} ${eventType}`;
     const cause = this.#find(key);
-    this.#moves.set(machine, cause);
+    // A connection may have any number of streams.
+    if (leading.has(machine)) this.#moves.set(machine, cause);
     return cause;
   }
 

@@ -1,6 +1,6 @@
-/** A local page that shows sessions live. While no page is open, it listens to no session. */
-import type { Watcher } from '../server/session.ts';
+/** A local page that shows sessions and connections live. While no page is open, it listens to none. */
 import { PageSessions } from './page-sessions.ts';
+import type { Watched } from './page-sessions.ts';
 import { answerPage } from './page-answers.ts';
 import { serveLoopback } from './loopback-server.ts';
 
@@ -13,14 +13,17 @@ export interface InspectPageOptions {
 export interface InspectedPage extends AsyncDisposable {
   /** Open this in a browser on this machine. It contains the token that grants access. */
   readonly url: string;
-  /** For `listen(transport, { watchers: [page.watcher] })`, for any number of sessions. */
-  readonly watcher: Watcher;
-  /** Stops serving and closes all open pages. The sessions go on. */
+  /**
+   * For `listen(transport, { watchers: [page.watcher] })` and `connect(entry, { watchers:
+   * [page.watcher] })`, for any number of both.
+   */
+  readonly watcher: (watched: Watched) => void;
+  /** Stops serving and closes all open pages. Sessions and connections go on. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a page on 127.0.0.1 that shows the sessions it watches: their charts, actors, messages,
+ * Serves a page on 127.0.0.1 that shows the sessions and connections it watches: their charts, actors, messages,
  * and what is pending.
  *
  * @throws {Error} Node's own, with `code` EADDRINUSE or EACCES, if the port is not available

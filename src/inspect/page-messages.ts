@@ -1,17 +1,19 @@
 /** The messages to the page, JSON over its stream of events. */
 import type { RequestId } from '../protocol/frames.ts';
 import type { MachineDefinition } from './charts/machine-definition.ts';
+import type { ConnectionDump } from '../diagnosis/connection-dump.ts';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
 
-/** What happened in every session since the last update. */
+/** What happened in every session and every connection since the last update. */
 export interface PageUpdate {
   readonly sessions: readonly SessionUpdate[];
-  /** How many open sessions are not among them. */
+  /** How many open ones are not among them. */
   readonly omitted: number;
   /** How many updates were left out because the page did not read. */
   readonly missed: number;
 }
 
+/** Of a server's session, or of a host's connection. */
 export interface SessionUpdate {
   readonly id: string;
   /** Why it ended; absent while it is open. */
@@ -25,10 +27,15 @@ export interface SessionUpdate {
 }
 
 /** A dump whose lists are bounded. */
-export interface PageDump extends SessionDump {
+export type PageDump = PageSessionDump | PageConnectionDump;
+
+interface Bounded {
   /** How many entries of each list are left out. */
   readonly omitted: { readonly [list: string]: number };
 }
+
+export interface PageSessionDump extends SessionDump, Bounded {}
+export interface PageConnectionDump extends ConnectionDump, Bounded {}
 
 export type Direction = 'in' | 'out';
 
@@ -62,6 +69,7 @@ export interface FrameEvent extends Placed {
 
 export interface TransitionEvent extends Placed {
   readonly kind: 'transition';
+  /** Its name; of a connection's lists, streams and subscriptions, which of them it is. */
   readonly machine: string;
   /** The id of the task whose machine it is. */
   readonly task?: string;

@@ -1,9 +1,10 @@
 /**
- * The sessions of one page, and its viewers. While there is no viewer, it listens to nothing and
- * runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
+ * The sessions and connections of one page, and its viewers. While there is no viewer, it listens to
+ * nothing and runs no timer. Otherwise it sends all viewers what was sampled, a few times a second.
  */
 import type { AnyStateMachine } from 'xstate';
 import type { SessionDump } from '../diagnosis/session-dump.ts';
+import type { WatchedConnection } from '../client/connection/watched-connection.ts';
 import type { WatchedSession } from '../server/session.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
@@ -23,8 +24,11 @@ export interface Viewer {
   end(): void;
 }
 
+/** A server's session, or a host's connection. */
+export type Watched = WatchedSession | WatchedConnection;
+
 interface Kept {
-  readonly session: WatchedSession;
+  readonly session: Watched;
   readonly sampler: SessionSampler;
   closed: string | undefined;
 }
@@ -51,17 +55,19 @@ export class PageSessions {
   #quiet = 0;
   #rest = 0;
 
-  /** A {@link Watcher}. */
-  readonly watch = (session: WatchedSession): void => {
+  /** A watcher of sessions and of connections. */
+  readonly watch = (session: Watched): void => {
     const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
     this.#kept.set(session.id, kept);
     if (this.#viewers.size > 0) this.#shown.admit(kept);
-    void session.closed.then((cause) => {
-      kept.closed = textOfCause(cause);
+    const end = (text: string) => {
+      kept.closed = text;
       // A viewer is told of each end first.
       if (this.#viewers.size === 0) this.#forgetOldest();
       else if (!this.#shown.has(kept)) this.#kept.delete(session.id);
-    });
+    };
+    if (session.side === 'server') void session.closed.then((cause) => end(textOfCause(cause)));
+    else void session.closed.then((error) => end(error?.message ?? 'the host has closed it'));
   };
 
   /** @returns what removes the viewer */
@@ -163,7 +169,7 @@ function updateOf({ session, closed }: Kept, sample: Sample): SessionUpdate {
     id: session.id,
     ...(closed === undefined ? {} : { closed }),
     dump: boundedDump(dump),
-    machines: machinesOf(session, dump),
+    machines: session.side === 'server' ? machinesOf(session, dump.calls) : {},
     ...sample,
   };
 }
@@ -174,7 +180,7 @@ const definitions = new WeakMap<AnyStateMachine, MachineDefinition>();
 
 function machinesOf(
   { toolMachine }: Pick<WatchedSession, 'toolMachine'>,
-  { calls }: SessionDump,
+  calls: SessionDump['calls'],
 ): SessionUpdate['machines'] {
   const names = calls.flatMap(({ machine, subject }) => (machine && subject ? [subject] : []));
   const found = [...new Set(names)].slice(0, maxMachines).flatMap((name) => {

@@ -1,12 +1,12 @@
 /**
- * Listens to one session while a page is open and samples what passes: of a flood, it keeps the
+ * Listens to one session or connection while a page is open and samples what passes: of a flood, it keeps the
  * first few events of each kind and counts the rest. Only events that it keeps are copied and
  * redacted, so that a page costs the same whatever the traffic.
  */
 import { BoundedMap } from '../protocol/bounded-map.ts';
 import type { InboundFrame, OutboundFrame, RequestId } from '../protocol/frames.ts';
-import type { WatchedSession } from '../server/session.ts';
-import type { MachineName } from '../actors/transitions.ts';
+import type { Traffic } from '../actors/traffic.ts';
+import type { Transitions } from '../actors/transitions.ts';
 import { readableEvent } from '../machines/xstate-events.ts';
 import { Causes } from './causes.ts';
 import { watchTransitions } from './gate.ts';
@@ -67,8 +67,19 @@ interface KeptRequest extends Pick<FrameEvent, 'seq' | 'at'> {
   readonly about: Pick<FrameEvent, 'subject'>;
 }
 
+/** What is listened to. */
+interface Sampled {
+  readonly traffic: Pick<Traffic, 'listen'>;
+  readonly transitions: Pick<Transitions, 'listen'>;
+}
+
+/** There may be as many of these as messages. */
+const numerous: ReadonlySet<string> = new Set(['task', 'stream']);
+/** Of these a connection has several: each goes by the id of its actor. */
+const several: ReadonlySet<string> = new Set(['catalog', 'listening', 'stream']);
+
 export class SessionSampler {
-  readonly #session: Pick<WatchedSession, 'traffic' | 'transitions'>;
+  readonly #session: Sampled;
   #stop: (() => void) | undefined;
   #events: PageEvent[] = [];
   readonly #kinds = { in: new Map<string, Kind>(), out: new Map<string, Kind>() };
@@ -82,7 +93,7 @@ export class SessionSampler {
   };
   readonly #causes = new Causes();
 
-  constructor(session: Pick<WatchedSession, 'traffic' | 'transitions'>) {
+  constructor(session: Sampled) {
     this.#session = session;
   }
 
@@ -111,7 +122,7 @@ export class SessionSampler {
     this.#causes.clear();
   }
 
-  /** Whether a machine, other than a task's, has moved since the sample was last taken. */
+  /** Whether a machine, other than the numerous ones, has moved since the sample was last taken. */
   get hasMoved(): boolean {
     return this.#transitions > 0;
   }
@@ -227,12 +238,13 @@ export class SessionSampler {
     const seq = this.#placeOfMove(machine);
     if (seq === undefined) return;
     const task = machine === 'task' ? { task: actor.id } : {};
-    const causedBy = this.#causes.of(machine, cause, task.task);
+    const name = several.has(machine) ? actor.id : machine;
+    const causedBy = this.#causes.of(name, cause, task.task);
     this.#events.push({
       kind: 'transition',
       seq,
       at: Date.now(),
-      machine,
+      machine: name,
       ...task,
       from,
       to,
@@ -242,10 +254,9 @@ export class SessionSampler {
     });
   }
 
-  #placeOfMove(machine: MachineName): number | undefined {
+  #placeOfMove(machine: string): number | undefined {
     const label = `transitions of ${machine}`;
-    // There may be as many tasks as messages.
-    if (machine === 'task') return this.#place('in', label, false);
+    if (numerous.has(machine)) return this.#place('in', label, false);
     this.#transitions += 1;
     if (this.#transitions > maxTransitions) {
       this.#kind('in', label).skipped += 1;

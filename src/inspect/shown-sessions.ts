@@ -1,13 +1,14 @@
 /**
- * Which of many sessions a page shows: a server over HTTP may have thousands, and a page that got
+ * Which of many sessions and connections a page shows: a server over HTTP may have thousands, and a page that got
  * all of them would be slow and cost the server its time. The newest are shown, and those that
  * something holds up; the one that is quiet for longest makes room.
  */
-import { causesOf } from '../diagnosis/causes.ts';
-import type { WatchedSession } from '../server/session.ts';
+import type { ConnectionDump } from '../diagnosis/connection-dump.ts';
+import { isHeldUp } from '../diagnosis/headline.ts';
+import type { SessionDump } from '../diagnosis/session-dump.ts';
 
 interface Watched {
-  readonly session: Pick<WatchedSession, 'id' | 'dump'>;
+  readonly session: { readonly id: string; dump(): SessionDump | ConnectionDump };
   readonly sampler: { start(): void; stop(): void };
 }
 
@@ -48,7 +49,7 @@ export class ShownSessions<T extends Watched> {
     const seen = hidden.slice(from, from + looks);
     this.#next = from + seen.length;
     for (const watched of seen) {
-      const isWanted = this.#shown.size < maxShown || causesOf(watched.session.dump()).length > 0;
+      const isWanted = this.#shown.size < maxShown || isHeldUp(watched.session.dump());
       if (isWanted) this.admit(watched);
     }
   }
@@ -61,10 +62,10 @@ export class ShownSessions<T extends Watched> {
     for (const watched of [...this.#shown]) this.remove(watched);
   }
 
-  /** Of those that nothing holds up, the one whose client was not heard of for longest. */
+  /** Of those that nothing holds up, the one whose peer was not heard of for longest. */
   #quietest(): T | undefined {
     const dumps = [...this.#shown].map((watched) => ({ watched, dump: watched.session.dump() }));
-    const resting = dumps.filter(({ dump }) => causesOf(dump).length === 0);
+    const resting = dumps.filter(({ dump }) => !isHeldUp(dump));
     return resting.reduce<(typeof resting)[number] | undefined>(
       (quietest, each) =>
         quietest && quietest.dump.quietMs >= each.dump.quietMs ? quietest : each,

@@ -53,6 +53,7 @@ export type Watcher = (watched: WatchedSession) => void;
 
 /** A session as a {@link Watcher} gets it. */
 export interface WatchedSession extends Pick<McpSession, 'id' | 'actor' | 'closed' | 'dump'> {
+  readonly side: 'server';
   /** The messages between the session and its client. */
   readonly traffic: Pick<Traffic, 'listen'>;
   /** The transitions of the session's machines. */
@@ -296,7 +297,7 @@ export class ServedSession extends SessionScope implements McpSession {
         return tool && machineOfTool(tool);
       };
       const watched = { actor, closed, dump, traffic, transitions, toolMachine, limits, clock };
-      watch({ id: this.id, ...watched });
+      watch({ side: 'server', id: this.id, ...watched });
     }
   }
 

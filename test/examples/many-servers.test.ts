@@ -29,3 +29,19 @@ test('a model gets the tools of all servers that run, and calls one', () => {
   expect(stdout).toContain("{ text: 'one hi', isError: false }");
   expect(status).toBe(0);
 });
+
+test('the connections to all servers of a file have a page', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'inspected-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'mcp.json');
+  const mcpServers = { a: { command: process.execPath, args: [script, 'one'] } };
+  writeFileSync(file, JSON.stringify({ mcpServers }));
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [...program('examples/client/inspected.ts'), file],
+    { encoding: 'utf8', env: { ...process.env, XDG_CACHE_HOME: folder } },
+  );
+  expect(stderr).toMatch(/^Open http:\/\/127\.0\.0\.1:\d+\/\S+ to see the connections$/m);
+  expect(stdout).toBe('a__one\n');
+  expect(status).toBe(0);
+});

@@ -169,7 +169,7 @@ export const layers: { readonly [path: string]: Layer } = {
   inspect: {
     holds:
       'the page, the official inspector, diagrams; an entry of its own, which exports the recording too',
-    imports: [...runtime, 'diagnosis', 'recording'],
+    imports: [...runtime, 'diagnosis', 'recording', 'client/connection'],
     packages: ['xstate', 'preact', '@statelyai/inspect', '#inspect-page'],
     node: true,
   },

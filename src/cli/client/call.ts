@@ -27,6 +27,7 @@ import { drawProgress } from './progress-line.ts';
 import { textOfResult } from './result-text.ts';
 import { configOf, readTarget } from './target.ts';
 import type { Target } from './target.ts';
+import { watching } from './watching.ts';
 import { readToolArguments } from './tool-arguments.ts';
 
 /** The command's options; the documentation has them too. */
@@ -121,9 +122,11 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   await tellFaults(name, wanted);
   // It was the one that was meant, and what is wrong with it is told.
   if (wanted.servers.size === 1 && wanted.faults.length > 0) return ExitCode.usage;
+  await using watched = await watching(values);
   const person = askingPerson(values.answer, name);
   const servers = openConfig(wanted, {
     ...person.options,
+    ...watched.options,
     ...connectingOptions(values.login),
     // Whoever waits at a prompt hears of a crash at once.
     restart: 'none',

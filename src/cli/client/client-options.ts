@@ -7,6 +7,7 @@ import { nearest } from '../../protocol/nearest.ts';
 import { printable, printableLines } from '../../protocol/printable.ts';
 import { UsageError, print } from '../command.ts';
 import type { OptionTable } from '../options/option.ts';
+import { watchOptions } from './watching.ts';
 
 export const clientOptions = {
   server: {
@@ -33,6 +34,7 @@ export const clientOptions = {
     short: 'v',
     help: 'Show on stderr what servers write there, what they log, and each state of their connections.',
   },
+  ...watchOptions,
 } as const satisfies OptionTable;
 
 /**

@@ -25,6 +25,7 @@ import { ServerLogs } from './server-logs.ts';
 import { ShellCommands } from './shell-commands.ts';
 import { historyFile, mayKeep, readHistory, writeHistory } from './shell-history.ts';
 import { configOf, readTarget } from './target.ts';
+import { watching } from './watching.ts';
 import type { Target } from './target.ts';
 import { personAt } from './terminal-forms.ts';
 
@@ -66,11 +67,13 @@ export const command: Command = {
     if (target.rest.length > 0) {
       throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
     }
+    await using watched = await watching(values);
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
       servers = await open(target, values.server, {
         ...person.options,
+        ...watched.options,
         ...connectingOptions(values.login),
       });
     } catch (error) {

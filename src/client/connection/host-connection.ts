@@ -26,6 +26,7 @@ import { EventLog } from './event-log.ts';
 import { connectionLimitsWith } from './limits.ts';
 import type { ConnectOptions, RequestOptions } from './options.ts';
 import { Requests, stateRefusal } from './requests.ts';
+import type { WatchedConnection } from './watched-connection.ts';
 import { ServerFeatures } from './server-features.ts';
 
 /** What a connection is made with, its way to the server included. */
@@ -186,6 +187,7 @@ export class HostConnection extends ServerFeatures {
       error: (error: unknown) => this.#failed(error),
     });
     actor.on('*', (event) => this.#emitted(event));
+    for (const watch of this.#options.watchers ?? []) watch(this.#watched());
     const { signal } = this.#options;
     if (signal) {
       const abort = () => void this.close();
@@ -194,6 +196,17 @@ export class HostConnection extends ServerFeatures {
       if (signal.aborted) return abort();
     }
     actor.send({ type: 'connection.open' });
+  }
+
+  #watched(): WatchedConnection {
+    const { traffic, transitions } = this.#scope;
+    const closed = new Promise<Error | undefined>((resolve) => {
+      const complete = () => resolve(undefined);
+      const error = (failure: unknown) => resolve(errorOf({ kind: 'failure', error: failure }));
+      this.actor.subscribe({ complete, error });
+    });
+    const dump = () => this.dump();
+    return { side: 'host', id: this.id, dump, closed, traffic, transitions };
   }
 
   ready({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {

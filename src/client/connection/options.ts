@@ -10,6 +10,7 @@ import type { RestartOption } from '../../machines/restart-policy.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';
 import type { ConnectionLimits } from './limits.ts';
+import type { ConnectionWatcher } from './watched-connection.ts';
 
 /** A server that is launched as a process. */
 export interface CommandEntry {
@@ -64,6 +65,8 @@ export interface ConnectOptions extends Providers {
   readonly inheritEnv?: boolean | readonly string[];
   /** Whether a launched server ends if the host is killed. By default it does, where that is known. */
   readonly endsWithHost?: boolean;
+  /** Watch the whole connection, as the inspector's page does. */
+  readonly watchers?: readonly ConnectionWatcher[];
   /** Hears what no message tells. By default, warnings and errors go to stderr. */
   readonly report?: Report;
   readonly clock?: Clock;

@@ -1,8 +1,5 @@
 /** Many servers: a plain map of connections, and one list of all their tools. */
-import { createActor, toPromise } from 'xstate';
-import type { Actor } from 'xstate';
 import { heldProcess, systemClock } from '../../actors/clock.ts';
-import { startupMachine } from '../../machines/startup.machine.ts';
 import { invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
@@ -23,6 +20,7 @@ import type { SlotHost } from './server-slot.ts';
 import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { OpenConnection, Servers, ServersOptions } from './servers.ts';
 import { ServersFeed } from './servers-streams.observable.ts';
+import { ShownStartup } from './shown-startup.ts';
 import { StartPlaces } from './start-places.ts';
 import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
 
@@ -41,7 +39,7 @@ export class ServerManager implements Servers {
   readonly #feed: ServersFeed;
   readonly #host: SlotHost;
   readonly #places: StartPlaces;
-  readonly #startup: Actor<typeof startupMachine>;
+  readonly #startup: ShownStartup;
   #config: HostsConfig;
   #merging: 'settled' | 'scheduled' = 'settled';
   #closed: Promise<void> | undefined;
@@ -49,7 +47,8 @@ export class ServerManager implements Servers {
 
   constructor(config: HostsConfig, options: ServersOptions, open: OpenConnection) {
     const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
-    const guard = guardOf(options.report ?? (() => {}));
+    const { report = () => {} } = options;
+    const guard = guardOf(report);
     this.#feed = new ServersFeed(guard, () => this.#connections());
     ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
     this.#host = {
@@ -57,20 +56,16 @@ export class ServerManager implements Servers {
       clock,
       cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
       now: () => new Date().toISOString(),
-      optionsFor: (name) => connectOptions(name, options),
+      optionsFor: (name) => this.#optionsFor(name, options),
       opened: (connection) => this.#feed.opened(connection),
       changed: () => this.#changed(),
     };
     this.#places = new StartPlaces(options.maxStarting ?? defaultMaxStarting);
     this.#config = config;
     const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
-    this.#startup = createActor(startupMachine, {
-      clock,
-      input: {
-        servers: started.map(([name]) => name),
-        startupMs: options.startupMs ?? defaultStartupMs,
-      },
-    }).start();
+    const { startupMs = defaultStartupMs } = options;
+    const servers = started.map(([name]) => name);
+    this.#startup = new ShownStartup({ servers, startupMs }, clock, report);
     this.#changed();
   }
 
@@ -101,7 +96,7 @@ export class ServerManager implements Servers {
 
   async started(): Promise<Startup> {
     const release = heldProcess();
-    await toPromise(this.#startup).finally(release);
+    await this.#startup.over.finally(release);
     const named = (...states: readonly ServerStatus['state'][]) =>
       [...this.status].flatMap(([name, { state }]) => (states.includes(state) ? [name] : []));
     return {
@@ -183,7 +178,7 @@ export class ServerManager implements Servers {
       [...changes.removed, ...changes.changed].map((name) => {
         const ended = this.#slots.get(name)?.close();
         this.#slots.delete(name);
-        this.#settled(name);
+        this.#startup.settled(name);
         return [name, ended];
       }),
     );
@@ -236,6 +231,12 @@ export class ServerManager implements Servers {
     });
   }
 
+  #optionsFor(name: string, options: ServersOptions): ConnectOptions {
+    const wanted = { ...options, ...options.forServer?.(name) };
+    const { watchers } = wanted;
+    return watchers ? { ...wanted, watchers: this.#startup.shownTo(watchers) } : wanted;
+  }
+
   #connections(): readonly Connection[] {
     return [...this.#slots.values()].flatMap(({ connection }) => connection ?? []);
   }
@@ -249,16 +250,10 @@ export class ServerManager implements Servers {
       if (this.#closed) return;
       for (const [name, { state }] of this.status) {
         const isSettled = !['connecting', 'lost', 'backoff'].includes(state);
-        if (isSettled) this.#settled(name);
+        if (isSettled) this.#startup.settled(name);
       }
       this.#feed.tell(this.tools);
     });
-  }
-
-  /** The start is over some time, and hears of nothing after that. */
-  #settled(name: string): void {
-    if (this.#startup.getSnapshot().status !== 'active') return;
-    this.#startup.send({ type: 'server.settled', name });
   }
 
   #merged(): ReadonlyMap<string, MergedTool> {
@@ -295,8 +290,4 @@ export class ServerManager implements Servers {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function connectOptions(name: string, options: ServersOptions): ConnectOptions {
-  return { ...options, ...options.forServer?.(name) };
 }

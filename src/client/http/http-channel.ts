@@ -94,7 +94,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     return {
       state,
       session: this.#sessionStage,
-      queuedBytes: this.#posts.queue.bytes,
+      waitingBytes: this.#posts.queue.bytes,
       machines: [...this.streams.live, ...(login ? [login] : [])],
     };
   }

@@ -1,7 +1,7 @@
 /** The page: what all sessions do, and everything of the one that is looked at. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { headlineOf } from '../../diagnosis/headline.ts';
-import type { PageDump } from '../page-messages.ts';
+import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
 import { Charts } from './charts.tsx';
 import { Detail } from './detail.tsx';
 import { duration } from './durations.ts';
@@ -95,21 +95,21 @@ function Sessions(view: View) {
   const { search } = view.page.context;
   const found = inOrder(model).filter((session) => session === shown || isFound(session, search));
   return (
-    <nav aria-label="Sessions">
+    <nav aria-label="Sessions and connections">
       {model.sessions.size > maxWithoutSearch && (
         <p class="note">
           <input
             id="search"
             type="search"
-            aria-label="Search for sessions"
-            placeholder="client, id, waiting, idle"
+            aria-label="Search the list"
+            placeholder="name, id, waiting, idle"
             value={search}
             onInput={({ currentTarget }) =>
               send({ type: 'sessions.search', text: currentTarget.value })
             }
           />{' '}
           <span id="found">
-            {`${found.length} of ${model.sessions.size + model.omitted} sessions`}
+            {`${found.length} of ${model.sessions.size + model.omitted} ${kindsIn(model)}`}
           </span>
         </p>
       )}
@@ -119,7 +119,7 @@ function Sessions(view: View) {
           const isOver = session.closed !== undefined;
           const age = duration(ageMs + elapsedOf(session, now));
           const doing = {
-            waiting: `waits ${age}`,
+            waiting: `${awayOf(session.dump) ?? 'waits'} ${age}`,
             working: `works ${age}`,
             idle: 'idle',
             ended: 'ends',
@@ -133,7 +133,7 @@ function Sessions(view: View) {
                 title={session.id}
                 onClick={() => send({ type: 'session.choose', id: session.id })}
               >
-                <span class="client">{`${session.number}: ${clientOf(session.dump)}`}</span>{' '}
+                <span class="client">{`${session.number}: ${peerNameOf(session.dump)}`}</span>{' '}
                 <span class="mood ages">{isOver ? 'closed' : doing[mood]}</span>
               </button>
             </li>
@@ -147,18 +147,31 @@ function Sessions(view: View) {
 /** More sessions than this are searched. */
 const maxWithoutSearch = 12;
 
-/** Whether each word is in the client's name, the id, the state over HTTP or what the session does. */
+/** Where a connection stands that cannot be used now; undefined if it can. */
+function awayOf(dump: PageDump): string | undefined {
+  if (dump.side === 'server' || dump.state.startsWith('ready')) return undefined;
+  return dump.state.split('.')[0];
+}
+
+function kindsIn({ sessions }: View['model']): string {
+  const sides = new Set([...sessions.values()].map(({ dump }) => dump.side));
+  if (sides.size === 2) return 'sessions and connections';
+  return sides.has('host') ? 'connections' : 'sessions';
+}
+
+/** Whether each word is in the peer's name, the id, the state over HTTP or what the session does. */
 function isFound({ id, number, dump, closed }: ShownSession, search: string): boolean {
-  const { http } = dump;
-  const over = http?.kind === 'session' ? [http.id, http.state] : [];
+  const http = dump.side === 'server' ? dump.http : undefined;
+  const over = http?.kind === 'session' ? [http.id, http.state] : [awayOf(dump) ?? ''];
   const mood = closed === undefined ? headlineOf(dump).mood : 'closed';
-  const text = [number, clientOf(dump), id, mood, ...over].join(' ').toLowerCase();
+  const text = [number, peerNameOf(dump), id, mood, ...over].join(' ').toLowerCase();
   const words = search.toLowerCase().split(/\s+/);
   return words.every((word) => text.includes(word));
 }
 
-function clientOf({ client }: PageDump): string {
-  return client?.name ?? 'client unknown';
+/** What a session's client calls itself, or what the host calls its server. */
+function peerNameOf(dump: PageDump): string {
+  return dump.side === 'host' ? dump.name : (dump.client?.name ?? 'client unknown');
 }
 
 /** The first thing one sees: in which state the session is, why it waits, and for whom. */
@@ -166,16 +179,15 @@ function Headline({ session, elapsedMs }: SessionView) {
   const { dump, closed } = session;
   const why = headlineOf(dump);
   const isOver = closed !== undefined;
-  const sentence = isOver ? `The session is closed: ${closed}.` : why.sentence;
+  const sentence = isOver
+    ? `The ${dump.side === 'host' ? 'connection' : 'session'} is closed: ${closed}.`
+    : why.sentence;
   const since = why.ageMs === undefined ? '' : `${duration(why.ageMs + elapsedMs)} so far`;
-  const left = why.leftMs === undefined ? '' : `, given up in ${duration(why.leftMs - elapsedMs)}`;
+  const { leftMs, ends = 'given up' } = why;
+  const left = leftMs === undefined ? '' : `, ${ends} in ${duration(leftMs - elapsedMs)}`;
   const state = isOver ? 'closed' : dump.state;
   return (
-    <section
-      id="headline"
-      aria-label="What the session does"
-      data-mood={isOver ? 'ended' : why.mood}
-    >
+    <section id="headline" aria-label="What goes on" data-mood={isOver ? 'ended' : why.mood}>
       <p class="state">
         <strong id="state">{state}</strong>
       </p>
@@ -197,10 +209,8 @@ function Headline({ session, elapsedMs }: SessionView) {
 }
 
 function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): string[] {
-  const { client, ageMs, quietMs } = dump;
-  const who = client
-    ? [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)]
-    : ['client unknown'];
+  const { ageMs, quietMs } = dump;
+  const who = dump.side === 'host' ? serverFacts(dump) : clientFacts(dump);
   if (closed === undefined) {
     const heard = `last heard ${duration(quietMs + elapsedMs)} ago`;
     return [...who, `open for ${duration(ageMs + elapsedMs)}`, heard];
@@ -208,7 +218,22 @@ function factsOf({ dump, closed, lastOpen }: ShownSession, elapsedMs: number): s
   return lastOpen ? [...who, `was ${lastOpen.state}, open for ${duration(lastOpen.ageMs)}`] : who;
 }
 
-function capabilitiesOf({ capabilities }: NonNullable<PageDump['client']>): string {
+function clientFacts({ client }: PageSessionDump): string[] {
+  if (!client) return ['client unknown'];
+  return [`${client.name} ${client.version}`, `MCP ${client.revision}`, capabilitiesOf(client)];
+}
+
+function serverFacts({ server, attempt, launches }: PageConnectionDump): string[] {
+  const tries = [
+    ...(attempt > 0 ? [`attempt ${attempt + 1}`] : []),
+    ...(launches > 1 ? [`opened ${launches} times`] : []),
+  ];
+  if (!server) return ['server unknown', ...tries];
+  const { name, version, era, revision } = server;
+  return [`${name} ${version}`, `MCP ${revision}`, `${era} era`, capabilitiesOf(server), ...tries];
+}
+
+function capabilitiesOf({ capabilities }: { readonly capabilities: object }): string {
   const names = Object.keys(capabilities);
   return names.length > 0 ? `can ${names.join(', ')}` : 'declares no capability';
 }

@@ -2,8 +2,9 @@
 import { causesOf } from '../../diagnosis/causes.ts';
 import type { Cause } from '../../diagnosis/causes.ts';
 import { headlineOf } from '../../diagnosis/headline.ts';
-import type { Headline } from '../../diagnosis/headline.ts';
 import { countInWords, deferredRoots } from '../../diagnosis/in-words.ts';
+import type { Headline } from '../../diagnosis/in-words.ts';
+import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 import type { CallDump, PendingDump } from '../../diagnosis/peer-dump.ts';
 import type { SessionDump } from '../../diagnosis/session-dump.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -15,12 +16,12 @@ const ranks: { readonly [mood in Mood]: number } = { waiting: 3, working: 2, idl
 
 /** What is compared to choose between sessions. */
 interface Candidate {
-  readonly dump: SessionDump;
+  readonly dump: SessionDump | ConnectionDump;
   readonly closed: string | undefined;
 }
 
 /**
- * The session that matters most: one that waits for its client, then one that works, then one that
+ * The session or connection that matters most: one that waits for its peer, then one that works, then one that
  * is open. Of several alike, those that wait or work are compared by who does so longest, and of the
  * others the newest is chosen.
  */
@@ -35,10 +36,11 @@ export function mostUrgent<T extends Candidate>(sessions: readonly T[]): T | und
 }
 
 /**
- * The name of the machine whose chart tells most of what the session waits for: `session` if no
+ * The name of the machine whose chart tells most of what is waited for: `session` or `connection` if no
  * other tells more.
  */
-export function followedChart(dump: SessionDump): string {
+export function followedChart(dump: SessionDump | ConnectionDump): string {
+  if (dump.side === 'host') return followedOfHost(dump);
   const causes = causesOf(dump);
   const isOperating = dump.tags.some((tag) => tag === 'operating' || tag === 'stateless');
   const names = isOperating
@@ -46,6 +48,23 @@ export function followedChart(dump: SessionDump): string {
     : [];
   // What needs the roots waits for them, so they come first.
   return names.find((name) => name === 'roots') ?? names.find((name) => name) ?? 'session';
+}
+
+/** By the method of a list, the machine that asks for it. */
+const lists: { readonly [method: string]: string } = {
+  'tools/list': 'tools list',
+  'prompts/list': 'prompts list',
+  'resources/list': 'resources list',
+  'resources/templates/list': 'resourceTemplates list',
+};
+
+function followedOfHost({ state, pending, actors }: ConnectionDump): string {
+  const isThere = (name: string) => actors.some(({ id }) => id === name);
+  if (state.endsWith('authorizing') && isThere('authorization')) return 'authorization';
+  const isOpening = /(?:opening|clearing|lost|stopping)$/.test(state);
+  if (isOpening && isThere('process')) return 'process';
+  const asked = pending.flatMap(({ method }) => lists[method] ?? []);
+  return asked.find(isThere) ?? 'connection';
 }
 
 /** The machine of the call that does not go on. */
@@ -89,7 +108,12 @@ export interface Wait {
 }
 
 /** @param elapsedMs since the dump was made */
-export function waitOf(call: CallDump, dump: SessionDump, elapsedMs: number): Wait {
+export function waitOf(
+  call: CallDump,
+  dump: SessionDump | ConnectionDump,
+  elapsedMs: number,
+): Wait {
+  if (dump.side === 'host') return waitOnHost(call, dump);
   if (call.state === 'suspended') {
     const asked = countInWords(call.openQuestions, 'answer');
     const { suspendedMs: ageMs = 0, leftMs = 0 } = call;
@@ -108,6 +132,12 @@ export function waitOf(call: CallDump, dump: SessionDump, elapsedMs: number): Wa
   if (call.awaitsRoots) return { on: 'roots', words: rootsWait(dump, elapsedMs) };
   if (call.state === 'parked') return { on: 'task', words: 'waits until its task ends' };
   return { on: 'nothing', words: 'its handler runs' };
+}
+
+/** What a server asks is put to a person, or to a model of the host's. */
+function waitOnHost({ state }: CallDump, { queues: { running } }: ConnectionDump): Wait {
+  if (state !== 'waiting') return { on: 'nothing', words: 'the host answers it' };
+  return { on: 'place', words: `waits for a place: ${running.count} of ${running.max} run` };
 }
 
 function placeOf(call: CallDump, { calls, queues, tags }: SessionDump): string {

@@ -5,17 +5,19 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { MachineDefinition } from '../charts/machine-definition.ts';
 import { classPath, drawMachine } from '../charts/machine-drawing.ts';
 import type { SvgElement } from '../charts/machine-drawing.ts';
-import type { PageDump, TransitionEvent } from '../page-messages.ts';
+import type { PageConnectionDump, PageSessionDump, TransitionEvent } from '../page-messages.ts';
 import { followedChart } from './attention.ts';
 import { movedBy, ownerOf } from './model.ts';
 import type { SessionView } from './view.ts';
 
-type Task = PageDump['tasks'][number];
-type Call = PageDump['calls'][number];
+type Task = PageSessionDump['tasks'][number];
+type Call = PageSessionDump['calls'][number];
 
-/** One chart of a session. A session may have any number, and several with the same drawing. */
+/** One chart. There may be any number of them, and several with the same drawing. */
 interface ShownChart {
   readonly name: string;
+  /** The name of its drawing. */
+  readonly drawing: string;
   /** What it is called on the page. */
   readonly title: string;
   /** The key that shows it. */
@@ -36,8 +38,13 @@ const drawings: ReadonlyMap<string, HTMLTemplateElement> = new Map(
   ]),
 );
 
-/** The names of all charts, in the order of their keys; `tool` is that of the call that is looked at. */
-export const chartNames: readonly string[] = [...drawings.keys(), 'tool'];
+/** Those of a session, in the order of their keys; after them comes that of the tool that is looked at. */
+const sessionDrawings = ['session', 'roots', 'keepalive', 'task', 'subscription', 'http'];
+
+/** The chart that a key shows, of what is looked at; undefined if there is none. */
+export function chartOfKey(view: SessionView, key: number): string | undefined {
+  return chartsOf(view, undefined).find(({ number }) => number === key)?.name;
+}
 
 export function Charts(view: SessionView) {
   const { page, send, session } = view;
@@ -58,7 +65,7 @@ export function Charts(view: SessionView) {
     const next = tabs.at((tabs.indexOf(shown) + by) % tabs.length);
     if (!next) return;
     choose(next.name);
-    document.getElementById(`tab-${next.name}`)?.focus();
+    document.getElementById(`tab-${inId(next.name)}`)?.focus();
     event.preventDefault();
   };
   return (
@@ -70,8 +77,8 @@ export function Charts(view: SessionView) {
               key={name}
               type="button"
               role="tab"
-              id={`tab-${name}`}
-              aria-controls={`chart-${name}`}
+              id={`tab-${inId(name)}`}
+              aria-controls={`chart-${inId(name)}`}
               aria-selected={name === shown.name}
               aria-keyshortcuts={`${number}`}
               tabIndex={name === shown.name ? 0 : -1}
@@ -87,7 +94,7 @@ export function Charts(view: SessionView) {
             type="button"
             aria-pressed={!isPinned}
             aria-keyshortcuts="f"
-            title="Show the chart of what the session waits for"
+            title="Show the chart of what is waited for"
             onClick={() =>
               send(isPinned ? { type: 'chart.follow' } : { type: 'chart.choose', name: shown.name })
             }
@@ -116,12 +123,12 @@ function Chart(props: {
   readonly isLarge: boolean;
 }) {
   const { chart, isChosen, isLarge } = props;
-  const { name, title, machine, state, last } = chart;
+  const { name, drawing, title, machine, state, last } = chart;
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const drawn = drawings.get(name)?.content.cloneNode(true);
+    const drawn = drawings.get(drawing)?.content.cloneNode(true);
     if (drawn) box.current?.replaceChildren(drawn);
-  }, [name]);
+  }, [drawing]);
   const drawn = useMemo(() => machine && svgOf(drawMachine(machine)), [machine]);
   useLayoutEffect(() => {
     if (box.current) light(box.current, state, last, isChosen);
@@ -138,10 +145,10 @@ function Chart(props: {
   return (
     <div
       role="tabpanel"
-      id={`chart-${name}`}
+      id={`chart-${inId(name)}`}
       class={isLarge ? 'chart large' : 'chart'}
       tabIndex={0}
-      aria-labelledby={`tab-${name}`}
+      aria-labelledby={`tab-${inId(name)}`}
     >
       <p class="visually-hidden">{`${now}${by}.`}</p>
       <div class="drawing" aria-hidden="true" ref={box}>
@@ -156,16 +163,45 @@ function svgOf({ tag, attributes, children }: SvgElement): ComponentChild {
   return h(tag, attributes, inside);
 }
 
-/** The charts of a session: one for each of its machines, that of a task, and that of a tool. */
+/** A name as part of an element's id. */
+function inId(name: string): string {
+  return name.replaceAll(/[^\w-]+/g, '-');
+}
+
 function chartsOf(view: SessionView, chosen: TransitionEvent | undefined): ShownChart[] {
+  const { dump } = view.session;
+  return dump.side === 'host'
+    ? connectionCharts(view, dump, chosen)
+    : sessionCharts(view, dump, chosen);
+}
+
+/** One for each machine of a connection that there is now. */
+function connectionCharts(
+  { session }: SessionView,
+  { actors }: PageConnectionDump,
+  chosen: TransitionEvent | undefined,
+): ShownChart[] {
+  const machines = actors.filter(({ id, chart = id }) => drawings.has(chart));
+  return machines.map(({ id: name, chart: drawing = name, state }, at) => {
+    const last = chosen?.machine === name ? chosen : session.lastTransitions.get(name);
+    return { name, drawing, title: name, number: at + 1, state, last };
+  });
+}
+
+/** One for each machine of a session, that of a task, and that of a tool. */
+function sessionCharts(
+  view: SessionView,
+  dump: PageSessionDump,
+  chosen: TransitionEvent | undefined,
+): ShownChart[] {
   const { session } = view;
   const task = taskOf(view, chosen);
-  const own = [...drawings.keys()].map((name, at): ShownChart => {
+  const own = sessionDrawings.map((name, at): ShownChart => {
     const owner = name === 'task' ? ownerOf({ machine: name, task: task?.taskId ?? '' }) : name;
     const isHere = chosen?.machine === name && (!task || ownerOf(chosen) === owner);
     const last = isHere ? chosen : session.lastTransitions.get(owner);
-    const state = stateOf(session.dump, name, task);
-    return { name, title: name, number: at + 1, state, last };
+    const state = stateOf(dump, name, task);
+    return { name, drawing: name, title: name, number: at + 1, state, last };
   });
   return [...own, toolChart(view)];
 }
@@ -175,7 +211,8 @@ function toolChart(view: SessionView): ShownChart {
   const { machines } = view.session;
   const tool = call?.subject ?? [...machines.keys()].at(-1) ?? '';
   return {
-    ...{ name: 'tool', title: tool || 'tool', number: chartNames.length, last: undefined },
+    ...{ name: 'tool', drawing: 'tool', title: tool || 'tool', last: undefined },
+    number: sessionDrawings.length + 1,
     machine: machines.get(tool),
     state: call?.machine?.state,
   };
@@ -193,13 +230,13 @@ export function taskOf(
   { page, session }: SessionView,
   chosen = movedBy(session, page.context.event),
 ): Task | undefined {
-  const { tasks } = session.dump;
+  const tasks = session.dump.side === 'server' ? session.dump.tasks : [];
   const task = tasks.find(({ taskId }) => taskId === page.context.task);
   // A task whose transition is looked at may be kept no longer: no other is shown in its place.
   return task ?? (chosen?.task === undefined ? tasks[0] : undefined);
 }
 
-function stateOf(dump: PageDump, name: string, task: Task | undefined): string | undefined {
+function stateOf(dump: PageSessionDump, name: string, task: Task | undefined): string | undefined {
   if (name === 'session') return dump.state;
   if (name === 'roots') return dump.roots.state;
   if (name === 'http') return dump.http?.kind === 'session' ? dump.http.state : undefined;

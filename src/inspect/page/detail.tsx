@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import { duration, timeOfDay } from './durations.ts';
 import { answerTo, causedBy, eventOf } from './model.ts';
-import { isFault, nameOf, titleOf } from './rows.ts';
+import { isFault, nameOf, peerOf, titleOf } from './rows.ts';
 import { choose } from './timeline.tsx';
 import type { SessionView } from './view.ts';
 
@@ -41,7 +41,7 @@ function Frame({ view, event }: DetailProps<FrameEvent>) {
   return (
     <>
       <dl class="facts-list">
-        <Fact name="way">{direction === 'in' ? '→ from the client' : '← to the client'}</Fact>
+        <Fact name="way">{`${direction === 'in' ? '→ from' : '← to'} the ${peerOf(session.dump)}`}</Fact>
         <Fact name="what">{what}</Fact>
         {problem !== undefined && <Fact name="error">{problem}</Fact>}
         {id !== undefined && <Fact name="id">{JSON.stringify(id)}</Fact>}
@@ -70,10 +70,12 @@ function Frame({ view, event }: DetailProps<FrameEvent>) {
 function Moved({ view, event }: DetailProps<TransitionEvent>) {
   const { task, cause, at, causedBy: seq } = event;
   const frame = eventOf(view.session, seq);
+  const own =
+    view.session.dump.side === 'host'
+      ? 'the host itself, a timer, or the channel to the server'
+      : 'the server itself, a timer, or the end of the input';
   const others =
-    task === undefined
-      ? 'the server itself, a timer, or the end of the input'
-      : 'its handler, an answer that this waited for, or a timer';
+    task === undefined ? own : 'its handler, an answer that this waited for, or a timer';
   return (
     <>
       <dl class="facts-list">

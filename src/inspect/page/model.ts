@@ -1,12 +1,14 @@
 /**
- * What the page knows: every session's last dump and its latest events. Nothing of it is drawn
- * here.
+ * What the page knows: the last dump of every session and connection, and the latest events. Nothing
+ * of it is drawn here.
  */
 import { headlineOf } from '../../diagnosis/headline.ts';
 import type { MachineDefinition } from '../charts/machine-definition.ts';
 import type {
+  PageConnectionDump,
   PageDump,
   PageEvent,
+  PageSessionDump,
   PageUpdate,
   SessionUpdate,
   Skipped,
@@ -23,6 +25,7 @@ export interface SkippedEvents {
 
 export type Row = PageEvent | SkippedEvents;
 
+/** A session or a connection. */
 export interface ShownSession {
   readonly id: string;
   /** Its place in the order of arrival, from 1. */
@@ -46,6 +49,18 @@ export interface ShownSession {
 /** What tells apart whose transition it is, as the timeline calls it. */
 export function ownerOf({ machine, task }: Pick<TransitionEvent, 'machine' | 'task'>): string {
   return task === undefined ? machine : `${machine} ${task}`;
+}
+
+/** Of a session, tasks come and go. */
+function goneTasks({ tasks }: PageSessionDump): (transition: TransitionEvent) => boolean {
+  const kept = new Set(tasks.map(({ taskId }) => taskId));
+  return ({ task }) => task !== undefined && !kept.has(task);
+}
+
+/** Of a connection, processes and streams do. */
+function goneActors({ actors }: PageConnectionDump): (transition: TransitionEvent) => boolean {
+  const kept = new Set(actors.map(({ id }) => id));
+  return ({ machine }) => !kept.has(machine);
 }
 
 /** Rows that are kept of a session. */
@@ -84,9 +99,9 @@ export class Model {
     for (const event of events) {
       if (event.kind === 'transition') session.lastTransitions.set(ownerOf(event), event);
     }
-    const kept = new Set(dump.tasks.map(({ taskId }) => taskId));
-    for (const [owner, { task }] of session.lastTransitions) {
-      if (task !== undefined && !kept.has(task)) session.lastTransitions.delete(owner);
+    const isGone = dump.side === 'server' ? goneTasks(dump) : goneActors(dump);
+    for (const [owner, transition] of session.lastTransitions) {
+      if (isGone(transition)) session.lastTransitions.delete(owner);
     }
     const counted = skipped.length > 0 ? [this.#skipped(skipped)] : [];
     if (events.length + counted.length === 0) return;

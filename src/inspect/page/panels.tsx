@@ -5,12 +5,12 @@
 import type { ComponentChildren } from 'preact';
 import { httpStateInWords } from '../../diagnosis/http-text.ts';
 import { sizeInWords } from '../../diagnosis/in-words.ts';
-import type { PageDump } from '../page-messages.ts';
+import type { PageConnectionDump, PageDump, PageSessionDump } from '../page-messages.ts';
 import { waitOf } from './attention.ts';
 import { callOf, taskOf } from './charts.tsx';
 import { duration } from './durations.ts';
 import { rootsNote } from './roots-note.ts';
-import { shortId } from './rows.ts';
+import { peerOf, shortId } from './rows.ts';
 import type { SessionView } from './view.ts';
 
 export function Panels(view: SessionView) {
@@ -23,10 +23,16 @@ export function Panels(view: SessionView) {
       {session.closed !== undefined && <p class="note">As it was before it ended:</p>}
       <Pending {...parts} />
       <Calls {...parts} view={view} />
-      <Http {...parts} />
-      <Tasks view={view} />
+      {dump.side === 'host' ? (
+        <ConnectionPanels dump={dump} />
+      ) : (
+        <>
+          <Http dump={dump} elapsedMs={elapsedMs} />
+          <Tasks view={view} dump={dump} />
+        </>
+      )}
       <Queues dump={dump} />
-      <Roots dump={dump} />
+      {dump.side === 'server' && <Roots dump={dump} />}
       <Actors dump={session.dump} />
     </div>
   );
@@ -60,17 +66,52 @@ interface Timed {
   readonly elapsedMs: number;
 }
 
+/** What there is of a connection: the server's lists, and why it was lost. */
+function ConnectionPanels({ dump }: { readonly dump: PageConnectionDump }) {
+  const { lists, loss, lastWords, launches } = dump;
+  const isTold = loss !== undefined || lastWords !== undefined;
+  const times = launches > 1 ? `Opened ${launches} times.` : '';
+  return (
+    <>
+      {lists.length > 0 && (
+        <Panel id="lists" title="The server's lists">
+          {lists.map(({ name, entries, known, state }) => (
+            <li key={name} data-known={known}>
+              <strong>{name}</strong> <code>{state}</code>
+              <span>{known === 'known' ? `${entries}` : `${known}, ${entries}`}</span>
+            </li>
+          ))}
+        </Panel>
+      )}
+      {isTold && (
+        <Panel id="loss" title="Last lost, last words" note={times}>
+          {loss && (
+            <li>
+              <code>{loss.kind}</code> <span class="why">{loss.message}</span>
+            </li>
+          )}
+          {lastWords !== undefined && (
+            <li>
+              <pre class="words">{lastWords}</pre>
+            </li>
+          )}
+        </Panel>
+      )}
+    </>
+  );
+}
+
 function Pending({ dump, elapsedMs }: Timed) {
   const { pending, calls, omitted } = dump;
   if (pending.length === 0) return null;
   const oldestFirst = [...pending].sort((a, b) => b.ageMs - a.ageMs);
   const whose = ({ relatedTo, taskId }: PageDump['pending'][number]) => {
-    if (relatedTo === undefined) return 'for the session';
+    if (relatedTo === undefined) return dump.side === 'host' ? '' : 'for the session';
     const call = calls.find((each) => each.id === relatedTo && each.taskId === taskId);
     return `for ${call?.subject ?? ''} ${shortId(relatedTo)}`;
   };
   return (
-    <Panel id="pending" title="Waiting for the client" omitted={omitted['pending']}>
+    <Panel id="pending" title={`Waiting for the ${peerOf(dump)}`} omitted={omitted['pending']}>
       {oldestFirst.map((request) => {
         const gone = request.ageMs + elapsedMs;
         const left = Math.max(0, request.leftMs - elapsedMs);
@@ -96,7 +137,7 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: SessionView }
   if (calls.length === 0) return null;
   const chosen = callOf(view)?.machine?.id;
   return (
-    <Panel id="calls" title="The client's requests" omitted={omitted['calls']}>
+    <Panel id="calls" title={`The ${peerOf(dump)}'s requests`} omitted={omitted['calls']}>
       {calls.map((call) => {
         const { id, method, subject = '', taskId, ageMs, machine } = call;
         const { on, words } = waitOf(call, dump, elapsedMs);
@@ -123,7 +164,7 @@ function Calls({ dump, elapsedMs, view }: Timed & { readonly view: SessionView }
   );
 }
 
-function Http({ dump, elapsedMs }: Timed) {
+function Http({ dump, elapsedMs }: Timed & { readonly dump: PageSessionDump }) {
   const { http, omitted } = dump;
   if (!http) return null;
   const who = http.kind === 'session' ? `Session ${http.id}: ` : '';
@@ -145,8 +186,8 @@ function Http({ dump, elapsedMs }: Timed) {
   );
 }
 
-function Tasks({ view }: { readonly view: SessionView }) {
-  const { tasks, omitted } = view.session.dump;
+function Tasks({ view, dump }: { readonly view: SessionView; readonly dump: PageSessionDump }) {
+  const { tasks, omitted } = dump;
   if (tasks.length === 0) return null;
   const chosen = taskOf(view);
   return (
@@ -181,13 +222,15 @@ const levelNames = {
 
 function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
   const names = Object.keys(levelNames) as (keyof typeof levelNames)[];
-  const used = names.filter((name) => queues[name].count > 0);
+  const used = names.flatMap((name) => {
+    const level = name in queues ? (queues as PageSessionDump['queues'])[name] : undefined;
+    return level && level.count > 0 ? [{ name, ...level }] : [];
+  });
   if (used.length + queues.holds.length === 0) return null;
   const note = queues.holds.length > 0 ? `No request is started: ${queues.holds.join(', ')}.` : '';
   return (
     <Panel id="queues" title="Queues and caps" note={note}>
-      {used.map((name) => {
-        const { count, max } = queues[name];
+      {used.map(({ name, count, max }) => {
         const show = name === 'outboundBytes' ? sizeInWords : String;
         return (
           <li key={name} data-full={count >= max}>
@@ -203,7 +246,7 @@ function Queues({ dump: { queues } }: { readonly dump: PageDump }) {
   );
 }
 
-function Roots({ dump }: { readonly dump: PageDump }) {
+function Roots({ dump }: { readonly dump: PageSessionDump }) {
   const { roots, omitted } = dump;
   const note = rootsNote(roots);
   if (note === undefined) return null;

@@ -1,5 +1,5 @@
 /** The rows of the timeline in words, and which of them are wanted. */
-import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
+import type { FrameEvent, PageDump, PageEvent, TransitionEvent } from '../page-messages.ts';
 import { duration } from './durations.ts';
 import type { Row, SkippedEvents } from './model.ts';
 import type { RowKind } from './page.machine.ts';
@@ -42,10 +42,15 @@ export function titleOf(event: PageEvent): string {
   return `${isAnswer ? `${event.what} of ` : ''}${name}${id}`;
 }
 
+/** What is at the other end. */
+export function peerOf({ side }: Pick<PageDump, 'side'>): 'client' | 'server' {
+  return side === 'host' ? 'server' : 'client';
+}
+
 /** An event as a screen reader says it. */
-export function spoken(event: PageEvent): string {
+export function spoken(event: PageEvent, peer: 'client' | 'server'): string {
   if (event.kind === 'transition') return `transition of ${transitionInWords(event)}`;
-  const way = event.direction === 'in' ? 'from the client' : 'to the client';
+  const way = `${event.direction === 'in' ? 'from' : 'to'} the ${peer}`;
   const problem = event.problem === undefined ? '' : `: ${event.problem}`;
   return `${way}: ${nameOf(event)} ${event.id ?? ''} ${outcomeOf(event)}${problem}`;
 }

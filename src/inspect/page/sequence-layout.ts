@@ -1,12 +1,16 @@
 /** Where everything of a sequence diagram stands: lanes, arrows, states, and what is under way. */
-import type { FrameEvent, PageEvent } from '../page-messages.ts';
+import type { FrameEvent, PageEvent, TransitionEvent } from '../page-messages.ts';
 import type { Row } from './model.ts';
 import { countsInWords, isFault, nameOf, outcomeOf, shortId } from './rows.ts';
 import { timeOfDay } from './durations.ts';
 
-/** From left to right. Beside the client, they are the parts of the server that speak. */
-export const lanes = ['client', 'session', 'roots', 'tools'] as const;
-export type Lane = (typeof lanes)[number];
+/** From left to right. Beside the peer, which comes first, they are the parts that speak to it. */
+export const lanes = {
+  server: ['client', 'session', 'roots', 'tools'],
+  host: ['server', 'connection', 'lists', 'tools'],
+} as const;
+type Side = keyof typeof lanes;
+export type Lane = (typeof lanes)[Side][number];
 
 interface Placed {
   /** Its baseline, pixels from the top. */
@@ -57,8 +61,24 @@ const maxBeside = 5;
 const toolTopics =
   /^(?:tools|prompts|resources|completion|elicitation|sampling|tasks|progress|message)\b/;
 
-/** The part of the server that a message is for, or comes from. */
-function laneOf(event: PageEvent): Lane {
+const listTopics = /^(?:\w+\/(?:templates\/)?list(?:_changed)?|subscriptions\/\w+)$/;
+
+/** The part of our side that a message is for, or comes from. */
+function laneOf(event: PageEvent, side: Side): Lane {
+  return side === 'host' ? laneOfHost(event) : laneOfServer(event);
+}
+
+function laneOfHost(event: PageEvent): Lane {
+  if (event.kind === 'transition') {
+    return /(?:list|listening)$/.test(event.machine) ? 'lists' : 'connection';
+  }
+  const topic = event.method?.replace(/^notifications\//, '') ?? '';
+  // The host's own list, which the server asks for.
+  if (listTopics.test(topic) && !topic.startsWith('roots/')) return 'lists';
+  return toolTopics.test(topic) ? 'tools' : 'connection';
+}
+
+function laneOfServer(event: PageEvent): Lane {
   if (event.kind === 'transition') {
     if (event.machine === 'task') return 'tools';
     return event.machine === 'roots' ? 'roots' : 'session';
@@ -74,24 +94,32 @@ function laneOf(event: PageEvent): Lane {
  * @param rows those that are shown, oldest first
  * @param answered the numbers of all requests that have been answered, shown or not
  * @param width pixels
+ * @param side ours
  */
 export function sequenceLayout(
   rows: readonly Row[],
   answered: ReadonlySet<number>,
   width: number,
+  side: Side = 'server',
 ): SequenceLayout {
   const left = width >= roomForTimes ? timesWidth : 0;
-  const gap = (width - left) / lanes.length;
-  const placed = lanes.map((name, at) => ({ name, x: Math.round(left + gap * (at + 0.4)) }));
-  const xOf = (lane: Lane) => placed[lanes.indexOf(lane)]?.x ?? 0;
+  const names: readonly Lane[] = lanes[side];
+  const gap = (width - left) / names.length;
+  const placed = names.map((name, at) => ({ name, x: Math.round(left + gap * (at + 0.4)) }));
+  const xOf = (lane: Lane) => placed[names.indexOf(lane)]?.x ?? 0;
+  const places: Places = {
+    peer: side === 'host' ? 'server' : 'client',
+    laneOf: (event) => laneOf(event, side),
+    xOf,
+  };
   const yOf = (at: number) => (at + 1) * step - 6;
   const height = rows.length * step + 12;
   return {
     width,
     height,
     lanes: placed,
-    items: rows.map((row, at) => itemOf(row, yOf(at), width, left, xOf)),
-    spans: spansOf(rows, answered, height, xOf, yOf),
+    items: rows.map((row, at) => itemOf(row, yOf(at), width, left, places)),
+    spans: spansOf(rows, answered, height, places, yOf),
     times:
       left === 0
         ? []
@@ -99,12 +127,19 @@ export function sequenceLayout(
   };
 }
 
+/** Where who speaks stands. */
+interface Places {
+  readonly peer: Lane;
+  laneOf(event: PageEvent): Lane;
+  xOf(lane: Lane): number;
+}
+
 function itemOf(
   row: Row,
   y: number,
   width: number,
   left: number,
-  xOf: (lane: Lane) => number,
+  { peer, laneOf: laneFor, xOf }: Places,
 ): SequenceItem {
   const fitting = (text: string, x: number) => {
     const room = Math.floor((width - x - 6) / characterWidth);
@@ -114,20 +149,23 @@ function itemOf(
     const labelX = left + 8;
     return { kind: 'counted', key: row.seq, y, labelX, label: fitting(countsInWords(row), labelX) };
   }
-  const x = xOf(laneOf(row));
+  const x = xOf(laneFor(row));
   if (row.kind === 'transition') {
-    const whose = { task: `task ${shortId(row.task ?? '')}: `, keepalive: 'keepalive: ' }[
-      row.machine
-    ];
-    const label = fitting(`${whose ?? ''}${row.to}`, left + 16);
+    const label = fitting(`${whoseState(row)}${row.to}`, left + 16);
     const boxWidth = label.length * characterWidth + 16;
     const start = Math.max(left + 2, Math.min(x - boxWidth / 2, width - boxWidth - 2));
     return { kind: 'state', event: row, y, label, labelX: start + 8, width: boxWidth };
   }
-  const client = xOf('client');
-  const [fromX, toX] = row.direction === 'in' ? [client, x] : [x, client];
-  const labelX = client + 12;
+  const peerX = xOf(peer);
+  const [fromX, toX] = row.direction === 'in' ? [peerX, x] : [x, peerX];
+  const labelX = peerX + 12;
   return { kind: 'arrow', event: row, y, fromX, toX, labelX, label: fitting(labelOf(row), labelX) };
+}
+
+/** What its lane does not say: of the main machine of a lane, nothing. */
+function whoseState({ machine, task = '' }: TransitionEvent): string {
+  if (machine === 'task') return `task ${shortId(task)}: `;
+  return ['session', 'roots', 'connection'].includes(machine) ? '' : `${machine}: `;
 }
 
 function labelOf(event: FrameEvent): string {
@@ -142,7 +180,7 @@ function spansOf(
   rows: readonly Row[],
   answered: ReadonlySet<number>,
   height: number,
-  xOf: (lane: Lane) => number,
+  { peer, laneOf: laneFor, xOf }: Places,
   yOf: (at: number) => number,
 ): SequenceSpan[] {
   const ends = new Map<number, number>();
@@ -158,13 +196,13 @@ function spansOf(
     // The answer is there, but is not shown.
     if (isOpen && answered.has(row.seq)) return [];
     const [top, bottom] = [yOf(at), end ?? height];
-    const lane = row.direction === 'in' ? laneOf(row) : 'client';
+    const lane = row.direction === 'in' ? laneFor(row) : peer;
     const places = taken.get(lane) ?? [];
     taken.set(lane, places);
     const free = places.findIndex((busyUntil) => busyUntil <= top);
     const place = Math.min(free === -1 ? places.length : free, maxBeside - 1);
     places[place] = Math.max(places[place] ?? 0, bottom);
-    const away = lane === 'client' ? -1 : 1;
+    const away = lane === peer ? -1 : 1;
     const x = xOf(lane) - spanWidth / 2 + away * place * (spanWidth - 2);
     return [{ seq: row.seq, x, top, bottom, isOpen }];
   });

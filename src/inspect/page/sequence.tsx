@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { timeOfDay } from './durations.ts';
 import type { Row, ShownSession } from './model.ts';
-import { isFault, spoken } from './rows.ts';
+import { isFault, peerOf, spoken } from './rows.ts';
 import { sequenceLayout } from './sequence-layout.ts';
 import type { SequenceItem, SequenceLayout } from './sequence-layout.ts';
 
@@ -40,7 +40,7 @@ export function Sequence({ rows, session, chosen }: SequenceProps) {
         <Heads layout={layout} />
       </svg>
       <svg class="sequence" role="presentation" width={width} height={layout.height}>
-        <Body layout={layout} chosen={chosen} />
+        <Body layout={layout} chosen={chosen} peer={peerOf(session.dump)} />
       </svg>
     </div>
   );
@@ -61,7 +61,7 @@ export function saveSequence(rows: readonly Row[], session: ShownSession): void 
       <rect class="back" width={savedWidth} height={height} />
       <Heads layout={layout} />
       <g transform={`translate(0 ${headHeight})`}>
-        <Body layout={layout} chosen={undefined} />
+        <Body layout={layout} chosen={undefined} peer={peerOf(session.dump)} />
       </g>
     </svg>,
     holder,
@@ -95,7 +95,7 @@ function layoutOf(rows: readonly Row[], session: ShownSession, width: number): S
   const answered = session.rows.flatMap((row) =>
     row.kind === 'frame' && row.answers !== undefined ? [row.answers] : [],
   );
-  return sequenceLayout(rows, new Set(answered), width);
+  return sequenceLayout(rows, new Set(answered), width, session.dump.side);
 }
 
 function Heads({ layout: { lanes } }: { readonly layout: SequenceLayout }) {
@@ -116,9 +116,10 @@ function Heads({ layout: { lanes } }: { readonly layout: SequenceLayout }) {
 interface BodyProps {
   readonly layout: SequenceLayout;
   readonly chosen: number | undefined;
+  readonly peer: 'client' | 'server';
 }
 
-function Body({ layout: { lanes, height, spans, times, items }, chosen }: BodyProps) {
+function Body({ layout: { lanes, height, spans, times, items }, chosen, peer }: BodyProps) {
   return (
     <g>
       {lanes.map(({ name, x }) => (
@@ -145,7 +146,12 @@ function Body({ layout: { lanes, height, spans, times, items }, chosen }: BodyPr
             {item.label}
           </text>
         ) : (
-          <Item key={item.event.seq} item={item} isChosen={item.event.seq === chosen} />
+          <Item
+            key={item.event.seq}
+            item={item}
+            isChosen={item.event.seq === chosen}
+            words={spoken(item.event, peer)}
+          />
         ),
       )}
     </g>
@@ -155,8 +161,10 @@ function Body({ layout: { lanes, height, spans, times, items }, chosen }: BodyPr
 function Item(props: {
   readonly item: Exclude<SequenceItem, { readonly kind: 'counted' }>;
   readonly isChosen: boolean;
+  /** As a screen reader says it. */
+  readonly words: string;
 }) {
-  const { item, isChosen } = props;
+  const { item, isChosen, words } = props;
   const { event, y, label, labelX } = item;
   const kind = event.kind === 'transition' ? 'state' : `${event.direction} ${event.what}`;
   return (
@@ -166,9 +174,9 @@ function Item(props: {
       data-seq={event.seq}
       role="option"
       aria-selected={isChosen}
-      aria-label={`${timeOfDay(event.at)} ${spoken(event)}`}
+      aria-label={`${timeOfDay(event.at)} ${words}`}
     >
-      <title>{spoken(event)}</title>
+      <title>{words}</title>
       <rect class="hit" x={0} y={y - 22} width="100%" height={29} />
       {item.kind === 'arrow' ? (
         <Arrow fromX={item.fromX} toX={item.toX} y={y} />

@@ -1,5 +1,5 @@
 /** The keyboard's shortcuts: what each does, and how the page lists it. */
-import { chartNames } from './charts.tsx';
+import { chartOfKey } from './charts.tsx';
 import { nextOf } from './model.ts';
 import { choose, moveBy } from './timeline.tsx';
 import { inOrder } from './view.ts';
@@ -20,6 +20,8 @@ function step(shown: SessionView, by: number): void {
   moveBy(shown, by);
   rows()?.focus({ preventScroll: true });
 }
+
+const chartKeys = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 export const shortcuts: readonly Shortcut[] = [
   { keys: { P: ({ send }) => send({ type: 'pause.toggle' }) }, what: 'pause, go on' },
@@ -53,9 +55,12 @@ export const shortcuts: readonly Shortcut[] = [
   { keys: { V: ({ send }) => send({ type: 'timeline.turn' }) }, what: 'sequence diagram' },
   {
     keys: Object.fromEntries(
-      chartNames.map((name, at) => [
-        `${at + 1}`,
-        ({ send }: SessionView) => send({ type: 'chart.choose', name }),
+      chartKeys.map((key) => [
+        `${key}`,
+        (shown: SessionView) => {
+          const name = chartOfKey(shown, key);
+          if (name !== undefined) shown.send({ type: 'chart.choose', name });
+        },
       ]),
     ),
     what: 'charts',

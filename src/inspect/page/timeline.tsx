@@ -5,7 +5,17 @@ import { timeOfDay } from './durations.ts';
 import { eventOf, movedBy } from './model.ts';
 import type { Row } from './model.ts';
 import { rowKinds } from './page.machine.ts';
-import { countsInWords, isFault, nameOf, outcomeOf, shortId, spoken, wantedRows } from './rows.ts';
+import type { RowKind } from './page.machine.ts';
+import {
+  countsInWords,
+  isFault,
+  nameOf,
+  outcomeOf,
+  peerOf,
+  shortId,
+  spoken,
+  wantedRows,
+} from './rows.ts';
 import { Sequence, saveSequence } from './sequence.tsx';
 import type { SessionView } from './view.ts';
 
@@ -14,11 +24,13 @@ const maxDrawn = 400;
 /** How far from its end a list still counts as scrolled to the end, pixels. */
 const nearEnd = 40;
 
-const kindNames = {
-  in: ['→ in', 'from the client'],
-  out: ['← out', 'to the client'],
-  transition: ['◆ states', 'transitions'],
-} as const;
+const kindNames = { in: '→ in', out: '← out', transition: '◆ states' } as const;
+
+/** What a kind of row is, in words. */
+function kindInWords(kind: RowKind, peer: 'client' | 'server'): string {
+  if (kind === 'transition') return 'transitions';
+  return `${kind === 'in' ? 'from' : 'to'} the ${peer}`;
+}
 
 /** The rows that are drawn: the newest of those that are wanted. */
 function drawnRows({ page, session }: SessionView): readonly Row[] {
@@ -29,6 +41,7 @@ function drawnRows({ page, session }: SessionView): readonly Row[] {
 export function Timeline(view: SessionView) {
   const { page, send, session } = view;
   const { filter, kinds, event: chosen } = page.context;
+  const peer = peerOf(session.dump);
   const rows = useMemo(() => drawnRows(view), [session.rows, filter, kinds]);
   const isList = page.hasTag('asList');
   const box = useRef<HTMLDivElement>(null);
@@ -44,7 +57,9 @@ export function Timeline(view: SessionView) {
   const content = useMemo(
     () =>
       isList
-        ? rows.map((row) => <TimelineRow key={row.seq} row={row} isChosen={row.seq === seq} />)
+        ? rows.map((row) => (
+            <TimelineRow key={row.seq} row={row} isChosen={row.seq === seq} peer={peer} />
+          ))
         : undefined,
     [rows, seq, isList],
   );
@@ -74,15 +89,15 @@ export function Timeline(view: SessionView) {
         <fieldset>
           <legend class="visually-hidden">Show</legend>
           {rowKinds.map((kind) => (
-            <label key={kind} title={kindNames[kind][1]}>
+            <label key={kind} title={kindInWords(kind, peer)}>
               <input
                 type="checkbox"
                 value={kind}
-                aria-label={kindNames[kind][1]}
+                aria-label={kindInWords(kind, peer)}
                 checked={kinds.includes(kind)}
                 onChange={() => send({ type: 'kind.toggle', kind })}
               />
-              {` ${kindNames[kind][0]}`}
+              {` ${kindNames[kind]}`}
             </label>
           ))}
         </fieldset>
@@ -145,7 +160,13 @@ function clickedSeq(target: EventTarget | null): number {
   return Number(row?.getAttribute('data-seq') ?? Number.NaN);
 }
 
-function TimelineRow({ row, isChosen }: { readonly row: Row; readonly isChosen: boolean }) {
+interface TimelineRowProps {
+  readonly row: Row;
+  readonly isChosen: boolean;
+  readonly peer: 'client' | 'server';
+}
+
+function TimelineRow({ row, isChosen, peer }: TimelineRowProps) {
   const time = timeOfDay(row.at);
   if (row.kind === 'skipped') {
     return (
@@ -165,7 +186,7 @@ function TimelineRow({ row, isChosen }: { readonly row: Row; readonly isChosen: 
       id={`row-${row.seq}`}
       data-seq={row.seq}
       aria-selected={isChosen}
-      aria-label={`${time} ${spoken(row)}`}
+      aria-label={`${time} ${spoken(row, peer)}`}
     >
       <time>{time}</time>
       <span class="way">

@@ -1,0 +1,16 @@
+/**
+ * A host whose connections can be watched: it prints the address of a page that has a row for each
+ * server.
+ *
+ *     npx tsx examples/client/inspected.ts mcp.json
+ */
+import { connectAll } from 'mcp-actors/client';
+import { inspectPage } from 'mcp-actors/inspect';
+
+const [, , file = 'mcp.json'] = process.argv;
+await using page = await inspectPage();
+console.error(`Open ${page.url} to see the connections`);
+
+await using servers = await connectAll(file, { watchers: [page.watcher] });
+const tools = await servers.listTools();
+console.log(tools.map(({ name }) => name).join('\n'));

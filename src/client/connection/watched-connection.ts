@@ -1,0 +1,21 @@
+/** A connection as the inspector's page sees it. */
+import type { Traffic } from '../../actors/traffic.ts';
+import type { Transitions } from '../../actors/transitions.ts';
+import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
+
+/** Watches a connection. Called once, before it opens; what it throws is thrown to who opens it. */
+export type ConnectionWatcher = (watched: WatchedConnection) => void;
+
+/** A connection as a {@link ConnectionWatcher} gets it. */
+export interface WatchedConnection {
+  readonly side: 'host';
+  /** Tells it apart from all others; the name of its server is in its dump. */
+  readonly id: string;
+  dump(): ConnectionDump;
+  /** Resolves once nothing of it is left; with an error if that was a bug of ours. */
+  readonly closed: Promise<Error | undefined>;
+  /** The messages between the host and its server. */
+  readonly traffic: Pick<Traffic, 'listen'>;
+  /** The transitions of its machines: of the connection itself, its lists, its process, its streams. */
+  readonly transitions: Pick<Transitions, 'listen'>;
+}

@@ -1,0 +1,145 @@
+/** A host's connections on the page: a row for each server, its machines, what is pending, why it is lost. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import { openServers } from 'mcp-actors/client';
+import { inspectPage } from 'mcp-actors/inspect';
+import { serveHttp } from 'mcp-actors/serve';
+import { gate } from 'mcp-actors/testing';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { smallServer, startCommand, temporaryFolder } from '../e2e/client-command.ts';
+import { launchChromium, needsChromium } from './chromium.ts';
+import { open } from './inspected.ts';
+
+const secrets = ['sk-of-the-environment', 'token-of-a-header', 'word-of-a-dead-process'] as const;
+const [inEnvironment, inHeader, inStderr] = secrets;
+
+describe('the page', () => {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium().catch(() => undefined);
+  });
+  afterAll(() => browser?.close());
+
+  /** A server over HTTP, one that is launched, and one that always dies. */
+  async function host() {
+    const held = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      handler: async (_, { signal }) => {
+        await held.pass(signal);
+        return 'done';
+      },
+    });
+    const serving = await serveHttp(
+      createMcpServer({ name: 'remote-server', version: '1', tools: [wait] }),
+      { port: 0 },
+    );
+    onTestFinished(() => serving.close(0));
+    const shown = await inspectPage();
+    onTestFinished(() => shown.close());
+    const [program, script] = smallServer;
+    const dies = `console.error("API_KEY=${inStderr}"); process.exitCode = 3`;
+    const config = {
+      mcpServers: {
+        remote: { url: String(serving.url), headers: { authorization: `Bearer ${inHeader}` } },
+        local: { command: program, args: [script, 'one'], env: { API_KEY: inEnvironment } },
+        dying: { command: program, args: ['-e', dies] },
+      },
+    };
+    const servers = openServers(config, {
+      watchers: [shown.watcher],
+      cacheFolder: false,
+      report: () => {},
+      restart: { initialMs: 600_000, maxMs: 600_000 },
+      forServer: (name) => (name === 'remote' ? { era: 'legacy' } : {}),
+    });
+    onTestFinished(() => servers.close());
+    await servers.started();
+    return { address: shown.url, servers, held };
+  }
+
+  const entry = (page: Page, name: string) => page.locator('#sessions button', { hasText: name });
+  const tabs = async (page: Page) =>
+    (await page.locator('#charts [role=tab]').allTextContents()).map((text) => text.trim());
+
+  test('has a row for each server of a host, with its machines and what is pending', async (context) => {
+    needsChromium(context);
+    const { address, servers, held } = await host();
+    const { page, faults } = await open(browser as Browser, address);
+    for (const name of ['remote', 'local', 'dying']) await entry(page, name).waitFor();
+    await entry(page, 'local').filter({ hasText: 'idle' }).waitFor();
+    const call = servers.callTool('remote__wait');
+    await held.arrived();
+    await entry(page, 'remote').click();
+    await page.locator('#pending li', { hasText: 'tools/call' }).waitFor();
+    expect(await page.locator('#pending-title').textContent()).toBe('Waiting for the server');
+    expect(await page.locator('#why').textContent()).toBe(
+      'Waiting for remote to answer tools/call.',
+    );
+    expect(await page.locator('#facts').textContent()).toContain(
+      'remote-server 1 · MCP 2025-11-25',
+    );
+    await page.locator('#chart-connection .s-ready_fresh.active').waitFor();
+    const machines = (await tabs(page)).map((text) => text.replace(/ \S+$/, ''));
+    expect(machines).toEqual(
+      expect.arrayContaining(['connection', "the server's own stream", 'tools list', 'startup']),
+    );
+    held.release();
+    await call;
+    await page.locator('#pending').waitFor({ state: 'detached' });
+    // It was sent before the page was opened, or after: the answer alone is sure to be there.
+    await page.locator('#rows .row.in', { hasText: 'tools/call' }).waitFor();
+    await entry(page, 'local').click();
+    await page.locator('#lists li', { hasText: 'tools' }).waitFor();
+    await page.locator('[role=tab]', { hasText: 'process' }).click();
+    await page.locator('#chart-process .s-launched_child_running.active').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('shows why a connection is lost, as it happens, and no secrets', async (context) => {
+    needsChromium(context);
+    const { address, servers } = await host();
+    const { page, faults } = await open(browser as Browser, address);
+    await entry(page, 'dying').click();
+    await page.locator('#chart-connection .s-backoff.active').waitFor();
+    await expect
+      .poll(() => page.locator('#why').textContent())
+      .toBe(
+        "Waiting before attempt 3 to connect: The server's process has exited with code 3. Its last words: API_KEY=[redacted].",
+      );
+    await page.locator('#loss li', { hasText: 'exited' }).waitFor();
+    await entry(page, 'local').click();
+    await page.locator('#state', { hasText: 'ready.fresh' }).waitFor();
+    void servers.get('local')?.reconnect();
+    await page.locator('#rows .transition', { hasText: 'connection: ready.fresh' }).waitFor();
+    await page.locator('#rows .transition', { hasText: 'process: ' }).first().waitFor();
+    await page.locator('#rows .row.out', { hasText: 'tools/list' }).first().waitFor();
+    await page.locator('#facts', { hasText: 'opened 2 times' }).waitFor();
+    await servers.close();
+    await entry(page, 'local').filter({ hasText: 'closed' }).waitFor();
+    const content = await page.content();
+    for (const secret of secrets) expect(content).not.toContain(secret);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows the connections of mcp-actors shell --inspect', async (context) => {
+    needsChromium(context);
+    const line = ['shell', '--inspect', '--', ...smallServer, 'one'];
+    const { child, ended, shows } = startCommand(line, temporaryFolder());
+    let stderr = '';
+    child.stderr.on('data', (text: string) => (stderr += text));
+    await shows('to see the connections');
+    const [url = ''] = /http:\S+/.exec(stderr) ?? [];
+    const { page, faults } = await open(browser as Browser, url);
+    await page.locator('#facts', { hasText: 'small 1.0.0' }).waitFor();
+    child.stdin.write('call one\n');
+    await page.locator('#rows .row.out', { hasText: 'tools/call one' }).waitFor();
+    await page.keyboard.press('v');
+    await page.locator('.sequence .head', { hasText: 'connection' }).waitFor();
+    child.stdin.end();
+    await ended;
+    await page.locator('#connection[data-connection=ended]').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
