@@ -78,12 +78,12 @@ test('a dump tells the server, the lists, and what is in flight both ways', asyn
       { id: 4, method: 'tools/call', state: 'sent' },
     ],
     calls: [{ method: 'elicitation/create', state: 'running' }],
-    lists: [{ name: 'tools', state: 'known', entries: 2, known: 'known' }],
+    lists: [{ name: 'tools', state: expect.stringMatching(/^known/), entries: 2, known: 'known' }],
   });
   expect(dump).not.toHaveProperty('loss');
   expect(dump.actors).toContainEqual({
     ...{ id: 'tools list', chart: 'catalog', kind: 'machine' },
-    ...{ status: 'active', state: 'known' },
+    ...{ status: 'active', state: expect.stringMatching(/^known/) as string },
   });
   answer.release();
   held.release();
