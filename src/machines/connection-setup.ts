@@ -182,9 +182,26 @@ export const connectionSetup = setup({
       ({ context }) => context.correlation,
       ({ context }) => ({ type: 'gate.closed', error: failureOf(context.loss) }),
     ),
-    endRequests: sendTo(({ context }) => context.correlation, {
-      type: 'gate.closed',
-      error: closedByHost,
+    /**
+     * A server behind a pipe would otherwise go on with its calls until its time to end is over. Over
+     * HTTP the end of the session, or of the requests, says it.
+     */
+    endRequests: enqueueActions(({ context, enqueue }) => {
+      const { correlation, shows } = context;
+      const peer = shows === 'pipe' ? 'told' : undefined;
+      enqueue.sendTo(correlation, { type: 'gate.closed', error: closedByHost, peer });
+    }),
+    /** As {@link endRequests}; what waits goes on waiting. */
+    giveUpRequests: enqueueActions(({ context, enqueue }) => {
+      const { correlation, shows, loss } = context;
+      const peer = shows === 'pipe' ? 'told' : undefined;
+      enqueue.sendTo(correlation, { type: 'channel.lost', error: failureOf(loss), peer });
+    }),
+    /** What was said last is written before the end of the server's input. */
+    flushPipe: enqueueActions(({ context: { messaging, shows }, enqueue }) => {
+      if (messaging && shows === 'pipe') {
+        enqueue.sendTo(messaging.writer, { type: 'output.flush' });
+      }
     }),
     /** What the server has asked, nobody waits for any more. */
     withdrawAsked: enqueueActions(({ context, enqueue }) => {

@@ -263,8 +263,9 @@ export const connectionMachine = connectionSetup.createMachine({
             { type: 'noteLoss', params: lossBy.request },
             'clearCounts',
             'tellLoss',
-            'settleRequests',
+            'giveUpRequests',
             'withdrawAsked',
+            'flushPipe',
             'closeChannel',
           ],
         },
@@ -306,7 +307,7 @@ export const connectionMachine = connectionSetup.createMachine({
       },
     },
     stopping: {
-      entry: ['endRequests', 'withdrawAsked', 'closeChannel'],
+      entry: ['endRequests', 'withdrawAsked', 'flushPipe', 'closeChannel'],
       always: { guard: 'hasNoChannel', target: 'closed', actions: 'tellClosed' },
       on: {
         'channel.stopped': { actions: 'dropChannel' },

@@ -151,9 +151,18 @@ export type ChannelGate =
    * There is no channel any more. What was sent is settled with this error; what waits goes on
    * waiting, within its own time. After `gate.closed` too, requests wait from then on.
    */
-  | { readonly type: 'channel.lost'; readonly error: RequestFailure }
+  | ({ readonly type: 'channel.lost' } & Ending)
   /** There will be no channel: all that is pending and all that comes fails with this error. */
-  | { readonly type: 'gate.closed'; readonly error: RequestFailure };
+  | ({ readonly type: 'gate.closed' } & Ending);
+
+interface Ending {
+  readonly error: RequestFailure;
+  /**
+   * For each request that was sent, a peer that is still there hears that nobody waits any more. By
+   * default nothing is sent.
+   */
+  readonly peer?: 'told' | undefined;
+}
 
 /**
  * What requests fail with. Each gets an error of its own: to make one costs its stack, and most

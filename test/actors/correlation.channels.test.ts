@@ -61,6 +61,30 @@ describe('a host that has no channel', () => {
   });
 });
 
+describe('a host that leaves', () => {
+  test('tells the server of each request that was sent, and of nothing else', () => {
+    const { send, channel, leave, sent } = startHostCorrelation();
+    channel();
+    const greeting = send('initialize', { isHandshake: true });
+    const held = send('held');
+    leave();
+    expect([greeting.ending(), held.ending()]).toEqual(['CLOSED', 'CLOSED']);
+    expect(sent.map(({ method }) => method)).toEqual(['initialize']);
+    const other = startHostCorrelation();
+    other.connect();
+    const [a, b] = [other.send('a'), other.send('b')];
+    other.answer(a.request.ticket?.id);
+    other.leave();
+    expect(b.ending()).toBe('CLOSED');
+    expect(other.sent.slice(2)).toMatchObject([
+      {
+        method: 'notifications/cancelled',
+        params: { requestId: b.request.ticket?.id, reason: 'The host has closed it' },
+      },
+    ]);
+  });
+});
+
 describe('the handshake', () => {
   const handshake = { isHandshake: true } as const;
 

@@ -72,6 +72,12 @@ export function startHostCorrelation(limits: Partial<CorrelationOptions['limits'
       actor.send({ type: 'channel.lost', error }),
     close: (error = new RuntimeError('CLOSED', 'The connection is closed')) =>
       actor.send({ type: 'gate.closed', error }),
+    /** The host closes it while the server is there. */
+    leave: () =>
+      actor.send({
+        ...{ type: 'gate.closed', peer: 'told' },
+        error: new RuntimeError('CLOSED', 'The host has closed it'),
+      }),
     /** The server has not served what goes by this id: its session is gone. */
     giveBack: (id: RequestId | undefined) => {
       const sending = sent.find((each) => id !== undefined && each.id === id);

@@ -15,6 +15,8 @@ const entry = (odd: string) => ({
 });
 const quiet: ConnectOptions = {
   report: () => {},
+  // A busy machine is no server that passes over the probe.
+  limits: { probeMs: 60_000 },
   restart: { initialMs: 1, maxMs: 1, maxAttempts: 2, jitter: 0 },
   stop: { inputMs: 100, terminateMs: 100 },
 };
@@ -132,6 +134,41 @@ describe('the era of a server behind a pipe', () => {
     open.push(second);
     await second.ready();
     expect(second.launches).toBe(1);
+  });
+});
+
+describe('a server with a call under way', () => {
+  // Nothing but its own end ends the process in time.
+  const stop = { inputMs: 86_400_000 };
+
+  test('hears that nobody waits any more before its input ends, and need not be killed', async () => {
+    const connection = opened('plain', { stop });
+    await connection.ready();
+    const calls = ['hold', 'hold'].map((name) => connection.callTool(name));
+    const outcomes = Promise.allSettled(calls);
+    await connection.ping();
+    await connection.close();
+    for (const outcome of await outcomes)
+      expect(outcome).toMatchObject({ reason: { code: 'CLOSED' } });
+  });
+
+  test('hears it too of what was asked in the turn of the close', async () => {
+    const connection = opened('plain', { stop });
+    await connection.ready();
+    const held = connection.callTool('hold');
+    const closed = connection.close();
+    await expect(held).rejects.toMatchObject({ code: 'CLOSED' });
+    await closed;
+  });
+
+  test('hears it before it is launched anew', async () => {
+    const connection = opened('plain', { stop });
+    await connection.ready();
+    const held = connection.callTool('hold').catch((error: unknown) => error);
+    await connection.ping();
+    await connection.reconnect();
+    expect(await held).toMatchObject({ code: 'CLOSED' });
+    expect(connection.launches).toBe(2);
   });
 });
 

@@ -14,6 +14,9 @@ const listed = [
   { name: 'read', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
 ];
 
+/** The ids of calls that are not answered until they are cancelled. */
+const held = new Set();
+
 /** The id of the probe, kept until `initialize` has come. */
 let probe;
 
@@ -51,20 +54,24 @@ const answers = {
   'tools/list': ({ id }) =>
     say({ id, result: { tools: odd === 'reads' ? [...listed].reverse() : listed } }),
   'tools/call': ({ id, params }) => {
+    if (params.name === 'hold') return void held.add(id);
     if (params.name === 'crash' || (params.name === 'read' && odd === 'crashes-once')) {
       process.stderr.write('the disk is full\n', () => process.exit(7));
       return;
     }
     say({ id, result: { content: [{ type: 'text', text: `by ${process.pid}` }] } });
   },
+  'notifications/cancelled': ({ params }) => void held.delete(params.requestId),
   ping: ({ id }) => say({ id, result: {} }),
 };
 
 if (odd === 'dies') {
   process.stderr.write('no configuration\n', () => process.exit(5));
 } else {
-  createInterface({ input: process.stdin }).on('line', (line) => {
+  const lines = createInterface({ input: process.stdin }).on('line', (line) => {
     const message = JSON.parse(line);
     answers[message.method]?.(message);
   });
+  // As a server that lets its calls finish, if it takes a day.
+  lines.on('close', () => held.size > 0 && setTimeout(() => {}, 86_400_000));
 }

@@ -100,7 +100,8 @@ const end = 'channel<channel.close';
 const lost = ['lost', 'emit connection.lost', settle, ...withdraw, end] as const;
 const lostUnopened = ['lost', 'emit connection.lost', settle, end] as const;
 const backoff = ['backoff', 'after 500'] as const;
-const stopping = ['stopping', 'correlation<gate.closed', ...withdraw, end] as const;
+const flush = 'writer<output.flush';
+const stopping = ['stopping', 'correlation<gate.closed', ...withdraw, flush, end] as const;
 const stoppingUnopened = ['stopping', 'correlation<gate.closed', end] as const;
 const closed = ['closed', 'emit connection.closed'] as const;
 const closedAtOnce = ['closed', 'correlation<gate.closed', 'emit connection.closed'] as const;
@@ -229,6 +230,7 @@ const table: { readonly [state in StateName]: Row } = {
       'emit connection.lost',
       settle,
       ...withdraw,
+      flush,
       end,
       'after 30000',
     ],
@@ -250,6 +252,7 @@ const table: { readonly [state in StateName]: Row } = {
       'emit connection.lost',
       settle,
       ...withdraw,
+      flush,
       end,
       'after 30000',
     ],

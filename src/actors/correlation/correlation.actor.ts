@@ -122,8 +122,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
       case 'gate.held':
         return this.#hold();
       case 'channel.lost':
+        if (event.peer === 'told') this.#withdrawAll(event.error.message);
         return this.#lose(event.error);
       case 'gate.closed':
+        if (event.peer === 'told') this.#withdrawAll(event.error.message);
         return this.#close(event.error);
     }
   }
@@ -281,9 +283,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   /** Ends a request and tells the peer, if the request has ever been sent and may be cancelled. */
   #abort(pending: Pending, ending: Unanswered, reason: string): void {
-    const { id, request } = pending;
     this.#books.end(pending, ending);
-    if (pending.state === 'held' || request.isHandshake || request.awaits === 'delivery') return;
+    this.#withdraw(pending, reason);
+  }
+
+  #withdrawAll(reason: string): void {
+    for (const pending of this.#made?.all ?? []) this.#withdraw(pending, reason);
+  }
+
+  #withdraw({ id, request, state }: Pending, reason: string): void {
+    if (state === 'held' || request.isHandshake || request.awaits === 'delivery') return;
     const { meta } = request;
     const params = { requestId: id, reason, ...(meta ? { _meta: meta } : {}) };
     this.#write({ jsonrpc: '2.0', method: Method.cancelled, params }, request.relatedTo);
