@@ -8,6 +8,7 @@ import { sessionTags } from '../machines/session-tags.ts';
 import type { SessionTag } from '../machines/session-tags.ts';
 import type { RootsStatus } from '../machines/roots-report.ts';
 import type { JsonObject } from '../protocol/frames.ts';
+import { declaresRoots } from '../protocol/roots.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { Task } from '../protocol/tasks.ts';
 import { fullParties } from '../actors/limits.ts';
@@ -117,7 +118,7 @@ export function dumpSession(source: DumpSource): SessionDump {
     ...(writer?.http ? { http: writer.http } : {}),
     actors: dumpActors(snapshot.children),
     roots: {
-      ...rootsState(context),
+      ...rootsState(snapshot),
       ...(report
         ? { status: report.status, settled: report.settled, generation: report.generation }
         : {}),
@@ -140,14 +141,18 @@ function sharedLevel({ count, max }: Level): SharedLevel {
   return { count, max: max * fullParties, maxOfEach: max };
 }
 
-/** There is no machine if the client declares no roots. */
-function rootsState({
-  roots,
-  client,
-}: SessionSnapshot['context']): Pick<SessionDump['roots'], 'state' | 'tags'> {
+/** There is no machine if the client declares no roots, or nobody has needed them yet. */
+function rootsState(
+  session: Pick<SessionSnapshot, 'context' | 'hasTag'>,
+): Pick<SessionDump['roots'], 'state' | 'tags'> {
+  const { roots, client } = session.context;
   if (roots) {
     const snapshot = roots.getSnapshot();
     return { state: stateName(snapshot), tags: rootsTags.filter((tag) => snapshot.hasTag(tag)) };
   }
-  return client ? { state: 'undeclared', tags: ['settled'] } : { state: 'unasked', tags: [] };
+  if (client && !declaresRoots(client.capabilities)) {
+    return { state: 'undeclared', tags: ['settled'] };
+  }
+  const isDeferred = session.hasTag('operating');
+  return isDeferred ? { state: 'deferred', tags: ['deferred'] } : { state: 'unasked', tags: [] };
 }

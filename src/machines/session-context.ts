@@ -48,7 +48,10 @@ export interface SessionContext extends SessionInput {
   readonly correlation: Ref<CorrelationEvent>;
   readonly router: Ref<RouterEvent>;
   readonly reader: Ref<ReaderEvent>;
-  /** There is one once a client has declared roots. */
+  /**
+   * There is one once a client that has declared roots can be asked for them: it has a stream of its
+   * own, or a call needs them.
+   */
   readonly roots: RootsRef | undefined;
   /** There is one while a session that wants it is in operation and has a stream of its own. */
   readonly keepalive: ActorRefFrom<typeof keepaliveMachine> | undefined;

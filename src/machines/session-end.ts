@@ -18,9 +18,19 @@ export interface SessionShutdown {
 
 /**
  * What a session hears. A host may send {@link SessionShutdown}; the rest comes from the session's
- * own actors, and from XState if one of them fails.
+ * own actors and calls, and from XState if one of them fails.
  */
-export type SessionEvent = SessionShutdown | SessionFact | RootsUpdated | ErrorActorEvent;
+export type SessionEvent =
+  | SessionShutdown
+  | SessionFact
+  | RootsNeeded
+  | RootsUpdated
+  | ErrorActorEvent;
+
+/** A call needs the client's roots, and there is no machine for them yet. */
+export interface RootsNeeded {
+  readonly type: 'roots.needed';
+}
 
 /** What ended the session, from the event that did. */
 export function causeOf(event: SessionEvent): CloseCause {

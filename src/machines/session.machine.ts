@@ -86,7 +86,9 @@ export const sessionMachine = setup({
     isUnread: ({ context }) => context.cause?.kind === 'output-broken',
     /** A host whose roots come from elsewhere provides its own. */
     hasRoots: ({ context }) => declaresRoots(context.client?.capabilities),
+    hasRootsMachine: ({ context }) => context.roots !== undefined,
     hasNoRootsMachine: ({ context }) => !context.roots,
+    hasOwnStream: ({ context }) => context.ownStream === 'open',
     /** A client without a stream of its own cannot be pinged; that it is quiet says nothing of it. */
     wantsKeepalive: ({ context }) =>
       context.limits.keepaliveIntervalMs > 0 && context.ownStream === 'open',
@@ -213,6 +215,10 @@ export const sessionMachine = setup({
   on: {
     'output.blocked': { actions: 'tellFlow' },
     'output.flowing': { actions: 'tellFlow' },
+    'roots.needed': {
+      guard: and(['hasRoots', 'hasNoRootsMachine']),
+      actions: ['makeRoots', 'startRoots'],
+    },
     'initialize.received': {
       actions: { type: 'refuseInitialize', params: ({ event }) => event },
     },
@@ -259,12 +265,19 @@ export const sessionMachine = setup({
               description:
                 'The reply is sent. The client may ask; we may not, until it says that it is ready.',
               tags: 'awaitsInitialized',
-              always: { guard: and(['hasRoots', 'hasNoRootsMachine']), actions: 'makeRoots' },
+              always: {
+                guard: and(['hasRoots', 'hasNoRootsMachine', 'hasOwnStream']),
+                actions: 'makeRoots',
+              },
               on: {
                 'initialized.received': [
-                  { guard: 'hasRoots', target: 'initialized', actions: 'startRoots' },
+                  { guard: 'hasRootsMachine', target: 'initialized', actions: 'startRoots' },
                   { target: 'initialized' },
                 ],
+                'roots.needed': {
+                  guard: and(['hasRoots', 'hasNoRootsMachine']),
+                  actions: 'makeRoots',
+                },
                 'initialize.received': [
                   {
                     guard: { type: 'isSame', params: ({ event }) => event },
@@ -281,13 +294,20 @@ export const sessionMachine = setup({
               always: [
                 { guard: and(['wantsKeepalive', 'hasNoKeepalive']), actions: 'makeKeepalive' },
                 {
+                  guard: and(['hasRoots', 'hasNoRootsMachine', 'hasOwnStream']),
+                  actions: ['makeRoots', 'startRoots'],
+                },
+                {
                   guard: not('hasRoots'),
                   target: 'rootsKnown',
                   actions: { type: 'publishRoots', params: { report: undeclaredRoots } },
                 },
               ],
               on: {
-                'roots.changed': { guard: 'hasRoots', actions: 'invalidateRoots' },
+                'roots.changed': [
+                  { guard: 'hasRootsMachine', actions: 'invalidateRoots' },
+                  { guard: 'hasRoots', description: 'Nobody has needed them yet.' },
+                ],
                 'roots.updated': {
                   target: 'rootsKnown',
                   actions: { type: 'publishRoots', params: ({ event }) => event },

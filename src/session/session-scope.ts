@@ -21,6 +21,7 @@ import type { SessionEmitted } from '../machines/session.machine.ts';
 import type { CacheHints } from '../protocol/dialects/dialect.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { ServerDescription } from '../protocol/implementation.ts';
+import { declaresRoots } from '../protocol/roots.ts';
 import { sendAuthored } from '../context/session-view.ts';
 import type { SessionHandle } from '../context/session-view.ts';
 import { defaultReport } from './default-report.ts';
@@ -172,8 +173,12 @@ export abstract class SessionScope implements SessionHandle {
     return this.#transitions;
   }
 
-  /** The machine of the client's roots, if it declares any. */
+  /** The machine of the client's roots, if it declares any: made now for a client that had not to be asked before. */
   roots(): RootsRef | undefined {
+    const { status, context } = this.actor.getSnapshot();
+    const { roots, client } = context;
+    if (roots || status !== 'active' || !declaresRoots(client?.capabilities)) return roots;
+    this.actor.send({ type: 'roots.needed' });
     return this.actor.getSnapshot().context.roots;
   }
 

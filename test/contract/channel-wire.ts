@@ -19,6 +19,8 @@ export interface ChannelWire {
   readonly peer: MemoryPeer;
   openChannel(): void;
   closeChannel(): void;
+  /** Tells the session whether its client reads. */
+  flow(is: 'blocked' | 'flowing'): void;
   /** The ids of the requests to whose streams belong the messages that were sent with this method. */
   relatedTo(method: string): readonly (RequestId | undefined)[];
 }
@@ -68,6 +70,7 @@ export function withoutChannel(unaskable: readonly unknown[] = []): ChannelWire 
     peer,
     openChannel: () => tell({ type: 'ownStream.opened' }),
     closeChannel: () => tell({ type: 'ownStream.closed' }),
+    flow: (is) => tell({ type: `output.${is}` }),
     relatedTo: (method) =>
       sent.filter((message) => message.method === method).map(({ relatedTo }) => relatedTo),
   };

@@ -41,6 +41,7 @@ const session: Table<SessionEvent> = {
   'ownStream.opened': true,
   'ownStream.closed': true,
   'roots.changed': true,
+  'roots.needed': true,
   'roots.updated': true,
   'calls.drained': true,
   'input.ended': true,

@@ -46,6 +46,7 @@ const events = {
   'an envelope': { type: 'envelope.received' },
   initialized: { type: 'initialized.received' },
   'roots changed': { type: 'roots.changed' },
+  'roots needed': { type: 'roots.needed' },
   'roots updated': {
     type: 'roots.updated',
     report: { status: 'known', generation: 1, settled: true, roots: [] },

@@ -18,6 +18,7 @@ import type {
 import type { RequestOrigin } from '../../protocol/request-origin.ts';
 import type { PeerDescription } from '../../protocol/initialize.ts';
 import { withMeta } from '../../protocol/meta.ts';
+import { declaresRoots } from '../../protocol/roots.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import {
   AskedRequest,
@@ -265,8 +266,18 @@ export class Call implements Asker, Exchange {
   }
 
   roots(wait: { readonly timeoutMs: number; readonly clock: Clock }): Promise<RootsReport> {
+    const roots = this.scope.roots();
+    if (roots || !declaresRoots(this.peer.capabilities)) return this.#settledRoots(roots, wait);
+    // The session is amid a step, and makes their machine after it.
+    return Promise.resolve().then(() => this.#settledRoots(this.scope.roots(), wait));
+  }
+
+  #settledRoots(
+    roots: RootsRef | undefined,
+    wait: { readonly timeoutMs: number; readonly clock: Clock },
+  ): Promise<RootsReport> {
     const before = this.rootsAwaited;
-    const report = settledRoots(this.scope.roots(), () => {
+    const report = settledRoots(roots, () => {
       this.rootsAwaited += 1;
       const { signal, origin } = this;
       return { ...wait, signal, asker: () => this.#asker, unaskable: origin?.unaskable };
