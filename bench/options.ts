@@ -30,7 +30,7 @@ const namesOf = (list: readonly { readonly name: string }[]): string =>
 
 export const usage = `npm run bench -- [options]
   --http             servers over HTTP instead of stdio
-  --client           clients instead of servers: ours and the official ones; with --quick or --smoke
+  --client           clients instead of servers: ours and the official ones; with --quick, --smoke or --ways connect,stdio,enveloped,http,http-enveloped
   --quick            rough numbers in under a minute: ours, the floor and two peers
   --smoke            every path once, for CI
   --servers a,b      ${namesOf(stdioSuite.servers)}; over HTTP ${namesOf(httpSuite.servers)}

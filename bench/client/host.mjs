@@ -1,20 +1,25 @@
-/** One client's process: `node --expose-gc host.mjs SUBJECT SIZES`. Prints what it has measured of itself as JSON. */
+/** One client's process: `node --expose-gc host.mjs SUBJECT WAY SIZES`. Prints what it has measured of itself as JSON. */
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const [subject, sizesText] = process.argv.slice(2);
+const [subject, way, sizesText] = process.argv.slice(2);
 const sizes = JSON.parse(sizesText);
 const { open } = await import(`./subjects/${subject}.mjs`);
-const server = fileURLToPath(new URL('server.mjs', import.meta.url));
+const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
+const launched = { command: process.execPath, args: [pathOf('server.mjs')] };
 const text = 'x'.repeat(64);
 
-const found = {};
+/** What the process has spent since then, microseconds of processor time. */
+function cpuSince(before) {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
 
 /** What a client's own process spends on each of `calls` calls, microseconds of processor time. */
 async function cpuPerCall(calls, run) {
   const before = process.cpuUsage();
   await run();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / calls;
+  return cpuSince(before) / calls;
 }
 
 async function echo(client) {
@@ -36,30 +41,70 @@ function heapBytes() {
   return process.memoryUsage().heapUsed;
 }
 
-const startedAt = performance.now();
-const usedBefore = process.cpuUsage();
-const client = await open(process.execPath, [server], { maxPending: 2 * sizes.atOnce });
-found['connect.ms'] = performance.now() - startedAt;
-const used = process.cpuUsage(usedBefore);
-found['connect.cpu'] = (used.user + used.system) / 1000;
+const withClient = async (server, era, use) => {
+  const client = await open(server, { era, maxPending: 2 * sizes.atOnce });
+  const found = await use(client);
+  await client.close();
+  return found;
+};
 
-if (client.call) {
-  await echoes(client, sizes.warmUp, 64);
-  found['call.1.cpu'] = await cpuPerCall(sizes.sequential, () =>
-    echoes(client, sizes.sequential, 1),
-  );
-  found['call.256.cpu'] = await cpuPerCall(sizes.calls, () => echoes(client, sizes.calls, 256));
-  found['call.atOnce.cpu'] = await cpuPerCall(sizes.atOnce, () =>
-    Promise.all(Array.from({ length: sizes.atOnce }, () => echo(client))),
-  );
+/** Calls that come one by one are optimized by themselves, so they are warmed up by themselves. */
+async function inFlight(client, prefix, lanes) {
+  await echoes(client, sizes.warmUp, lanes);
+  await echoes(client, sizes.warmUp, 1);
+  return {
+    [`${prefix}.1.cpu`]: await cpuPerCall(sizes.sequential, () =>
+      echoes(client, sizes.sequential, 1),
+    ),
+    [`${prefix}.${lanes}.cpu`]: await cpuPerCall(sizes.calls, () =>
+      echoes(client, sizes.calls, lanes),
+    ),
+  };
+}
+
+async function pendingBytes(client) {
   const before = heapBytes();
   const held = Array.from({ length: sizes.pending }, () => client.call('hold', text));
   for (const call of held) call.catch(() => {});
   // They have been written once something asked later has its answer.
   await echo(client);
   held.length = 0;
-  found['pending.bytes'] = (heapBytes() - before) / sizes.pending;
+  return (heapBytes() - before) / sizes.pending;
 }
-await client.close();
+
+const ways = {
+  connect: async () => {
+    const startedAt = performance.now();
+    const used = process.cpuUsage();
+    return withClient(launched, 'legacy', () => ({
+      'connect.ms': performance.now() - startedAt,
+      'connect.cpu': cpuSince(used) / 1000,
+    }));
+  },
+  stdio: () =>
+    withClient(launched, 'legacy', async (client) => ({
+      ...(await inFlight(client, 'call', 256)),
+      'call.atOnce.cpu': await cpuPerCall(sizes.atOnce, () =>
+        Promise.all(Array.from({ length: sizes.atOnce }, () => echo(client))),
+      ),
+      'pending.bytes': await pendingBytes(client),
+    })),
+  enveloped: () => withClient(launched, 'modern', (client) => inFlight(client, 'enveloped', 256)),
+  http: () => overHttp('legacy', 'http'),
+  'http-enveloped': () => overHttp('modern', 'http-enveloped'),
+};
+
+async function overHttp(era, prefix) {
+  const server = spawn(process.execPath, [pathOf('../servers/floor-http.mjs')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const line = await new Promise((resolve) => server.stdout.once('data', resolve));
+  const url = String(line).trim();
+  return withClient({ url }, era, (client) => inFlight(client, prefix, 64)).finally(() =>
+    server.kill(),
+  );
+}
+
+const found = await ways[way]();
 process.stdout.write(`${JSON.stringify(found)}\n`);
 process.exit(0);

@@ -1,4 +1,7 @@
-/** The server that all clients are measured before: it does as little as a server can. `hold` is never answered. */
+/** The server that all clients are measured before over stdio, in both eras: it does as little as a server can. `hold` is never answered. */
+const modern = '2026-07-28';
+const key = 'io.modelcontextprotocol/';
+const identity = { name: 'bench', version: '1.0.0' };
 let rest = '';
 let output = '';
 
@@ -16,15 +19,19 @@ const tools = ['echo', 'hold'].map((name) => ({ name, inputSchema: { type: 'obje
 
 function answer({ id, method, params }) {
   if (id === undefined) return;
-  if (method === 'initialize') {
-    const serverInfo = { name: 'bench', version: '1.0.0' };
+  const resultType = params?._meta?.[`${key}protocolVersion`] === modern ? 'complete' : undefined;
+  if (method === 'server/discover') {
+    const result = { resultType, supportedVersions: [modern], capabilities: { tools: {} } };
+    send({ id, result: { ...result, _meta: { [`${key}serverInfo`]: identity } } });
+  } else if (method === 'initialize') {
     const { protocolVersion } = params;
-    send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } });
+    send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: identity } });
   } else if (method === 'tools/list') {
-    send({ id, result: { tools } });
+    send({ id, result: { resultType, tools } });
   } else if (method === 'tools/call') {
     if (params.name === 'hold') return;
-    send({ id, result: { content: [{ type: 'text', text: params.arguments.text }] } });
+    const content = [{ type: 'text', text: params.arguments.text }];
+    send({ id, result: { resultType, content } });
   } else {
     send({ id, error: { code: -32601, message: `Method not found: ${method}` } });
   }

@@ -1,9 +1,14 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-export async function open(command, args) {
+/** Opens a connection. It knows the older era alone. */
+export async function open({ command, args, url }) {
   const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(new StdioClientTransport({ command, args }));
+  const transport = url
+    ? new StreamableHTTPClientTransport(new URL(url))
+    : new StdioClientTransport({ command, args });
+  await client.connect(transport);
   return {
     call: (name, text) =>
       client.callTool({ name, arguments: { text } }, undefined, { timeout: 600_000 }),

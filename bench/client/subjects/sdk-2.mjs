@@ -1,9 +1,18 @@
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-export async function open(command, args) {
-  const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(new StdioClientTransport({ command, args }));
+const modes = { legacy: 'legacy', modern: { pin: '2026-07-28' } };
+
+/** Opens a connection. The era is given, so that all clients send the same. */
+export async function open({ command, args, url }, { era }) {
+  const client = new Client(
+    { name: 'bench', version: '1.0.0' },
+    { versionNegotiation: { mode: modes[era] } },
+  );
+  const transport = url
+    ? new StreamableHTTPClientTransport(new URL(url))
+    : new StdioClientTransport({ command, args });
+  await client.connect(transport);
   return {
     call: (name, text) => client.callTool({ name, arguments: { text } }, { timeout: 600_000 }),
     close: () => client.close(),
