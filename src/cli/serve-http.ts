@@ -96,13 +96,22 @@ async function listen(
   }
 }
 
-/** What is shared with the other processes. The limits of sessions are those of the endpoint. */
-async function storesAt(url: string, limits: HttpWish['limits']): Promise<Stores> {
-  const { sessionIdleTimeoutMs: idleMs, maxSessions } = { ...defaultHttpLimits, ...limits };
+/** What is shared with the other processes, within the limits of the endpoint. */
+async function storesAt(url: string, given: HttpWish['limits']): Promise<Stores> {
+  const endpoint = { ...defaultHttpLimits, ...given };
+  const limits = {
+    maxSessions: endpoint.maxSessions,
+    idleMs: endpoint.sessionIdleTimeoutMs,
+    maxEvents: endpoint.maxEvents,
+    maxBytes: endpoint.maxEventBytes,
+    maxAgeMs: endpoint.eventTtlMs,
+    maxPushes: endpoint.maxWaitingPushes,
+    maxPushBytes: endpoint.maxWaitingPushBytes,
+  };
   try {
     // Its package is there only if somebody has installed it.
     const { redisStores } = await import('../redis/index.ts');
-    return await redisStores({ url, limits: { idleMs, maxSessions } });
+    return await redisStores({ url, limits });
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
     const why = isMissing ? 'the package "redis" is not installed' : textOfError(error);

@@ -1,6 +1,16 @@
 /** Three processes that share their sessions in a real Redis, behind a load balancer without affinity. */
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createClient } from 'redis';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from 'vitest';
 import { EventReader, RawSession, begin, jsonOf } from '../http/legacy/raw-session.ts';
 import type { Message } from '../http/legacy/raw-session.ts';
 import { RedisServer, hasRedis, needsRedis } from '../http/nodes/redis-server.ts';
@@ -195,6 +205,22 @@ describe('the command', () => {
     const here = await begin(a.url);
     const { result } = await jsonOf(await at(b, here).request('tools/list'));
     expect(result).toHaveProperty('tools');
+  });
+
+  test('gives Redis the bounds of the endpoint', async () => {
+    const database = `${redis.url}/7`;
+    const args = [...command, 'serve', '--http', '0', '--log-level', 'info', '--redis', database];
+    const { url } = await launchHttp([...args, '--event-ttl', '7s']);
+    const store = await createClient({ url: database }).connect();
+    onTestFinished(() => store.close());
+    const session = await begin(url, '2025-11-25', { roots: { listChanged: true } });
+    const stream = await session.get();
+    expect((await stream.message()).data.method).toBe('roots/list');
+    const keys = async () => (await store.keys('mcp:*')).filter((key) => key.endsWith('events'));
+    await expect.poll(keys).toHaveLength(1);
+    const [key = ''] = await keys();
+    const leftMs = await store.pTTL(key);
+    expect([leftMs > 0, leftMs <= 7000]).toEqual([true, true]);
   });
 
   test('says so if no Redis is there', async () => {
