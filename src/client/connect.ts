@@ -2,10 +2,12 @@
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { hostAuthorization } from './auth/host-authorization.ts';
+import { loginTimeFor } from './auth/options.ts';
 import type { AuthOption } from './auth/options.ts';
 import type { ChannelKind } from './channel/channel-kind.ts';
 import { sdkChannel } from './channel/sdk-channel.ts';
 import type { Connection } from './connection/connection.ts';
+import type { ConnectionLogicInput as ChannelOptions } from './connection/host-connection.ts';
 import { channelConnectionLogic, openChannel } from './connection/open-connection.ts';
 import type { ConnectionLogic } from './connection/open-connection.ts';
 import type { ConnectOptions as ConnectionOptions, ServerEntry } from './connection/options.ts';
@@ -33,10 +35,7 @@ export interface ConnectionLogicInput extends ConnectOptions {
 export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
   ...channelConnectionLogic,
   getInitialSnapshot: (scope, { entry, ...options }) =>
-    channelConnectionLogic.getInitialSnapshot(scope, {
-      ...options,
-      kind: channelTo(entry, options),
-    }),
+    channelConnectionLogic.getInitialSnapshot(scope, channelOptions(entry, options)),
 };
 
 /**
@@ -47,7 +46,7 @@ export const connectionLogic: ConnectionLogic<ConnectionLogicInput> = {
  * @throws {RangeError} an option is wrong; names it
  */
 export function openConnection(entry: ServerEntry, options: ConnectOptions = {}): Connection {
-  return openChannel({ ...options, kind: channelTo(entry, options) });
+  return openChannel(channelOptions(entry, options));
 }
 
 /**
@@ -63,7 +62,7 @@ export async function connect(
   entry: ServerEntry,
   options: ConnectOptions = {},
 ): Promise<Connection> {
-  const connection = openChannel({ ...options, kind: channelTo(entry, options) });
+  const connection = openChannel(channelOptions(entry, options));
   try {
     await connection.firstReady({ signal: options.signal });
     return connection;
@@ -71,6 +70,14 @@ export async function connect(
     await connection.close();
     throw error;
   }
+}
+
+function channelOptions(entry: ServerEntry, options: ConnectOptions): ChannelOptions {
+  const kind = channelTo(entry, options);
+  const { auth, limits } = options;
+  const loginTimeoutMs = loginTimeFor(auth, limits?.loginTimeoutMs);
+  if (loginTimeoutMs === undefined) return { ...options, kind };
+  return { ...options, kind, limits: { ...limits, loginTimeoutMs } };
 }
 
 /** The way to a server. @throws {RuntimeError} CONFIG_INVALID */

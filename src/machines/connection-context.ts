@@ -45,7 +45,7 @@ export interface ConnectionTimes {
   readonly connectTimeoutMs: number;
   /** How long a server behind a pipe may take to say its era. */
   readonly probeMs: number;
-  /** How long a person may take to log in. */
+  /** How long a login may take in all, with the visit of the person. */
   readonly loginTimeoutMs: number;
 }
 

@@ -30,7 +30,10 @@ export interface PersonAuth extends Granting {
    * the system's browser is opened, and the answer comes to `redirectUrl`.
    */
   readonly visit?: (url: URL, visit: { readonly signal: AbortSignal }) => Promise<string | URL>;
-  /** How long that may take, milliseconds (5 minutes). */
+  /**
+   * How long that may take, milliseconds (5 minutes). The login as a whole has `limits.loginTimeoutMs`
+   * of the connection, by default 30 s more.
+   */
   readonly visitTimeoutMs?: number;
   /** The client, if it is registered already. */
   readonly clientId?: string;
@@ -58,6 +61,31 @@ export interface BearerAuth {
   readonly kind: 'bearer';
   /** A function is asked again when the server refuses what it gave last. */
   readonly token: string | (() => string | Promise<string>);
+}
+
+/** What a login takes beside the person's visit: finding the way there, and the tokens, milliseconds. */
+const besideVisitMs = 30_000;
+/** The longest delay that a timer of the platform takes. */
+const longestMs = 2 ** 31 - 1;
+
+/**
+ * How long a login may take in all, so that a visit has its time; undefined if the defaults will do.
+ *
+ * @param given how long the host gives it
+ * @throws {RangeError} `given` would cut the visit
+ */
+export function loginTimeFor(
+  auth: AuthOption | undefined,
+  given: number | undefined,
+): number | undefined {
+  const visitMs =
+    typeof auth === 'object' && 'visitTimeoutMs' in auth ? auth.visitTimeoutMs : undefined;
+  if (visitMs === undefined) return given;
+  if (given === undefined) return Math.min(visitMs + besideVisitMs, longestMs);
+  if (given >= visitMs) return given;
+  throw new RangeError(
+    `limits.loginTimeoutMs, ${given}, must not be less than auth.visitTimeoutMs, ${visitMs}: a login takes the visit and more`,
+  );
 }
 
 /** `true`: a person logs in, with all defaults. */

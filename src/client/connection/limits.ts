@@ -36,7 +36,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
   requestMaxTotalMs: defaultLimits.requestMaxTotalMs,
   connectTimeoutMs: 30 * second,
   probeMs: 500,
-  loginTimeoutMs: 5 * 60 * second,
+  loginTimeoutMs: 5 * 60 * second + 30 * second,
   maxWaitingAway: 256,
   maxRounds: 16,
   maxUnheardEvents: 100,

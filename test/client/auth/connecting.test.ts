@@ -64,6 +64,32 @@ describe.each(['legacy', 'modern'] as const)('a connection to a %s server', (era
   });
 });
 
+test('a visit has the time that it is given, and the login a little more', async () => {
+  const { url } = await startProtected();
+  const away = gate();
+  const visit = async (where: URL) => {
+    await away.pass();
+    return await agree(where);
+  };
+  const clock = new TestClock();
+  const auth = { visit, visitTimeoutMs: 20 * 60_000 };
+  const connection = openConnection({ url: url.href }, { auth, clock });
+  onTestFinished(() => connection.close());
+  await away.arrived();
+  clock.increment(20 * 60_000);
+  expect(connection.state.value).toBe('connecting');
+  away.release();
+  expect(await connection.ready()).toMatchObject({ info: expect.any(Object) as object });
+});
+
+test('a login that has less time than its visit is refused', () => {
+  const auth = { visitTimeoutMs: 60_000 };
+  const options = { auth, limits: { loginTimeoutMs: 59_999 } };
+  expect(() => openConnection({ url: 'https://mcp.example.com/mcp' }, options)).toThrow(
+    'limits.loginTimeoutMs, 59999, must not be less than auth.visitTimeoutMs, 60000',
+  );
+});
+
 test('a connection to where no token may go is refused before anything is sent', async () => {
   const options = { auth: true, allowInsecure: true };
   await expect(connect({ url: 'http://mcp.example.com/mcp' }, options)).rejects.toMatchObject({
