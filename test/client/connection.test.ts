@@ -95,18 +95,27 @@ describe.each(['legacy', 'modern'] as const)('a connection of the %s era', (era)
     });
   });
 
-  test('settles what is pending with CLOSED when it is closed', async () => {
+  test('settles what is pending with CLOSED when it is closed, and refuses what is asked then with NOT_READY', async () => {
     const connection = await connected({ era });
     const waiting = connection.callTool('wait');
     await held.arrived();
     expect(connection.pending).toBe(1);
     const closed = connection.close();
+    const closing = connection.ping();
     await expect(waiting).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(closing).rejects.toMatchObject({ code: 'NOT_READY' });
     await closed;
     expect(connection.state.value).toBe('closed');
-    await expect(connection.callTool('echo', { text: 'x' })).rejects.toMatchObject({
-      code: 'CLOSED',
-    });
+    const notReady = { code: 'NOT_READY', message: expect.stringContaining('is closed') as string };
+    const asked = [
+      connection.callTool('echo', { text: 'x' }),
+      connection.listTools(),
+      connection.request('ping', undefined, { retry: 'reads' }),
+      connection.notify('x/told'),
+      connection.subscribe('test://a'),
+      connection.ready(),
+    ];
+    for (const each of asked) await expect(each).rejects.toMatchObject(notReady);
   });
 
   test('cancels a call on the wire', async () => {

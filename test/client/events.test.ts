@@ -132,6 +132,6 @@ describe('a host is refused', () => {
   test('a wait that it has ended itself', async () => {
     const connection = await connected();
     await connection.close();
-    await expect(connection.ready()).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(connection.ready()).rejects.toMatchObject({ code: 'NOT_READY' });
   });
 });

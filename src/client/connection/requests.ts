@@ -258,5 +258,5 @@ export function stateRefusal(
     });
   }
   if (!isEnding(snapshot)) return undefined;
-  return new RuntimeError('CLOSED', `${what}: the connection is closed`);
+  return new RuntimeError('NOT_READY', `${what}: the connection is closed`);
 }

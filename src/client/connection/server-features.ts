@@ -230,7 +230,7 @@ export abstract class ServerFeatures {
     return new RuntimeError('CAPABILITY_MISSING', message);
   }
 
-  /** @throws {RuntimeError} NOT_READY, CLOSED: waiting for a channel would be in vain */
+  /** @throws {RuntimeError} NOT_READY: waiting for a channel would be in vain */
   #refuseAway(method: string): void {
     const away = this.#parts.requests.away(method);
     if (away) throw away;

@@ -164,7 +164,7 @@ export class ServerSlot {
   }
 
   #closedError(): RuntimeError {
-    return new RuntimeError('CLOSED', `The connection to ${quoted(this.name)} is closed`);
+    return new RuntimeError('NOT_READY', `The connection to ${quoted(this.name)} is closed`);
   }
 
   #open(): Connection {

@@ -139,7 +139,7 @@ describe('many servers', () => {
     const pid = Number(textOf(await servers.callTool('a__pid')));
     await servers.close();
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-    await expect(servers.use('b')).rejects.toMatchObject({ code: 'CLOSED' });
+    await expect(servers.use('b')).rejects.toMatchObject({ code: 'NOT_READY' });
     expect(states(servers)).toEqual({ a: 'closed', b: 'closed' });
   });
 
