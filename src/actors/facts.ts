@@ -63,6 +63,8 @@ export type ActorFactName =
   | 'response.duplicate'
   /** A response to an id that is none of ours. */
   | 'response.unknown'
+  /** Progress that is no number, or for a token that is none of ours. */
+  | 'progress.unknown'
   /** A request of ours went to the client; `details` has its id and method. */
   | 'request.sent'
   /** The client answered it, with a result or an error; `details` also has the time it took. */

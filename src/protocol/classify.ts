@@ -85,10 +85,8 @@ function broken(message: JsonObject, reason: string): SingleFrame {
 function classifyResponse(message: JsonObject): SingleFrame {
   const { id, result, error } = message;
   if (result === undefined && error === undefined) {
-    return invalid(
-      'A message has a "method", a "result" or an "error"; this has none',
-      isRequestId(id) ? id : undefined,
-    );
+    const reason = 'A message has a "method", a "result" or an "error"; this has none';
+    return isRequestId(id) ? { ...invalid(reason, id), lacks: 'content' } : invalid(reason);
   }
   if ((id === undefined || id === null) && result === undefined && isWireError(error)) {
     return { kind: 'stray-error', error };

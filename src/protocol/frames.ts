@@ -108,6 +108,8 @@ export interface InvalidFrame {
   readonly id?: InboundRequestId;
   /** The request of ours that it was to answer: it is too long to be read. */
   readonly answers?: OutboundRequestId;
+  /** It has no method, result or error: an answer without content, or a request without a method. */
+  readonly lacks?: 'content';
   readonly error: WireError;
   /** See {@link InboundRequest.origin}. */
   readonly origin?: RequestOrigin | undefined;

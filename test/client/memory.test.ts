@@ -146,7 +146,7 @@ class Fleeting implements SdkTransport {
 
   async send(message: { readonly [field: string]: unknown }): Promise<void> {
     const { id, method, params } = message;
-    if (method === 'notifications/initialized') return void queueMicrotask(() => this.onclose?.());
+    if (method === 'notifications/initialized') queueMicrotask(() => this.onclose?.());
     if (method !== 'initialize') return;
     const { protocolVersion } = params as { readonly protocolVersion: string };
     const serverInfo = { name: 'fleeting', version: '1' };

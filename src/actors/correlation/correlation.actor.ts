@@ -300,12 +300,16 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   #progress(params: JsonObject | undefined): void {
     const { progressToken, progress, total, message } = params ?? {};
-    const pending = this.#books.find(progressToken as OutboundRequestId);
-    if (!pending?.request.onProgress || typeof progress !== 'number') {
-      // No report: an untimely flood would only become a flood of log lines, and progress after an
-      // end is normal.
-      return;
+    const isOurs = this.#books.numberOf(progressToken as OutboundRequestId) !== undefined;
+    if (!isOurs || typeof progress !== 'number') {
+      const message = isOurs
+        ? `Progress must be a number, this is ${describe(progress)}; dropped`
+        : `Progress for the token ${describe(progressToken)}, which nobody gave; dropped`;
+      return this.#options.report({ level: 'debug', name: 'progress.unknown', message });
     }
+    const pending = this.#books.find(progressToken as OutboundRequestId);
+    // Progress after an end is normal.
+    if (!pending?.request.onProgress) return;
     const { timeoutMs, maxTotalMs } = pending.request;
     const now = this.#options.clock.now();
     const leftMs = pending.sentAt + maxTotalMs - now;

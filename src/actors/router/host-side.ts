@@ -56,8 +56,11 @@ export const hostSide: RouterSide<RouterInput, HostRouterOptions> = {
     options.report({ level: 'debug', name: 'cancellation.ignored', message });
   },
 
-  /** A server may have an id of its own that is the same. */
-  isMeantAsAnswer: () => false,
+  /**
+   * A server may have an id of its own that is the same. But without content it is an answer that its
+   * author forgot: no server asks without a method.
+   */
+  isMeantAsAnswer: ({ lacks }) => lacks === 'content',
 
   /** What is on a server's output by mistake gets no answer; a request that is malformed does. */
   answersInvalid: ({ id }, gate) => id !== undefined && gate.state !== 'modern',

@@ -355,6 +355,7 @@ const problems: ReadonlySet<string> = new Set([
   'response.malformed',
   'response.duplicate',
   'response.unknown',
+  'progress.unknown',
   'request.refused',
 ]);
 
