@@ -1,5 +1,5 @@
 /** A dump of a connection: where it stands and why, what is pending, what is known of the server. */
-import type { AnyActorRef, SnapshotFrom } from 'xstate';
+import type { ActorRefFrom } from 'xstate';
 import { viewOf } from '../machines/port.ts';
 import { stateName } from '../machines/state-name.ts';
 import type { connectionMachine } from '../machines/connection.machine.ts';
@@ -61,7 +61,7 @@ export interface ChannelView {
 export interface ConnectionDumpSource {
   readonly id: string;
   readonly name: string;
-  readonly actor: AnyActorRef & { getSnapshot(): SnapshotFrom<typeof connectionMachine> };
+  readonly actor: ActorRefFrom<typeof connectionMachine>;
   readonly limits: Pick<Limits, 'maxRunning' | 'maxWaiting' | 'maxPending' | 'maxOutboundBytes'>;
   readonly now: number;
   readonly startedAt: number;
