@@ -22,5 +22,10 @@ export async function launchHttp(
 
 /** The laboratory over HTTP, on a free port. */
 export function launchLab(...flags: readonly string[]): Promise<HttpProcess> {
-  return launchHttp([...program('examples/lab/http.ts'), ...flags], { env: { PORT: '0' } });
+  return launchLabAt('0', ...flags);
+}
+
+/** The laboratory over HTTP. */
+export function launchLabAt(port: string, ...flags: readonly string[]): Promise<HttpProcess> {
+  return launchHttp([...program('examples/lab/http.ts'), ...flags], { env: { PORT: port } });
 }

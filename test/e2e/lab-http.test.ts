@@ -6,7 +6,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { connectTo, post } from '../http/serving.ts';
 import { program } from '../tooling/programs.ts';
 import { modern, textOf } from './both-eras-client.ts';
-import { launchLab } from './http-process.ts';
+import { launchLab, launchLabAt } from './http-process.ts';
+import type { HttpProcess } from './http-process.ts';
 import { launch, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
@@ -52,6 +53,34 @@ describe.each([
     server.child.kill('SIGTERM');
     expect(textOf(await call.answer)).toContain('500');
     expect(await server.exit).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('a server that is started anew at the same place', () => {
+  const restarted = async ({ server, url }: HttpProcess) => {
+    server.child.kill('SIGTERM');
+    await server.exit;
+    await launchLabAt(url.port);
+  };
+  const echo = async (client: Client) => {
+    const params = { name: 'echo', arguments: { message: 'still here' } };
+    return textOf((await client.callTool(params)) as CallToolResult);
+  };
+
+  test('serves a client of 2026-07-28 as if nothing had been', async () => {
+    const first = await launchLab();
+    const client = await connectTo(first.url, modern);
+    await restarted(first);
+    expect(await echo(client)).toContain('still here');
+  });
+
+  test('tells a client of a session that it has ended, and it begins another one', async () => {
+    const first = await launchLab();
+    const client = await connectTo(first.url, 'legacy');
+    await restarted(first);
+    await expect(echo(client)).rejects.toThrow('There is no session');
+    await client.close();
+    expect(await echo(await connectTo(first.url, 'legacy'))).toContain('still here');
   });
 });
 

@@ -3,8 +3,10 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Client } from '@modelcontextprotocol/client';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import { Client as SseClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from 'mcp-actors';
 import { connectTo } from '../http/serving.ts';
 import { modern, textOf } from './both-eras-client.ts';
@@ -42,8 +44,8 @@ async function projectOf(client: Client): Promise<unknown> {
   return (structuredContent as JsonObject)['project'];
 }
 
-const read = (client: Client) =>
-  client.callTool({ name: 'read_file', arguments: { path: 'where.txt' } });
+const reading = { name: 'read_file', arguments: { path: 'where.txt' } };
+const read = (client: Client) => client.callTool(reading);
 
 describe.each([
   ['2025-11-25', 'legacy'],
@@ -91,6 +93,20 @@ describe.each([
       expect(textOf(await read(client))).toContain(`Working in ${one}`);
     }
   });
+});
+
+test('over HTTP+SSE, too, each client works in the project that its URL asks for', async () => {
+  const { url } = await serveWorkspace(['--sse']);
+  const texts = [one, two, join(base, 'gone')].map(async (path) => {
+    const client = new SseClient({ name: 'sse', version: '1' });
+    await client.connect(new SSEClientTransport(asking(new URL('/sse', url), path)));
+    onTestFinished(() => client.close());
+    return textOf((await client.callTool(reading)) as CallToolResult);
+  });
+  const [first, second, none] = await Promise.all(texts);
+  expect(first).toContain(one);
+  expect(second).toContain(two);
+  expect(none).toContain('gone" does not exist');
 });
 
 test('SIGTERM ends it with 0', async () => {
