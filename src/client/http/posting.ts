@@ -148,9 +148,9 @@ export class Posting implements StreamOwner {
 
   /** It has no answer, for this reason. */
   fail(error: RuntimeError): void {
-    if (this.#state === 'answered' || this.#state === 'over') return this.#finish();
+    const isLate = this.#isSettled;
     this.#finish();
-    this.message.failed(error);
+    if (!isLate) this.message.failed(error);
   }
 
   /** It was not served: it may be sent once more, in another session. */
@@ -252,6 +252,8 @@ export class Posting implements StreamOwner {
       );
     }
     this.#hand([frame]);
+    // Errors and excerpts cost more than the rest of an answer.
+    if (this.#isSettled) return this.#finish();
     this.fail(violation(this.what, `is a message that does not answer it${excerptOf(text)}`));
   }
 
@@ -286,6 +288,11 @@ export class Posting implements StreamOwner {
     if (this.#state !== 'sent' || this.message.method !== 'tools/call') return false;
     this.#state = 'learnt';
     return true;
+  }
+
+  /** Whether it has its answer, or nobody waits for one any more. */
+  get #isSettled(): boolean {
+    return this.#state === 'answered' || this.#state === 'over';
   }
 
   #finish(): void {
