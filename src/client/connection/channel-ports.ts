@@ -17,7 +17,7 @@ import type { Port, PortSnapshot, Ref } from '../../machines/port.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import { connectionIn } from './connection-scope.ts';
 import type { ConnectionScope } from './connection-scope.ts';
-import { enveloped, envelopeOf } from './enveloped.ts';
+import { enveloped } from './enveloped.ts';
 
 /** A port of the shared machine that runs the logic that its input names. */
 function portOf<TEvent extends { readonly type: string }, TInput>(
@@ -87,11 +87,17 @@ export const writerPort: Port<WriterEvent, WriterInput & OfChannel> = {
  *
  * @see MCP 2026-07-28, basic, "Messages"
  */
-function asServed({ served, parts }: ConnectionScope, event: FramesToSend): FramesToSend {
+function asServed(
+  { served, parts, envelopes }: ConnectionScope,
+  event: FramesToSend,
+): FramesToSend {
   if (served?.era !== 'modern') return event;
-  const envelope = envelopeOf(parts.host, served.revision, parts.logLevel());
-  const frames = event.frames.filter(isAsked).map((frame) => enveloped(frame, envelope));
-  return { ...event, frames };
+  const envelope = envelopes.of(served.revision, parts.logLevel());
+  const { frames, relatedTo, rejected, returned, taken } = event;
+  for (const [at, frame] of frames.entries()) frames[at] = enveloped(frame, envelope);
+  if (frames.every(isAsked)) return event;
+  const asked = frames.filter(isAsked);
+  return { type: 'frames.send', frames: asked, relatedTo, rejected, returned, taken };
 }
 
 function isAsked(frame: OutboundFrame): boolean {

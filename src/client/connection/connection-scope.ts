@@ -17,6 +17,7 @@ import { viewOf } from '../../machines/port.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { ChannelKind, ChannelTools } from '../channel/channel-kind.ts';
+import { Envelopes } from './enveloped.ts';
 import type { HostDescription } from './enveloped.ts';
 import type { ConnectionLimits } from './limits.ts';
 
@@ -47,6 +48,8 @@ export class ConnectionScope {
   readonly parts: ConnectionParts;
   readonly requestIds = new RequestIds('integers');
   readonly traffic: Traffic;
+  /** What requests to a modern server say of themselves. */
+  readonly envelopes: Envelopes;
   /** The logic of its channels. */
   readonly channel: ReturnType<ChannelKind['logic']>;
   #transitions: Transitions | undefined = undefined;
@@ -54,6 +57,7 @@ export class ConnectionScope {
   constructor(parts: ConnectionParts) {
     const { report, clock } = parts;
     this.parts = parts;
+    this.envelopes = new Envelopes(parts.host);
     const scope = () => this.lastHeardAt;
     this.traffic = new Traffic({
       get lastHeardAt() {

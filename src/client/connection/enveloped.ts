@@ -5,10 +5,11 @@
  * @see MCP 2026-07-28, basic, "General fields", "_meta"
  */
 import type { Era } from '../../machines/connection-context.ts';
+import { isJsonObject } from '../../protocol/classify.ts';
 import type { JsonObject, OutboundFrame } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { LogLevel } from '../../protocol/log-levels.ts';
-import { MetaKey, withMeta } from '../../protocol/meta.ts';
+import { MetaKey } from '../../protocol/meta.ts';
 
 /** Who the host is. */
 export interface HostDescription {
@@ -31,11 +32,33 @@ export function envelopeOf(
   };
 }
 
+/** The envelopes of one host: the same one, until another revision or log level is asked for. */
+export class Envelopes {
+  readonly #host: HostDescription;
+  #last: { readonly revision: string; readonly logLevel: LogLevel | undefined } | undefined;
+  #members: JsonObject = {};
+
+  constructor(host: HostDescription) {
+    this.#host = host;
+  }
+
+  of(revision: string, logLevel: LogLevel | undefined): JsonObject {
+    const last = this.#last;
+    if (last?.revision !== revision || last.logLevel !== logLevel) {
+      this.#last = { revision, logLevel };
+      this.#members = envelopeOf(this.#host, revision, logLevel);
+    }
+    return this.#members;
+  }
+}
+
 /** The frame with this envelope, if it is a request that has none. */
 export function enveloped(frame: OutboundFrame, envelope: JsonObject): OutboundFrame {
   if (!('method' in frame) || !('id' in frame)) return frame;
+  const { id, method } = frame;
   const params = (frame.params ?? {}) as JsonObject;
   // What the request says itself stays: another log level, fewer capabilities.
   const { _meta: own } = params;
-  return { ...frame, params: withMeta({ ...params, _meta: envelope }, (own ?? {}) as JsonObject) };
+  const meta = isJsonObject(own) ? Object.assign({}, envelope, own) : envelope;
+  return { jsonrpc: '2.0', id, method, params: Object.assign({}, params, { _meta: meta }) };
 }
