@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { closingLine } from '../test/reporting/closing-line.ts';
 import { hostChecks, hostsFolder } from './hosts/hosts.ts';
+import { nextCheck } from './hosts/next.ts';
 import { hostsNode, runtimeChecks } from './hosts/runtimes.ts';
 import { runChecks } from './hosts/scenario.ts';
 import { installSubject } from './hosts/subject.ts';
@@ -31,6 +32,7 @@ async function main(): Promise<number> {
       ...hostChecks({ subject, node }, noHosts),
       ...runtimeChecks(subject, node, noHosts),
       ...webChecks(subject),
+      nextCheck(subject),
     ].filter(({ name }) => values.only.every((word) => name.includes(word)));
     const counts = await runChecks(checks, say);
     say(closingLine(counts));

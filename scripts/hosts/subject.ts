@@ -22,10 +22,13 @@ export interface Subject {
   /** The root that hosts list: a folder with one file. */
   readonly project: string;
   /**
-   * A folder of its own with the package and others of the repository's dependencies; or why it
-   * cannot be had.
+   * A folder of its own with the package and others, in the versions of the repository's
+   * dependencies or in those that they are named with; or why it cannot be had.
    */
-  beside(...names: readonly string[]): { readonly folder: string; readonly missing?: string };
+  beside(
+    folder: string,
+    ...packages: readonly string[]
+  ): { readonly folder: string; readonly missing?: string };
   /** What `mcp-actors config` prints. */
   config(...args: readonly string[]): string;
   remove(): void;
@@ -44,7 +47,7 @@ export async function installSubject(): Promise<Subject | string> {
     const folder = join(base, name);
     mkdirSync(folder);
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const packages = [join(base, filename), ...versioned('rxjs', 'xstate', ...others)];
+    const packages = [join(base, filename), ...['rxjs', 'xstate', ...others].map(versioned)];
     const { status, stderr } = npm(['install', ...installFlags, ...packages], folder);
     if (status === 0) return { folder };
     if (outOfReach.test(stderr)) return { folder, missing: unreachable };
@@ -62,7 +65,7 @@ export async function installSubject(): Promise<Subject | string> {
     if (run.status !== 0) throw new Error(run.stderr);
     return run.stdout;
   };
-  const beside = (...names: readonly string[]) => install('beside', names);
+  const beside = (name: string, ...others: readonly string[]) => install(name, others);
   return { app, home, command, lab: await buildLab(app), project, beside, config, remove };
 }
 
@@ -79,13 +82,14 @@ function npm(args: readonly string[], cwd: string) {
   });
 }
 
-/** Packages in the versions of the repository. */
-function versioned(...names: readonly string[]): readonly string[] {
+/** A package in the version of the repository, unless it is named with one. */
+function versioned(name: string): string {
+  if (name.includes('@')) return name;
   const text = readFileSync(join(repository, 'package.json'), 'utf8');
   const { devDependencies } = JSON.parse(text) as {
     readonly devDependencies: { readonly [name: string]: string };
   };
-  return names.map((name) => `${name}@${devDependencies[name]}`);
+  return `${name}@${devDependencies[name]}`;
 }
 
 /** Its own code alone, beside the package: what a user's compiler would make of it. */
