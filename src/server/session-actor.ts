@@ -6,6 +6,7 @@ import { systemClock } from '../actors/clock.ts';
 import type { Clock } from '../actors/clock.ts';
 import type { SessionEmitted, SessionEvent } from '../machines/session.machine.ts';
 import { ownerOf } from '../session/guarded-listeners.ts';
+import type { ServerDescription } from '../protocol/implementation.ts';
 import type { ServerCore } from './server-core.ts';
 import { ServedSession } from './session.ts';
 import type { McpSession, SessionOptions } from './session.ts';
@@ -62,9 +63,17 @@ export function sessionOf(actor: AnyActorRef): McpSession {
   );
 }
 
+/** What servers say of themselves, by the logic of their sessions. */
+const descriptions = new WeakMap<SessionLogic, Pick<ServerCore, 'server'>>();
+
+/** What a server's sessions answer `initialize` with, if nothing else is in their environment. */
+export function descriptionOf(logic: SessionLogic): ServerDescription | undefined {
+  return descriptions.get(logic)?.server;
+}
+
 /** @param machine the session machine, made once for all sessions */
 export function sessionLogic(core: ServerCore, machine = servedMachine): SessionLogic {
-  return {
+  const logic: SessionLogic = {
     provide: (implementations) => sessionLogic(core, provideMachine(machine, implementations)),
     getInitialSnapshot: (scope, { transport, host, ...options }) => {
       const actor = scope.self as SessionActorRef;
@@ -89,6 +98,8 @@ export function sessionLogic(core: ServerCore, machine = servedMachine): Session
       ({ status, output, error }) as Snapshot<unknown>,
     restoreSnapshot: (snapshot) => snapshot as SessionSnapshot,
   };
+  descriptions.set(logic, core);
+  return logic;
 }
 
 /** As {@link connect}. If that throws, the session fails when it is started, and is a session until then. */

@@ -23,7 +23,7 @@ import type {
 } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
-import type { InboundRequestId, InboundFrame } from '../../protocol/frames.ts';
+import type { InboundFrame, InboundRequest, InboundRequestId } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -38,6 +38,7 @@ import type { Replica, SharedSession } from '../replicas/shared-session.ts';
 import { answerPassed } from './shared-answers.ts';
 import { HttpWriter } from './http-writer.ts';
 import type { WrittenSession } from './http-writer.ts';
+import { greet, isWatched } from './greeting.ts';
 import { PostAnswer, jsonOnly } from './post-answer.ts';
 import type { AnsweredFrame, AnsweringSession } from './post-answer.ts';
 import type { WaitingPush } from './push-streams.ts';
@@ -75,11 +76,15 @@ export class HttpSession
   readonly server: McpServer;
   /** What other nodes have to do with it; undefined if there are none. */
   readonly share: SharedSession | undefined;
-  /** The session that is served. */
-  readonly mcp: McpSession;
   tendedAt = untended;
+  /** When it was last used, the clock's milliseconds. */
+  usedAt: number;
   report: Report<HttpFactName | ActorFactName> = defaultReport;
   readonly #home: SessionHome;
+  readonly #listening: ListenOptions;
+  /** Its `initialize`, while its client has been answered and is not served yet. */
+  #greeted: InboundRequest | undefined = undefined;
+  #served: McpSession | undefined = undefined;
   /** How long it is kept. */
   #life = activeHttpSession;
   #router: Pick<Ref<RouterEvent>, 'send'> | undefined = undefined;
@@ -88,8 +93,6 @@ export class HttpSession
   #dialect: Dialect | undefined = undefined;
   /** How many answers are due. */
   #due = 0;
-  /** When it was last used, the clock's milliseconds. */
-  #usedAt: number;
   #made: SessionStreams | undefined = undefined;
 
   constructor(
@@ -99,19 +102,20 @@ export class HttpSession
     home: SessionHome,
   ) {
     this.#home = home;
+    this.#listening = listening;
     this.id = who.id;
     this.principal = who.principal;
     this.party = who.party;
     this.share = who.share;
     this.server = server;
-    this.#usedAt = home.clock.now();
-    this.mcp = server.listen(({ report }) => this.#actors(report), {
-      ...listening,
-      clock: home.clock,
-    });
-    const end = () => this.#end();
-    this.mcp.actor.subscribe({ complete: end, error: end });
+    this.usedAt = home.clock.now();
+    if (who.share || isWatched(listening)) this.#served = this.#serve();
     home.upkeep.add(this);
+  }
+
+  /** The session that is served. @throws what the host's code throws that begins it */
+  get mcp(): McpSession {
+    return this.#served ?? this.#serve();
   }
 
   get limits(): HttpLimits {
@@ -128,7 +132,7 @@ export class HttpSession
 
   /** The revision that was negotiated; undefined before that. */
   get dialect(): Dialect | undefined {
-    return (this.#dialect ??= this.mcp.actor.getSnapshot().context.client?.dialect);
+    return (this.#dialect ??= this.#served?.actor.getSnapshot().context.client?.dialect);
   }
 
   /** Whether it may be ended for another one: nothing is due, and nobody listens. */
@@ -137,12 +141,21 @@ export class HttpSession
     return this.#life.hasTag('evictable');
   }
 
-  /** When it was last used, the clock's milliseconds. */
-  get usedAt(): number {
-    return this.#usedAt;
-  }
-
   // What the client sends.
+
+  /**
+   * Answers the message that begins it, if nobody has to see that.
+   * @returns false if the message is to be posted
+   */
+  greet(exchange: HttpExchange, frame: InboundFrame): boolean {
+    const greeting = this.#served ? undefined : greet(this.server, frame);
+    if (!greeting) return false;
+    this.#greeted = greeting.request;
+    this.#dialect = greeting.dialect;
+    const headers = { 'content-type': 'application/json', 'mcp-session-id': this.id };
+    exchange.answer({ status: 200, headers, body: greeting.body });
+    return true;
+  }
 
   /** Takes one message. What needs an answer is answered; anything else is accepted. */
   post(exchange: HttpExchange, frame: InboundFrame): void {
@@ -198,7 +211,7 @@ export class HttpSession
 
   /** Whether it was used since, or has a stream or a call. @param since the clock's milliseconds */
   isUsedSince(since: number): boolean {
-    return this.#usedAt >= since || this.#isBusy;
+    return this.usedAt >= since || this.#isBusy;
   }
 
   /** Its place is needed. */
@@ -208,9 +221,9 @@ export class HttpSession
 
   tend(now: number): void {
     this.#made?.trim();
-    if (now - this.#usedAt >= quietMs) this.#quiet();
+    if (now - this.usedAt >= quietMs) this.#quiet();
     const { sessionIdleTimeoutMs } = this.limits;
-    if (!this.#life.hasTag('evictable') || now - this.#usedAt < sessionIdleTimeoutMs) return;
+    if (!this.#life.hasTag('evictable') || now - this.usedAt < sessionIdleTimeoutMs) return;
     this.#live({ type: 'session.overdue' });
   }
 
@@ -219,8 +232,9 @@ export class HttpSession
    * @param drainTimeoutMs a shorter drain time than the limit, milliseconds
    */
   async close(reason: string, drainTimeoutMs?: number): Promise<void> {
-    this.mcp.shutdown(reason, drainTimeoutMs);
-    await this.mcp.closed;
+    if (!this.#served) return this.#live({ type: 'session.ended' });
+    this.#served.shutdown(reason, drainTimeoutMs);
+    await this.#served.closed;
   }
 
   // What its answers ask.
@@ -258,7 +272,7 @@ export class HttpSession
 
   answerEnded(answer: PostAnswer): void {
     this.#due--;
-    this.#usedAt = this.clock.now();
+    this.usedAt = this.clock.now();
     this.#home.upkeep.delete(answer);
   }
 
@@ -275,8 +289,19 @@ export class HttpSession
 
   // Its life.
 
+  #serve(): McpSession {
+    const options = { ...this.#listening, clock: this.clock };
+    const served = this.server.listen(({ report }) => this.#actors(report), options);
+    this.#served = served;
+    const end = () => this.#end();
+    served.actor.subscribe({ complete: end, error: end });
+    if (this.#greeted) this.receive(this.#greeted);
+    this.#greeted = undefined;
+    return served;
+  }
+
   #use(): void {
-    this.#usedAt = this.clock.now();
+    this.usedAt = this.clock.now();
     if (this.#life !== activeHttpSession) this.#live({ type: 'session.used' });
   }
 
@@ -305,7 +330,8 @@ export class HttpSession
     this.#home.ended(this, type);
     upkeep.delete(this);
     // What is still in flight is answered with an error at once: nobody would come for more.
-    if (this.mcp.state !== 'closed') this.mcp.shutdown(this.#reason(type), 0);
+    const served = this.#served;
+    if (served && served.state !== 'closed') served.shutdown(this.#reason(type), 0);
     this.#made?.closeOwnStream();
   }
 
@@ -327,7 +353,7 @@ export class HttpSession
       kind: 'session',
       id: shortenedId(this.id),
       state: stateName(this.#life),
-      quietMs: Math.round(this.clock.now() - this.#usedAt),
+      quietMs: Math.round(this.clock.now() - this.usedAt),
       ...(principal ? { principal: principal.id } : {}),
       due: this.#due,
       ...(this.#made?.view ?? noStreams(limits)),
@@ -335,7 +361,7 @@ export class HttpSession
   }
 
   #answer(exchange: HttpExchange, frame: AnsweredFrame): PostAnswer {
-    const answer = new PostAnswer(exchange, this, frame, this.#usedAt);
+    const answer = new PostAnswer(exchange, this, frame, this.usedAt);
     this.#due++;
     this.#home.upkeep.add(answer);
     return answer;

@@ -81,7 +81,7 @@ export class HttpSessions implements SessionHome {
     this.#withSession(exchange, (session) => {
       const overreach = this.#door.overreach(exchange, frame, session.server.tools);
       if (overreach) exchange.answer(overreach);
-      else session.post(exchange, frame);
+      else if (this.#serves(exchange, session)) session.post(exchange, frame);
     });
   }
 
@@ -97,7 +97,9 @@ export class HttpSessions implements SessionHome {
       const why = 'There are no streams here: each request is answered by itself';
       return this.#refuse(exchange, fault(405, why, { allow: 'POST, DELETE' }));
     }
-    this.#withSession(exchange, (session) => session.get(exchange));
+    this.#withSession(exchange, (session) => {
+      if (this.#serves(exchange, session)) session.get(exchange);
+    });
   }
 
   delete(exchange: HttpExchange): void {
@@ -139,7 +141,9 @@ export class HttpSessions implements SessionHome {
     if (!this.#makeRoom(partyOf(exchange))) return this.#refuseForRoom(exchange);
     const session = this.#made(exchange, crypto.randomUUID());
     if (!session) return;
-    session.post(exchange, frame);
+    if (!session.greet(exchange, frame) && this.#serves(exchange, session)) {
+      session.post(exchange, frame);
+    }
     // What was no handshake has been answered, and nobody comes back to it.
     if (!session.isBegun) session.delete();
   }
@@ -160,11 +164,26 @@ export class HttpSessions implements SessionHome {
       share?.attach(session, record);
       return session;
     } catch (error) {
-      const message = `No server was made for a session: ${textOfError(error)}`;
-      this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
-      exchange.answer(fault(500, 'The server could not begin a session'));
+      this.#failed(exchange, error);
       return undefined;
     }
+  }
+
+  /** Begins to serve a session, if it is not served yet. @returns false if the host's code fails to */
+  #serves(exchange: HttpExchange, session: HttpSession): boolean {
+    try {
+      return Boolean(session.mcp);
+    } catch (error) {
+      this.#failed(exchange, error);
+      session.delete();
+      return false;
+    }
+  }
+
+  #failed(exchange: HttpExchange, error: unknown): void {
+    const message = `No server was made for a session: ${textOfError(error)}`;
+    this.#report({ level: 'error', name: 'server.failed', message, details: { error } });
+    exchange.answer(fault(500, 'The server could not begin a session'));
   }
 
   /** Uses the session that a request names; if there is none, the request is refused. */

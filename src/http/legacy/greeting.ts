@@ -1,0 +1,52 @@
+/**
+ * A session whose client has said `initialize` and nothing else yet. It is answered without a session
+ * actor: many clients that have greeted a server over HTTP never come back, and nobody says goodbye.
+ *
+ * @see MCP 2025-11-25, basic/lifecycle, "Initialization"; docs/decisions/0044
+ */
+import { accepted } from '../../machines/initialize-answers.ts';
+import type { Dialect } from '../../protocol/dialects/dialect.ts';
+import { encodeFrame } from '../../protocol/codec.ts';
+import type { InboundFrame, InboundRequest } from '../../protocol/frames.ts';
+import { readInitialize } from '../../protocol/initialize.ts';
+import { Method } from '../../protocol/methods.ts';
+import type { ListenOptions, McpServer } from '../../server/create-server.ts';
+import { descriptionOf } from '../../server/session-actor.ts';
+
+export interface Greeting {
+  readonly dialect: Dialect;
+  /** What it is answered with. */
+  readonly body: string;
+  /** For the session that begins later: it answers the same, and nobody hears it. */
+  readonly request: InboundRequest;
+}
+
+/** Of requests that were answered before the session began. */
+const answered = { idScope: 'session' } as const;
+
+/** Answers an `initialize`; undefined if it is none, or one that the session has to see. */
+export function greet(server: McpServer, frame: InboundFrame): Greeting | undefined {
+  if (frame.kind !== 'request' || frame.method !== Method.initialize) return undefined;
+  const reading = readInitialize(frame.params);
+  const description = descriptionOf(server.sessionLogic);
+  if (!reading.ok || !description) return undefined;
+  const { response } = accepted({ request: frame }, reading.client, description);
+  const unwritable: unknown[] = [];
+  const body = encodeFrame(response, (_, error) => unwritable.push(error));
+  if (unwritable.length > 0) return undefined;
+  return { dialect: reading.client.dialect, body, request: { origin: answered, ...frame } };
+}
+
+/** Whether somebody wants to see a session from its beginning on. */
+export function isWatched(listening: ListenOptions): boolean {
+  const { environment, inspect, onEmitted, onRootsUpdated, report, signal, watchers } = listening;
+  return Boolean(
+    environment ||
+    inspect ||
+    onEmitted ||
+    onRootsUpdated ||
+    signal ||
+    watchers?.length ||
+    report?.threshold === 'debug',
+  );
+}

@@ -1,0 +1,133 @@
+/** Sessions whose clients have said `initialize` and nothing else yet. */
+import { createMcpServer, defineTool } from 'mcp-actors';
+import type { McpServer } from 'mcp-actors';
+import { TestClock } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { httpHandler } from '../../../src/http/index.ts';
+import type { HttpOptions } from '../../../src/http/index.ts';
+
+const clientInfo = { name: 'greeter', version: '1' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 'first',
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+};
+const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
+
+/** An endpoint that counts the sessions that its server was made to serve. */
+function endpoint(options: HttpOptions = {}, listening: Pick<McpServer, 'listen'> | object = {}) {
+  const server = createMcpServer({
+    name: 'greeted',
+    version: '1',
+    instructions: 'Be kind',
+    tools: [defineTool({ name: 'hello', description: 'Says hello.', handler: () => 'hello' })],
+  });
+  let served = 0;
+  const counting: McpServer = {
+    ...server,
+    listen: (...args) => {
+      served += 1;
+      return server.listen(...args);
+    },
+    ...listening,
+  };
+  const handler = httpHandler(counting, options);
+  onTestFinished(() => handler.close());
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const send = async (method: string, message?: object, session?: string) =>
+    handler(
+      new Request('http://localhost/mcp', {
+        method,
+        headers: { ...headers, ...(session === undefined ? {} : { 'mcp-session-id': session }) },
+        ...(message ? { body: JSON.stringify(message) } : {}),
+      }),
+    );
+  const greet = async () => {
+    const response = await send('POST', initialize);
+    const body: unknown = await response.json();
+    return { body, id: response.headers.get('mcp-session-id') ?? '' };
+  };
+  return { handler, send, greet, served: () => served };
+}
+
+test('a client that has only said initialize is answered, and not served yet', async () => {
+  const { send, greet, served } = endpoint();
+  const { body, id } = await greet();
+  expect(body).toMatchObject({
+    id: 'first',
+    result: {
+      protocolVersion: '2025-06-18',
+      serverInfo: { name: 'greeted' },
+      instructions: 'Be kind',
+      capabilities: { tools: {} },
+    },
+  });
+  expect((await send('DELETE', undefined, id)).status).toBe(204);
+  expect((await send('DELETE', undefined, id)).status).toBe(404);
+  expect(served()).toBe(0);
+});
+
+test('what it says next goes to a session that has heard its initialize', async () => {
+  const { handler, send, greet, served } = endpoint();
+  const { id } = await greet();
+  expect((await send('POST', initialized, id)).status).toBe(202);
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hello' } };
+  const answer: unknown = await (await send('POST', call, id)).json();
+  expect(answer).toMatchObject({ id: 1, result: { content: [{ text: 'hello' }] } });
+  expect(served()).toBe(1);
+  expect(handler.sessions[0]?.dump()).toMatchObject({
+    state: 'rootsKnown',
+    client: { name: 'greeter', revision: '2025-06-18' },
+  });
+});
+
+test('who looks at the sessions of an endpoint sees it, negotiated', async () => {
+  const { handler, greet, served } = endpoint();
+  await greet();
+  expect(handler.sessions.map(({ state }) => state)).toEqual(['negotiated']);
+  expect(served()).toBe(1);
+});
+
+test('a session that is watched begins with its initialize', async () => {
+  const emitted: string[] = [];
+  const { greet } = endpoint({ session: { onEmitted: ({ type }) => emitted.push(type) } });
+  await greet();
+  expect(emitted).toEqual(['session.negotiated']);
+});
+
+test('an initialize that is wrong is answered by a session, which says why', async () => {
+  const { send, served } = endpoint();
+  const answer = await send('POST', { ...initialize, params: { capabilities: {} } });
+  expect(answer.headers.get('mcp-session-id')).toBeNull();
+  expect(await answer.json()).toMatchObject({ error: { code: -32602 } });
+  expect(served()).toBe(1);
+});
+
+test('is let go when its client does not come back, and when the endpoint closes', async () => {
+  const clock = new TestClock();
+  const { handler, send, greet, served } = endpoint({
+    clock,
+    limits: { sessionIdleTimeoutMs: 5000 },
+  });
+  const { id } = await greet();
+  for (let second = 0; second < 7; second++) clock.increment(1000);
+  expect((await send('POST', initialized, id)).status).toBe(404);
+  const other = await greet();
+  await handler.close();
+  expect((await send('POST', initialized, other.id)).status).toBe(404);
+  expect(served()).toBe(0);
+});
+
+test('a server that cannot serve it says so to the message that needs it, and ends the session', async () => {
+  const listen = () => {
+    throw new Error('no room');
+  };
+  const { send, greet } = endpoint({ report: () => {} }, { listen });
+  const { id } = await greet();
+  expect((await send('POST', initialized, id)).status).toBe(500);
+  expect((await send('POST', initialized, id)).status).toBe(404);
+});
