@@ -92,7 +92,16 @@ const connection: Walk = {
 
 const catalog: Walk = {
   machine: catalogMachine,
-  inputs: [{ name: 'tools', retryMs: 1000, maxOvertaken: 2, channel: 'open' }],
+  inputs: [
+    {
+      name: 'tools',
+      retryMs: 1000,
+      maxOvertaken: 2,
+      spacingMs: 100,
+      maxSpacingMs: 5000,
+      channel: 'open',
+    },
+  ],
   events: {
     wanted: { type: 'list.wanted' },
     invalidate: { type: 'list.invalidate' },
@@ -102,10 +111,15 @@ const catalog: Walk = {
     unavailable: done('ask', { kind: 'unavailable', reason: 'none' }),
     failed: failed('ask', new Error('timed out')),
     'retry timeout': after('retryTimeout', 'catalog.retrying'),
+    'pause is over': after('spacingTimeout', 'catalog.pausing'),
+    rested: after('spacingTimeout', 'catalog.known.recent'),
   },
   depends: ['overtaken', 'channel'],
   ways: [
-    { by: ['closed', 'opened', 'invalidate', 'wanted', 'answered', 'answered'], to: ['known'] },
+    {
+      by: ['closed', 'opened', 'invalidate', 'wanted', 'answered', 'answered'],
+      to: ['known.recent'],
+    },
   ],
 };
 
