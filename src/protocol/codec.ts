@@ -10,17 +10,24 @@ import type {
   OutboundRequestId,
   WireError,
 } from './frames.ts';
+import { namedBy } from './named-answers.ts';
 
 /** Decodes one line, without its line feed. More than `maxDepth` nested levels are an error. */
 export function decodeLine(line: string, maxDepth: number): InboundFrame {
-  if (exceedsDepth(line, maxDepth)) return tooDeep(maxDepth);
+  if (exceedsDepth(line, maxDepth)) return unread(tooDeep(maxDepth), line);
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return { kind: 'invalid', error: parseError((error as SyntaxError).message) };
+    return unread(parseError((error as SyntaxError).message), line);
   }
   return classify(value, line.length);
+}
+
+/** A line that is not read, and perhaps the request that it answers: nobody waits for that any more. */
+function unread(error: WireError, line: string): InvalidFrame {
+  const answers = namedBy(line);
+  return answers === undefined ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
 }
 
 /**
@@ -34,12 +41,14 @@ export function decodeValue(
   const size = textLength(value, maxDepth);
   if (size <= maxLineBytes) return { frame: classify(value, size), size };
   // A value that nests too deep is not measured.
-  if (size === Infinity) return { frame: tooDeep(maxDepth), size: 0 };
-  return { frame: { kind: 'invalid', error: tooLong(maxLineBytes), ...namedBy(value) }, size };
+  const isTooDeep = size === Infinity;
+  const error = isTooDeep ? tooDeep(maxDepth) : tooLong(maxLineBytes);
+  const frame: InvalidFrame = { kind: 'invalid', error, ...requestOf(value) };
+  return { frame, size: isTooDeep ? 0 : size };
 }
 
 /** The request that a value is, or answers. */
-function namedBy(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
+function requestOf(value: unknown): Pick<InvalidFrame, 'id' | 'answers'> {
   const { id, method, ...rest } = isJsonObject(value) ? value : {};
   if (!isRequestId(id)) return {};
   const isAnswer = method === undefined && ('result' in rest || 'error' in rest);
@@ -68,9 +77,9 @@ export function tooLong(maxLineBytes: number): WireError {
   return { code: ErrorCode.invalidRequest, message };
 }
 
-function tooDeep(maxDepth: number): InvalidFrame {
+function tooDeep(maxDepth: number): WireError {
   const message = `Invalid request: the message nests deeper than ${maxDepth} levels`;
-  return { kind: 'invalid', error: { code: ErrorCode.invalidRequest, message } };
+  return { code: ErrorCode.invalidRequest, message };
 }
 
 /** The wire error for a line that is not JSON. The reason is cut: a hostile line is not echoed. */

@@ -106,7 +106,7 @@ export interface InboundResponse {
 export interface InvalidFrame {
   readonly kind: 'invalid';
   readonly id?: InboundRequestId;
-  /** The request of ours that it was to answer: it is too long to be read. */
+  /** The request of ours that it was to answer: it is too long or too deep to be read, or no JSON. */
   readonly answers?: OutboundRequestId;
   /** It has no method, result or error: an answer without content, or a request without a method. */
   readonly lacks?: 'content';

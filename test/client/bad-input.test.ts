@@ -98,6 +98,8 @@ describe('between good messages', () => {
     ['whose error has no number', answer('"error":{"message":"no"}'), '"error" must be an object'],
     ['whose error is null', answer('"error":null'), '"error" must be an object'],
     ['without content', '{"jsonrpc":"2.0","id":$ID}', 'this has none'],
+    ['that is no JSON', answer('"result":{"structuredContent":NaN}'), 'Parse error'],
+    ['that is no JSON, its id behind', '{"result":{"a":NaN},"id":$ID}', 'Parse error'],
     ['of another version', answer('"result":{}').replace('2.0', '1.0'), '"jsonrpc" must be "2.0"'],
   ])('an answer %s fails its call alone, at once', async (_, line, why) => {
     const neighbour = connection.callTool('any');

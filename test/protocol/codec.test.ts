@@ -199,3 +199,24 @@ describe('encoding', () => {
     expect(encodeFrame(response(1, result), heard())).toContain('{"__proto__":{"a":1}}');
   });
 });
+
+describe('a line that cannot be read names the request that it answers', () => {
+  const nested = `${'['.repeat(300)}${']'.repeat(300)}`;
+  test.each([
+    ['no JSON, its id first', '{"jsonrpc":"2.0","id":5,"result":{"a":NaN}}', 5],
+    ['no JSON, its id last', '{"jsonrpc":"2.0","error":{"code":NaN},"id":"s-1"}', 's-1'],
+    ['too deep, its id first', `{"id":-5,"jsonrpc":"2.0","result":{"a":${nested}}}`, -5],
+    ['too deep, its id last', `{"result":${nested},"id":7,"jsonrpc":"2.0"}`, 7],
+  ])('%s', (_, line, answers) => {
+    expect(decodeLine(line, 256)).toMatchObject({ kind: 'invalid', answers });
+  });
+
+  test.each([
+    ['a request', '{"jsonrpc":"2.0","id":5,"method":"x","params":NaN}'],
+    ['an answer that is cut', '{"jsonrpc":"2.0","result":{"id":5,"a":'],
+    ['an id that is none', '{"jsonrpc":"2.0","id":"\\x","result":NaN}'],
+    ['an id inside of a text', '{"jsonrpc":"2.0","result":NaN,"text":",\\"id\\":5}'],
+  ])('unless it is %s', (_, line) => {
+    expect(decodeLine(line, 256)).not.toHaveProperty('answers');
+  });
+});

@@ -1,24 +1,11 @@
-/**
- * What is known of a line that is too long to be kept: whose answer it is, if its beginning or its
- * end says so. Servers put the id before a result or behind it.
- */
+/** What is known of a line that is too long to be kept: whose answer it is, if it says so. */
 import { tooLong } from '../../protocol/codec.ts';
 import type { InvalidFrame, OutboundRequestId } from '../../protocol/frames.ts';
-
-/** So many bytes of the line are looked at, at either end. */
-const keptBytes = 256;
-
-const id = String.raw`(?<id>-?\d{1,16}|"(?:[^"\\]|\\.)*")`;
-const version = String.raw`"jsonrpc"\s*:\s*"2\.0"\s*,\s*`;
-const answer = String.raw`"(?:result|error)"\s*:`;
-const idFirst = new RegExp(
-  String.raw`^\uFEFF?\s*\{\s*(?:${version})?"id"\s*:\s*${id}\s*,\s*(?:${version})?${answer}`,
-);
-const idLater = new RegExp(String.raw`^\uFEFF?\s*\{\s*(?:${version})?${answer}`);
-/** Text in a string has its quotes escaped, so this is a member of the line's own object. */
-const idLast = new RegExp(
-  String.raw`,\s*"id"\s*:\s*${id}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`,
-);
+import {
+  namedAtBeginning,
+  namedAtEnd,
+  namingLength as keptBytes,
+} from '../../protocol/named-answers.ts';
 
 /** Cut characters at either end become others; nothing is read from those. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -37,14 +24,13 @@ export class SkippedLine {
 
   /** What the line is known by before its end; undefined if its end may say more. */
   get early(): InvalidFrame | undefined {
-    const found = idFirst.exec(this.#beginning);
-    if (found) return this.#frame(found);
-    return idLater.test(this.#beginning) ? undefined : this.#frame(null);
+    const named = namedAtBeginning(this.#beginning);
+    return named === 'later' ? undefined : this.#frame(named);
   }
 
   /** What the line is known by at its end. */
   get late(): InvalidFrame {
-    return this.#frame(idLast.exec(decoder.decode(this.#end)));
+    return this.#frame(namedAtEnd(decoder.decode(this.#end)));
   }
 
   skip(piece: Uint8Array): void {
@@ -56,11 +42,9 @@ export class SkippedLine {
     this.#end = whole.slice(-keptBytes);
   }
 
-  #frame(found: RegExpExecArray | null): InvalidFrame {
+  #frame(answers: OutboundRequestId | undefined): InvalidFrame {
     const error = tooLong(this.#maxLineBytes);
-    const text = found?.groups?.['id'];
-    if (text === undefined) return { kind: 'invalid', error };
-    return { kind: 'invalid', error, answers: JSON.parse(text) as OutboundRequestId };
+    return answers === undefined ? { kind: 'invalid', error } : { kind: 'invalid', error, answers };
   }
 }
 

@@ -14,7 +14,7 @@ import { plainActor } from '../../machines/port.ts';
 import type { RootsRef } from '../../machines/session-context.ts';
 import type { RouterEvent, RouterInput } from '../../machines/peer-ports.ts';
 import { describe, isRequestId } from '../../protocol/classify.ts';
-import { RuntimeError, errorResponse } from '../../protocol/errors.ts';
+import { ErrorCode, RuntimeError, errorResponse } from '../../protocol/errors.ts';
 import type {
   InboundRequestId,
   InboundBatch,
@@ -313,7 +313,11 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   #invalid(frame: InvalidFrame, replies: Replies): void {
     const { id, error } = frame;
     if (frame.answers !== undefined && this.options.requestIds.read(frame.answers) !== undefined) {
-      const outcome = { ok: false, tooLong: error.message } as const;
+      const { code, message } = error;
+      const outcome =
+        code === ErrorCode.parseError
+          ? ({ ok: false, malformed: message, isJsonRpc: false } as const)
+          : ({ ok: false, tooLong: message } as const);
       const responses = [{ kind: 'response', id: frame.answers, outcome }] as const;
       this.input.correlation.send({ type: 'responses.received', responses });
       return replies.drop(frame);
