@@ -35,11 +35,18 @@ export function askingPerson(file: string | undefined, command: string): Person 
   const terminal: Terminal = {
     say,
     ask: (question, signal) => {
-      lines ??= createInterface({ input: process.stdin, output: process.stderr });
+      lines ??= openTerminal();
       return lines.question(question, { signal });
     },
   };
   return { options: whoAsks(personAt(terminal)), close: () => lines?.close() };
+}
+
+/** While a line is edited, the terminal makes no signal of Ctrl-C: it is a key, and still means the same. */
+function openTerminal(): Interface {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.on('SIGINT', () => process.emit('SIGINT', 'SIGINT'));
+  return lines;
 }
 
 /** Options by which each server's questions carry its name. */

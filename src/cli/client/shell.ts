@@ -152,6 +152,8 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
       asking = 'form';
       return lines.question(question, { signal }).finally(() => {
         asking = 'nothing';
+        // Nobody waits for the answer any more: what is typed next is a command.
+        if (signal.aborted && isTerminal) lines.prompt(true);
       });
     },
   };

@@ -1,6 +1,6 @@
 /** Many servers: a plain map of connections, and one list of all their tools. */
 import { heldProcess, systemClock } from '../../actors/clock.ts';
-import { invalidParams } from '../../protocol/errors.ts';
+import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
@@ -139,7 +139,10 @@ export class ServerManager implements Servers {
         return connection.listTools({ ...options, refresh });
       }),
     );
-    return this.tools;
+    const { signal } = options;
+    if (!signal?.aborted) return this.tools;
+    const cause: unknown = signal.reason;
+    throw new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
   }
 
   async callTool(

@@ -134,6 +134,14 @@ describe('many servers', () => {
     expect(states(servers)).toEqual({ a: 'failed', b: 'ready' });
   });
 
+  test('whose tools nobody waits for any more say so', async () => {
+    const servers = await connected({ a: small('one') });
+    const controller = new AbortController();
+    const listed = servers.listTools({ refresh: true, signal: controller.signal });
+    controller.abort('enough');
+    await expect(listed).rejects.toMatchObject({ code: 'CANCELLED', cause: 'enough' });
+  });
+
   test('are all ended by close, and none is started after that', async () => {
     const servers = await connected({ a: small('pid'), b: { ...small('one'), lazy: true } });
     const pid = Number(textOf(await servers.callTool('a__pid')));

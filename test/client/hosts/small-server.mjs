@@ -18,7 +18,7 @@ const server = createMcpServer({
       handler: ({ text }, { elicit }) => {
         if (name === 'die') process.exit(7);
         if (name === 'pid') return String(process.pid);
-        if (name === 'hang') return new Promise(() => {});
+        if (name === 'hang') return process.stderr.write('hanging\n') && new Promise(() => {});
         if (name !== 'ask') return `${name} ${text ?? ''}`.trim();
         return elicit({
           message: 'Your name?',
