@@ -14,14 +14,17 @@ import type { Clock } from '../clock.ts';
  * what it holds.
  */
 export class Expiring {
-  /** When it is due, in the clock's milliseconds. */
+  /** When it is due, in the clock's milliseconds: a whole number, which takes no room of its own. */
   dueAt = 0;
-  /** Nobody's code waits for it: it need not keep the process alive. */
-  readonly inBackground: boolean = false;
   /** Its index in the queue; undefined while it is not queued. */
   lane: Lane | undefined = undefined;
   previous: Expiring | undefined = undefined;
   next: Expiring | undefined = undefined;
+
+  /** Nobody's code waits for it: it need not keep the process alive. */
+  get inBackground(): boolean {
+    return false;
+  }
 }
 
 /** What has the same duration, in the order in which it was added. */
@@ -79,7 +82,7 @@ export class DeadlineQueue<T extends Expiring> {
   add(item: T, durationMs: number, now = this.#clock.now()): void {
     if (item.lane) this.#leave(item.lane, item);
     else if (!item.inBackground && this.#awaited++ === 0) holdProcess(this.#timer);
-    item.dueAt = now + durationMs;
+    item.dueAt = Math.ceil(now + durationMs);
     this.#laneOf(durationMs).push(item);
     if (item.dueAt < this.#wakeAt) this.#wake(item.dueAt);
   }

@@ -30,7 +30,6 @@ export class Pending extends Expiring implements PendingRequest {
   number: number;
   readonly request: PeerRequest;
   readonly sentAt: number;
-  override readonly inBackground: boolean;
   state: PendingRequest['state'] = 'held';
   readonly #ids: RequestIds;
 
@@ -39,8 +38,12 @@ export class Pending extends Expiring implements PendingRequest {
     this.#ids = ids;
     this.number = ids.next();
     this.request = request;
-    this.sentAt = sentAt;
-    this.inBackground = request.inBackground === true;
+    // A whole number takes no room of its own.
+    this.sentAt = Math.floor(sentAt);
+  }
+
+  override get inBackground(): boolean {
+    return this.request.inBackground === true;
   }
 
   /** Made anew each time: ten thousand that wait need not keep ten thousand texts. */
