@@ -46,6 +46,15 @@ const server = createMcpServer({
         return 'done';
       },
     }),
+    defineTool({
+      name: 'step',
+      description: 'Takes one step, and waits to be cancelled',
+      handler: async (_args, context) => {
+        context.progress(1);
+        await held.pass(context.signal);
+        return 'done';
+      },
+    }),
   ],
 });
 
@@ -68,7 +77,7 @@ describe.each(['legacy', 'modern'] as const)('a connection of the %s era', (era)
     expect(connection.state.value).toBe('ready');
     expect(connection.server).toMatchObject({ era, info: { name: 'ours', version: '1.0.0' } });
     const tools = await connection.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['echo', 'order', 'wait']);
+    expect(tools.map(({ name }) => name)).toEqual(['echo', 'order', 'wait', 'step']);
     const { content } = await connection.callTool('echo', { text: 'hello' });
     expect(content).toEqual([{ type: 'text', text: 'hello' }]);
   });
@@ -117,6 +126,23 @@ describe.each(['legacy', 'modern'] as const)('a connection of the %s era', (era)
     ];
     for (const each of asked) await expect(each).rejects.toMatchObject(notReady);
   });
+
+  test.each(['never', 'reads'] as const)(
+    'ends a call with what its progress callback throws, and no other call (retry: %s)',
+    async (retry) => {
+      const connection = await connected({ era });
+      const thrown = new Error('the callback is broken');
+      const onProgress = () => {
+        throw thrown;
+      };
+      const broken = connection.callTool('step', {}, { onProgress, retry });
+      const other = connection.callTool('wait');
+      await expect(broken).rejects.toBe(thrown);
+      held.release();
+      expect(await other).toMatchObject({ content: [{ text: 'done' }] });
+      expect(connection.pending).toBe(0);
+    },
+  );
 
   test('cancels a call on the wire', async () => {
     const connection = await connected({ era });

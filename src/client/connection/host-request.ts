@@ -1,4 +1,5 @@
 /** One request of a host's to its server, from its asking to its end. */
+import { refused } from '../../actors/exchange.ts';
 import { progressFailed } from '../../actors/correlation/peer-request.ts';
 import type { SendableRequest } from '../../actors/correlation/peer-request.ts';
 import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
@@ -7,14 +8,22 @@ import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { RequestOptions } from './options.ts';
 
-/** What is asked, and for how long. */
-export interface HostRequestSpec
-  extends
-    Pick<PeerRequest, 'method' | 'params' | 'timeoutMs' | 'maxTotalMs' | 'awaits'>,
-    Pick<RequestOptions, 'signal' | 'whenAway' | 'retry'> {
-  readonly tellProgress: RequestOptions['onProgress'];
+/** How a request is sent, and what follows on its end. All that want nothing special share one. */
+export interface RequestManner extends Pick<
+  RequestOptions,
+  'signal' | 'onProgress' | 'whenAway' | 'retry'
+> {
+  readonly awaits: 'answer' | 'delivery';
   /** Whether its result may ask the host something, to be called again with the answer. */
   readonly mayAsk: 'yes' | 'no';
+}
+
+/** What is asked, and for how long. */
+export interface HostRequestSpec extends Pick<
+  PeerRequest,
+  'method' | 'params' | 'timeoutMs' | 'maxTotalMs'
+> {
+  readonly manner: RequestManner;
 }
 
 /** A request that was sent, as its owner sees it. */
@@ -40,7 +49,6 @@ export interface HostRequestEnd<T> {
   /** Makes what the host gets of the result. Throws what is wrong with it. */
   readonly read: (result: JsonObject) => T;
   readonly resolve: (value: T | Promise<T>) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -52,40 +60,37 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly params: JsonObject | undefined;
   readonly timeoutMs: number;
   readonly maxTotalMs: number;
-  readonly awaits: PeerRequest['awaits'];
-  readonly whenAway: RequestOptions['whenAway'];
-  readonly retry: RequestOptions['retry'];
-  readonly mayAsk: HostRequestSpec['mayAsk'];
-  readonly signal: AbortSignal | undefined;
-  readonly tellProgress: RequestOptions['onProgress'];
+  readonly manner: RequestManner;
   state: SendableRequest['state'] = 'unsent';
   ticket: PeerRequest['ticket'] = undefined;
   readonly #owner: HostRequestOwner;
   readonly #read: HostRequestEnd<T>['read'];
   readonly #resolve: HostRequestEnd<T>['resolve'];
-  readonly #reject: HostRequestEnd<T>['reject'];
 
   constructor(spec: HostRequestSpec, end: HostRequestEnd<T>) {
     this.method = spec.method;
     this.params = spec.params;
     this.timeoutMs = spec.timeoutMs;
     this.maxTotalMs = spec.maxTotalMs;
-    this.awaits = spec.awaits;
-    this.whenAway = spec.whenAway;
-    this.retry = spec.retry;
-    this.mayAsk = spec.mayAsk;
-    this.signal = spec.signal;
-    this.tellProgress = spec.tellProgress;
+    this.manner = spec.manner;
     this.#owner = end.owner;
     this.#read = end.read;
     this.#resolve = end.resolve;
-    this.#reject = end.reject;
-    this.signal?.addEventListener('abort', this);
+    this.manner.signal?.addEventListener('abort', this);
+  }
+
+  get awaits(): PeerRequest['awaits'] {
+    return this.manner.awaits;
+  }
+
+  get whenAway(): PeerRequest['whenAway'] {
+    return this.manner.whenAway;
   }
 
   settle(outcome: RequestOutcome): void {
-    this.state = 'settled';
-    this.signal?.removeEventListener('abort', this);
+    // What its callback has thrown was its end.
+    if (this.state === 'settled') return;
+    this.#end();
     if (outcome.ok) this.#succeed(outcome.result);
     else this.#fail(hostError(outcome.error));
   }
@@ -95,30 +100,42 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
    * of it. What the host's callback throws ends its own request, and nothing else.
    */
   onProgress(progress: ProgressReport): void {
+    if (this.state === 'settled') return;
     try {
-      this.tellProgress?.(progress);
+      this.manner.onProgress?.(progress);
     } catch (error) {
-      this.#reject(error);
+      this.#end();
+      this.#reject(error as Error);
       this.#owner.cancel(this, progressFailed);
     }
   }
 
   /** Takes the event of its signal. */
   handleEvent(): void {
-    if (this.state === 'sent') this.#owner.cancel(this, this.signal?.reason);
+    if (this.state === 'sent') this.#owner.cancel(this, this.manner.signal?.reason);
+  }
+
+  #end(): void {
+    this.state = 'settled';
+    this.manner.signal?.removeEventListener('abort', this);
+  }
+
+  /** One function of the promise's does for both ends: the other one would be kept as long. */
+  #reject(error: Error): void {
+    this.#resolve(refused(error));
   }
 
   #succeed(result: JsonObject): void {
     try {
-      const last = this.mayAsk === 'yes' ? this.#owner.goOn(this, result) : undefined;
+      const last = this.manner.mayAsk === 'yes' ? this.#owner.goOn(this, result) : undefined;
       this.#resolve(last ? last.then(this.#read) : this.#read(result));
     } catch (error) {
-      this.#reject(error);
+      this.#reject(error as Error);
     }
   }
 
   #fail(error: Error): void {
-    if (this.retry !== 'reads') return this.#reject(error);
+    if (this.manner.retry !== 'reads') return this.#reject(error);
     this.#resolve(this.#owner.repeat(this, error).then(this.#read));
   }
 }

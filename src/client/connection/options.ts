@@ -84,16 +84,16 @@ export interface RequestOptions {
   readonly maxTotalMs?: number;
   /** Cancels it: it fails with `CANCELLED`, and the server is told. */
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: (progress: ProgressReport) => void;
+  readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
   /**
    * What becomes of it while there is no connection. `wait`, the default: it is sent with the next
    * one, if its own time allows. `refuse`: it fails with `NOT_READY`.
    */
-  readonly whenAway?: 'wait' | 'refuse';
+  readonly whenAway?: 'wait' | 'refuse' | undefined;
   /**
    * `reads`: if the connection is lost before the answer, it is sent once more with the next one, if
    * the protocol makes that harmless: lists, reads, prompts, completion, and calls of tools that are
    * annotated as `readOnlyHint` or `idempotentHint`. By default nothing is ever sent twice.
    */
-  readonly retry?: 'never' | 'reads';
+  readonly retry?: 'never' | 'reads' | undefined;
 }

@@ -14,7 +14,12 @@ import { viewOf } from '../../machines/port.ts';
 import type { Ref } from '../../machines/port.ts';
 import type { ConnectionScope, ConnectionSnapshot } from './connection-scope.ts';
 import { HostRequest } from './host-request.ts';
-import type { AskedOfServer, HostRequestOwner, HostRequestSpec } from './host-request.ts';
+import type {
+  AskedOfServer,
+  HostRequestOwner,
+  HostRequestSpec,
+  RequestManner,
+} from './host-request.ts';
 import type { RequestOptions } from './options.ts';
 
 /** What the protocol makes harmless to ask twice. */
@@ -108,20 +113,10 @@ export class Requests implements HostRequestOwner {
     const { limits } = this.#scope.parts;
     const { timeoutMs = limits.requestTimeoutMs } = options;
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
-    const spec: HostRequestSpec = {
-      method,
-      params,
-      timeoutMs,
-      maxTotalMs,
-      awaits: 'answer',
-      whenAway: options.whenAway,
-      retry: options.retry,
-      // A server of an era that is not known yet may be one that says of what type its results are.
-      mayAsk: this.#scope.served?.era === 'legacy' ? 'no' : 'yes',
-      signal: options.signal,
-      tellProgress: options.onProgress,
-    };
-    return this.#send(spec, read, options.sent);
+    // A server of an era that is not known yet may be one that says of what type its results are.
+    const mayAsk = this.#scope.served?.era === 'legacy' ? 'no' : 'yes';
+    const manner = mannerOf(options, mayAsk);
+    return this.#send({ method, params, timeoutMs, maxTotalMs, manner }, read, options.sent);
   }
 
   /** See `Connection.notify`. */
@@ -133,8 +128,8 @@ export class Requests implements HostRequestOwner {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
     const times = { timeoutMs: waitMs, maxTotalMs: waitMs };
-    const how = { awaits: 'delivery', mayAsk: 'no', tellProgress: undefined } as const;
-    await this.#send({ method, params, ...times, ...how, signal }, whole);
+    const manner = { awaits: 'delivery', mayAsk: 'no', signal } as const;
+    await this.#send({ method, params, ...times, manner }, whole);
   }
 
   /** Sends it now. What is wrong with it rejects the promise. */
@@ -143,14 +138,15 @@ export class Requests implements HostRequestOwner {
     read: (result: JsonObject) => T,
     sent?: SentOptions['sent'],
   ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const { method, signal } = spec;
+    return new Promise((resolve) => {
+      const { method, manner } = spec;
+      const { signal } = manner;
       refuseDuration('timeoutMs', spec.timeoutMs);
       refuseDuration('maxTotalMs', spec.maxTotalMs);
       const refusal = this.#refusal(method);
       if (refusal) throw refusal;
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      const request = new HostRequest(spec, { owner: this, read, resolve, reject });
+      const request = new HostRequest(spec, { owner: this, read, resolve });
       sendAsked(this.#correlation, [request]);
       if (!sent) return;
       // A correlation that is busy takes the request, and gives it its id, before this turn is over.
@@ -170,12 +166,15 @@ export class Requests implements HostRequestOwner {
   }
 
   goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined {
-    const { method, params, timeoutMs, maxTotalMs, signal, ticket } = request;
-    const { awaits, whenAway, retry, tellProgress } = request;
-    const how = { method, awaits, whenAway, retry, tellProgress, mayAsk: 'no' } as const;
+    const { method, params, timeoutMs, maxTotalMs, manner, ticket } = request;
+    const { signal } = manner;
     const send: RoundsCall['send'] = (next, wishes) => {
-      const least = Math.min(timeoutMs, wishes.maxTotalMs);
-      return this.#send({ ...how, ...wishes, params: next, timeoutMs: least }, whole);
+      const times = {
+        timeoutMs: Math.min(timeoutMs, wishes.maxTotalMs),
+        maxTotalMs: wishes.maxTotalMs,
+      };
+      const again: RequestManner = { ...manner, mayAsk: 'no', signal: wishes.signal };
+      return this.#send({ method, params: next, ...times, manner: again }, whole);
     };
     const startedAt = ticket?.sentAt ?? this.#scope.parts.clock.now();
     const call = { method, params, maxTotalMs, signal, send };
@@ -186,13 +185,13 @@ export class Requests implements HostRequestOwner {
     // What the loss has made of the connection is known once it is dealt with.
     await Promise.resolve();
     if (!this.#mayRepeat(request, error)) throw error;
-    const { method, params, timeoutMs, awaits, whenAway, mayAsk, signal, tellProgress } = request;
+    const { method, params, timeoutMs, manner } = request;
     const { clock } = this.#scope.parts;
     const now = clock.now();
     const maxTotalMs = (request.ticket?.sentAt ?? now) + request.maxTotalMs - now;
     if (maxTotalMs <= 0) throw error;
-    const how = { awaits, whenAway, mayAsk, signal, tellProgress, retry: 'never' } as const;
-    return this.#send({ method, params, timeoutMs, maxTotalMs, ...how }, whole);
+    const once: RequestManner = { ...manner, retry: 'never' };
+    return this.#send({ method, params, timeoutMs, maxTotalMs, manner: once }, whole);
   }
 
   /**
@@ -223,13 +222,26 @@ export class Requests implements HostRequestOwner {
     return view ?? new Map();
   }
 
-  #mayRepeat({ method, params, signal }: AskedOfServer, error: Error): boolean {
-    if (signal?.aborted) return false;
+  #mayRepeat({ method, params, manner }: AskedOfServer, error: Error): boolean {
+    if (manner.signal?.aborted) return false;
     if (!(error instanceof RuntimeError) || error.code !== 'CLOSED') return false;
     if (reads.has(method)) return true;
     const tool = params?.['name'];
     return method === 'tools/call' && typeof tool === 'string' && this.#isHarmless(tool);
   }
+}
+
+const plainManners = {
+  yes: { awaits: 'answer', mayAsk: 'yes' },
+  no: { awaits: 'answer', mayAsk: 'no' },
+} as const satisfies { readonly [mayAsk: string]: RequestManner };
+
+function mannerOf(
+  { signal, onProgress, whenAway, retry }: RequestOptions,
+  mayAsk: 'yes' | 'no',
+): RequestManner {
+  if (!signal && !onProgress && !whenAway && !retry) return plainManners[mayAsk];
+  return { awaits: 'answer', mayAsk, signal, onProgress, whenAway, retry };
 }
 
 /** Whether there is no way to the server, and will be none. */
