@@ -1,6 +1,7 @@
 /** `--inspect`: the inspectors of a served session. Their modules are loaded on demand. */
 import type { InspectedPage } from '../inspect/inspect-page.ts';
 import type { StatelyInspection } from '../inspect/stately/inspect-stately.ts';
+import type { ConnectionWatcher } from '../client/connection/watched-connection.ts';
 import type { ListenOptions } from '../server/create-server.ts';
 import { UsageError } from './command.ts';
 
@@ -15,6 +16,8 @@ export type InspectorWish =
 export interface SessionInspector {
   /** Options for the session to inspect. */
   readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
+  /** For a host's connection; empty if the inspector shows none. */
+  readonly connectionWatchers: readonly ConnectionWatcher[];
   close(): Promise<void>;
 }
 
@@ -49,7 +52,8 @@ export async function openInspector(wish: InspectorWish): Promise<SessionInspect
   switch (wish.kind) {
     case 'page': {
       const page = await openPage(wish.port, 'session');
-      return { options: { watchers: [page.watcher] }, close: () => page.close() };
+      const watchers = [page.watcher];
+      return { options: { watchers }, connectionWatchers: watchers, close: () => page.close() };
     }
     case 'stately':
       return openStately(wish.port);
@@ -93,7 +97,11 @@ async function openStately(port: number): Promise<SessionInspector> {
   process.stderr.write(
     `mcp-actors: the session is sent to the inspector at ${inspection.url}, whenever one listens there\n`,
   );
-  return { options: { watchers: [inspection.watcher] }, close: () => inspection.close() };
+  return {
+    options: { watchers: [inspection.watcher] },
+    connectionWatchers: [],
+    close: () => inspection.close(),
+  };
 }
 
 async function inspectionOn(url: string): Promise<StatelyInspection> {

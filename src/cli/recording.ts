@@ -2,7 +2,12 @@
 import type { JsonObject } from '../protocol/frames.ts';
 import type { Report } from '../actors/facts.ts';
 import type { RecordOptions, Recorder } from '../recording/recorder.ts';
-import { RecordingFileError, recordToFile } from '../recording/recording-file.ts';
+import type { ConnectionRecorder } from '../recording/connection-recorder.ts';
+import {
+  RecordingFileError,
+  recordConnectionToFile,
+  recordToFile,
+} from '../recording/recording-file.ts';
 import { recordSessions } from '../recording/recorded-sessions.ts';
 import { UsageError, packageVersion } from './command.ts';
 import type { RecordWish } from './options/arguments.ts';
@@ -23,6 +28,11 @@ export function recordEach(
   report: Report<'recording.failed'>,
 ): () => Recorder | undefined {
   return refusing(() => recordSessions(wish.path, { ...optionsOf(wish, launch), report }));
+}
+
+/** @throws {UsageError} the file exists already or cannot be created */
+export function recordingConnection(path: string): ConnectionRecorder {
+  return refusing(() => recordConnectionToFile(path, { header: { package: packageVersion() } }));
 }
 
 function optionsOf({ maxBytes, redact }: RecordWish, launch: JsonObject): RecordOptions {

@@ -77,7 +77,11 @@ export const command: Command = {
       const wish = inspectorWish(values.inspect);
       const inspector = wish && (await openInspector(wish));
       try {
-        return await play(recording, { ...live, ...inspector?.options }, values.step, wish);
+        const watching = inspector && {
+          ...inspector.options,
+          connectionWatchers: inspector.connectionWatchers,
+        };
+        return await play(recording, { ...live, ...watching }, values.step, wish);
       } finally {
         await inspector?.close();
       }

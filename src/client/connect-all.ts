@@ -9,7 +9,7 @@ import { ServerManager } from './hosts/manager.ts';
 import type { Servers, ServersOptions as ManagedOptions } from './hosts/servers.ts';
 
 /** The options of many connections: those of one are for each of them. */
-export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name'> {
+export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name' | 'record'> {
   /** Options for one server, above the others; the file's stand above both. */
   readonly forServer?: (name: string) => Partial<ConnectOptions>;
 }

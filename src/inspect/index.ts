@@ -8,10 +8,13 @@ export type { Difference } from '../recording/replay/difference.ts';
 export type { RecordedLine, RecordingHeader } from '../recording/format.ts';
 export { record } from '../recording/recorder.ts';
 export type { RecordOptions, Recorder } from '../recording/recorder.ts';
+export { recordConnection } from '../recording/connection-recorder.ts';
+export type { ConnectionRecorder } from '../recording/connection-recorder.ts';
 export type { RecordingOptions, RecordingSink } from '../recording/recording-writer.ts';
 export {
   RecordingFileError,
   readRecordingFile,
+  recordConnectionToFile,
   recordToFile,
 } from '../recording/recording-file.ts';
 export { recordSessions } from '../recording/recorded-sessions.ts';

@@ -6,11 +6,21 @@
  * transcript written by hand has the same lines, but needs only what the client says and what it is
  * answered.
  */
-import type { InboundFrame, JsonObject, RequestId, WireError } from '../protocol/frames.ts';
+import type { InboundFrame, RequestId, WireError } from '../protocol/frames.ts';
 import type { Root } from '../machines/roots-report.ts';
 import type { RequestOrigin } from '../protocol/request-origin.ts';
 import type { Limits } from '../actors/limits.ts';
 import type { StateSealer } from '../rounds/request-state.ts';
+import type {
+  HostLine,
+  LinkLine,
+  ReceivedLine,
+  ReturnedLine,
+  SentLine,
+  SettledLine,
+  TakenLine,
+} from './connection-format.ts';
+import type { AnyHeader, Input, Timed } from './timed-line.ts';
 import type { RandomIdUse, SessionSetup } from '../session/session-environment.ts';
 
 /** The version of the format that we write, and the newest that we read. */
@@ -23,38 +33,9 @@ export const defaultRecordingBytes = 64 * 1024 ** 2;
 export type ComputedUse = keyof StateSealer | 'answer';
 
 /** The first line. */
-export interface RecordingHeader extends Omit<SessionSetup, 'limits'> {
-  /** The version of the format. */
-  readonly recording: number;
-  /** The version of mcp-actors that wrote it. */
-  readonly package?: string;
-  /** The platform's version, such as Node's. */
-  readonly platform?: string;
-  /** The session's clock when the session started, milliseconds. */
-  readonly at: number;
-  /** The time of day when the session started, ISO 8601. */
-  readonly startedAt: string;
-  readonly redacted: boolean;
+export interface RecordingHeader extends Omit<SessionSetup, 'limits'>, AnyHeader {
   /** The limits of the version that recorded: an older one knew fewer. Null stands for infinity. */
   readonly limits: { readonly [TName in keyof Limits]?: number | null };
-  /** How the command was started, if the command recorded. */
-  readonly launch?: JsonObject;
-}
-
-/** A line with its time; only lines written by hand have none. */
-interface Timed {
-  /** The session's clock, milliseconds. */
-  readonly at?: number;
-}
-
-interface Input extends Timed {
-  /** Set if it came from code that the session was calling at that moment. */
-  readonly nested?: true;
-  /**
-   * How many rounds of microtasks after the previous input it came, if both came in one turn of the
-   * event loop.
-   */
-  readonly rounds?: number;
 }
 
 /** An origin as JSON holds it. */
@@ -94,6 +75,8 @@ export type UnsentLine = Input & {
   /** Of a request. */
   readonly id?: RequestId;
   readonly reason: string;
+  /** Of a host's. */
+  readonly code?: string;
 };
 /** Input as it is, only in transcripts. */
 export type RawLine = Input & { readonly raw: string };
@@ -112,7 +95,10 @@ export type ComputedLine = Input & {
   readonly thrown?: string;
 };
 /** A random id that the session took. */
-export type RandomLine = Input & { readonly random: string; readonly for: RandomIdUse };
+export type RandomLine = Input & {
+  readonly random: string;
+  readonly for: RandomIdUse | 'jitter';
+};
 /** What the author says of a tool whose call goes on: see `replay` and `singleUse` of tools. */
 export type ResumptionLine = Input & {
   readonly resumption: { readonly replay?: boolean; readonly singleUse?: boolean };
@@ -220,15 +206,24 @@ export type InputLine =
   | PingLine
   | LoadedLine
   | ResolvedLine
+  | ReceivedLine
+  | ReturnedLine
+  | TakenLine
+  | LinkLine
+  | HostLine
   | CallLine;
 
 /** A frame to the client. */
 export type ServerLine = Timed & { readonly server: unknown };
+/** A frame of ours, whichever side we are. */
+export type FrameLine = ServerLine | SentLine;
 /** A machine took an event. Tasks and subscriptions are numbered by their first event. */
 export type TransitionLine = Timed & {
   readonly machine: string;
   readonly task?: number;
   readonly subscription?: number;
+  /** Of a connection's lists and subscriptions, which of them it is. */
+  readonly actor?: string;
   readonly on: string;
   readonly from: string;
   readonly to: string;
@@ -250,6 +245,8 @@ export type ClosedLine = Timed & { readonly closed: string; readonly reason?: st
 
 export type SessionOutputLine =
   | ServerLine
+  | SentLine
+  | SettledLine
   | TransitionLine
   | StartedLine
   | ToldLine
@@ -265,7 +262,17 @@ export type StoppedLine = Timed & { readonly stopped: string };
 export type RecordedLine = InputLine | SessionOutputLine | RemarkLine | StoppedLine;
 
 /** In the order in which they are looked for: `told` lines have a `call` as well. */
-const outputKinds = ['server', 'machine', 'started', 'told', 'load', 'resolve', 'closed'] as const;
+const outputKinds = [
+  'server',
+  'sent',
+  'settled',
+  'machine',
+  'started',
+  'told',
+  'load',
+  'resolve',
+  'closed',
+] as const;
 /** Of lines with a `call`: some that ask are withdrawn, some that notify are unwritable. */
 const callKinds = [
   'withdrawn',
@@ -285,7 +292,12 @@ const otherKinds = [
   'stopped',
   'notify',
   'client',
+  'received',
   'frames',
+  'link',
+  'returned',
+  'taken',
+  'host',
   'raw',
   'gone',
   'unsent',

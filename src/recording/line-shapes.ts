@@ -6,6 +6,8 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import type { InboundFrame, JsonObject } from '../protocol/frames.ts';
 import { kindOf, recordingVersion } from './format.ts';
 import type { LineKind, RecordedLine, RecordingHeader } from './format.ts';
+import type { ConnectionHeader } from './connection-format.ts';
+import { hostMethods } from '../client/connection/connection-environment.ts';
 
 /** A type that a member may have, and what a message calls it. */
 type MemberType = readonly [accepts: (value: unknown) => boolean, name: string];
@@ -101,6 +103,7 @@ const timed: Shape = {
   at: optional(time),
   rounds: optional(whole),
   nested: optional(isTrue),
+  within: optional(text),
 };
 
 /** By the kind of line. A member that may be anything is left out. */
@@ -117,7 +120,24 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   },
   raw: { raw: text },
   gone: { gone: whole, id, reason: text },
-  unsent: { unsent: text, id: optional(id), reason: text },
+  unsent: { unsent: text, id: optional(id), reason: text, code: optional(text) },
+  received: { received: messages },
+  returned: { returned: text, id: optional(id), reason: text, code: optional(text) },
+  taken: { taken: whole },
+  link: {
+    link: oneOf('opened', 'lost', 'stopped', 'challenged', 'authorized', 'expired'),
+    loss: optional([
+      (value) => isJsonObject(value) && isText(value['kind']),
+      'an object with its "kind"',
+    ]),
+  },
+  host: {
+    host: whole,
+    calls: optional(oneOf(...hostMethods, 'watch')),
+    params: optional([Array.isArray, 'an array of arguments']),
+    unwritable: optional(text),
+    withdrawn: optional(text),
+  },
   end: { end: isTrue },
   timer: { timer: whole },
   computed: {
@@ -126,7 +146,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
     thrown: optional(text),
   },
   resumption: { resumption: object, for: text },
-  random: { random: text, for: oneOf('request', 'task', 'error', 'call') },
+  random: { random: text, for: oneOf('request', 'task', 'error', 'call', 'jitter') },
   output: {
     output: oneOf('blocked', 'flowing', 'flushed', 'stalled', 'broken'),
     error: optional(text),
@@ -159,10 +179,13 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   error: { call: whole, error: wireError },
   thrown: { call: whole, thrown: text },
   server: {},
+  sent: {},
+  settled: { settled: whole },
   machine: {
     machine: text,
     task: optional(whole),
     subscription: optional(whole),
+    actor: optional(text),
     on: text,
     from: text,
     to: text,
@@ -174,12 +197,38 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   closed: { closed: text, reason: optional(text) },
 };
 
-const headerShape: Shape = {
+/** What both kinds of header have. */
+const anyHeader: Shape = {
   package: optional(text),
   platform: optional(text),
   at: time,
   startedAt: [(value) => isText(value) && !Number.isNaN(Date.parse(String(value))), 'a date'],
   redacted: boolean,
+  limits: [
+    (value) => isJsonObject(value) && Object.values(value).every((limit) => duration[0](limit)),
+    'an object of numbers',
+  ],
+  methods: texts,
+  launch: optional(object),
+};
+
+const connectionHeader: Shape = {
+  ...anyHeader,
+  name: text,
+  shows: oneOf('pipe', 'answer'),
+  restart: [(value) => value === 'none' || isJsonObject(value), '"none" or an object'],
+  era: object,
+  wanted: optional(oneOf('legacy', 'modern')),
+  clientInfo: object,
+  capabilities: [
+    (value) =>
+      isJsonObject(value) && isJsonObject(value['legacy']) && isJsonObject(value['modern']),
+    'an object with "legacy" and "modern"',
+  ],
+};
+
+const headerShape: Shape = {
+  ...anyHeader,
   server: [
     (value) =>
       isJsonObject(value) &&
@@ -187,20 +236,17 @@ const headerShape: Shape = {
       isJsonObject(value['capabilities']),
     'an object with "serverInfo" and "capabilities"',
   ],
-  limits: [
-    (value) => isJsonObject(value) && Object.values(value).every((limit) => duration[0](limit)),
-    'an object of numbers',
-  ],
-  methods: texts,
   prepared: texts,
   taskTools: object,
   resolvesRoots: boolean,
   resume: optional(oneOf('replay')),
-  launch: optional(object),
 };
 
 /** Refuses a header that cannot be replayed, such as one of a newer version. */
-export function assertHeader(value: object, refuse: Refuse): asserts value is RecordingHeader {
+export function assertHeader(
+  value: object,
+  refuse: Refuse,
+): asserts value is RecordingHeader | ConnectionHeader {
   const version: unknown = Reflect.get(value, 'recording');
   if (typeof version !== 'number' || !Number.isSafeInteger(version)) {
     refuse(`"recording" is the format's version, a whole number; this is ${describe(version)}`);
@@ -209,7 +255,8 @@ export function assertHeader(value: object, refuse: Refuse): asserts value is Re
       `this recording has version ${version} of the format, and this mcp-actors reads versions up to ${recordingVersion}: use a newer one`,
     );
   }
-  const fault = faultIn(value, headerShape);
+  const isHosts = Reflect.get(value, 'side') === 'host';
+  const fault = faultIn(value, isHosts ? connectionHeader : headerShape);
   if (fault !== undefined) refuse(`the header of the recording: ${fault}`);
 }
 

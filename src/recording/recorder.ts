@@ -5,20 +5,11 @@
 import type { RootsResolver } from '../machines/roots-report.ts';
 import type { RequestHandler } from '../actors/exchange.ts';
 import type { Clock } from '../actors/clock.ts';
-import type { Port, Ref } from '../machines/port.ts';
 import type { SessionShutdown } from '../machines/session-end.ts';
-import type {
-  FramesToSend,
-  ReaderEvent,
-  ReaderInput,
-  RouterEvent,
-  TransportFact,
-  WriterEvent,
-  WriterInput,
-} from '../machines/peer-ports.ts';
+import type { RouterEvent } from '../machines/peer-ports.ts';
 import type { CloseCause } from '../machines/session-ports.ts';
 import { textOfError } from '../protocol/errors.ts';
-import type { JsonObject, OutboundFrame } from '../protocol/frames.ts';
+import type { JsonObject } from '../protocol/frames.ts';
 import type { RequestState, StateSealer } from '../rounds/request-state.ts';
 import type {
   BeginningSession,
@@ -31,17 +22,12 @@ import type { Transport } from '../transports/transport.ts';
 import { recordingVersion } from './format.ts';
 import type { ClientLine, FramesLine, GoneLine, RecordingHeader } from './format.ts';
 import { OriginRecorder } from './origins.ts';
+import { RecordedEnds } from './recorded-ends.ts';
+import type { Ends } from './recorded-ends.ts';
 import { recordedHandlers } from './recorded-handlers.ts';
 import { RecordingWriter } from './recording-writer.ts';
 import type { RecordingOptions, RecordingSink } from './recording-writer.ts';
-import {
-  closedLine,
-  writerLine,
-  timeOfDayAt,
-  transitionLines,
-  writtenFrames,
-  writtenParams,
-} from './session-lines.ts';
+import { closedLine, timeOfDayAt, transitionLines, writtenParams } from './session-lines.ts';
 import { Timeline } from './timeline.ts';
 
 export interface RecordOptions extends RecordingOptions {
@@ -139,14 +125,12 @@ class SessionRecorder implements Recorder {
   }
 
   transport(transport: Transport): Transport {
-    return (options) => {
-      // A port's snapshots are its own business, so the wrapped ports may have any.
-      const { reader, writer } = transport(options) as {
-        readonly reader: Port<ReaderEvent, ReaderInput>;
-        readonly writer: Port<WriterEvent, WriterInput>;
-      };
-      return { reader: this.#recordReader(reader), writer: this.#recordWriter(writer) };
-    };
+    const ends = new RecordedEnds(this.#started(), {
+      received: (event) => this.#lineOf(event),
+      said: (server) => ({ server }),
+      reasonOf: (error) => ({ reason: textOfError(error) }),
+    });
+    return (options) => ends.record(transport(options) as Ends);
   }
 
   /** What a state keeps for its handler is in no recording: a replay runs none. */
@@ -225,81 +209,9 @@ class SessionRecorder implements Recorder {
     return this.#timeline;
   }
 
-  #recordReader(port: Port<ReaderEvent, ReaderInput>): Port<ReaderEvent, ReaderInput> {
-    const timeline = this.#started();
-    return {
-      ...port,
-      getInitialSnapshot: (scope, { router, owner, ...input }) =>
-        port.getInitialSnapshot(scope, {
-          ...input,
-          router: {
-            send: (event: RouterEvent) => {
-              const line = this.#lineOf(event);
-              if (line) timeline.input(line, () => router.send(event));
-              else router.send(event);
-            },
-          },
-          owner: recordedRef(owner, (event, pass) => {
-            if (event.type === 'input.ended') timeline.input({ end: true }, pass);
-            else pass();
-          }),
-        }),
-    };
-  }
-
   #lineOf(event: RouterEvent): ClientLine | FramesLine | GoneLine | undefined {
     if (event.type === 'frames.received') return this.#origins.chunk(event.frames);
     if (event.type === 'request.gone') return this.#origins.gone(event.request, event.reason);
     return undefined;
   }
-
-  #recordWriter(port: Port<WriterEvent, WriterInput>): Port<WriterEvent, WriterInput> {
-    const timeline = this.#started();
-    return {
-      ...port,
-      getInitialSnapshot: (scope, { owner, ...input }) =>
-        port.getInitialSnapshot(scope, {
-          ...input,
-          owner: recordedRef(owner, (event, pass) => {
-            const line = writerLine(event);
-            if (line) timeline.input(line, pass);
-            else pass();
-          }),
-        }),
-      transition: (snapshot, event, scope) => {
-        const recorded = event.type === 'frames.send' ? this.#recordSending(event) : event;
-        // What the transport answers at once arrives while the session calls, so it is nested.
-        return timeline.call(undefined, () => port.transition(snapshot, recorded, scope));
-      },
-    };
-  }
-
-  /** The same event; what is said is recorded, and so is what the transport does not send. */
-  #recordSending(event: FramesToSend): FramesToSend {
-    const timeline = this.#started();
-    const unwritable = new Set<OutboundFrame>();
-    const written = writtenFrames(event.frames, (message) => unwritable.add(message));
-    for (const server of written) timeline.output({ server });
-    const { rejected } = event;
-    if (!rejected) return event;
-    return {
-      ...event,
-      rejected: (error, frame) => {
-        // A replay finds by itself what JSON cannot hold.
-        if (unwritable.has(frame) || !('method' in frame)) return rejected(error, frame);
-        const id = 'id' in frame ? { id: frame.id } : {};
-        const line = { unsent: frame.method, ...id, reason: textOfError(error) };
-        timeline.input(line, () => rejected(error, frame));
-      },
-    };
-  }
-}
-
-/** The same reference; `observe` gets each event first, and `pass` sends it on. */
-function recordedRef(
-  ref: Ref<TransportFact>,
-  observe: (event: TransportFact, pass: () => void) => void,
-): Ref<TransportFact> {
-  const send = (event: TransportFact) => observe(event, () => ref.send(event));
-  return Object.assign(Object.create(ref) as Ref<TransportFact>, { send });
 }

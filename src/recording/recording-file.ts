@@ -10,8 +10,11 @@ import {
 } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { recordConnection } from './connection-recorder.ts';
+import type { ConnectionRecorder } from './connection-recorder.ts';
 import { record } from './recorder.ts';
 import type { RecordOptions, Recorder } from './recorder.ts';
+import type { RecordingSink } from './recording-writer.ts';
 import { RecordingError, readRecording } from './recording.ts';
 import type { Recording } from './recording.ts';
 
@@ -37,10 +40,32 @@ export function recordToFile(path: string, options: RecordOptions = {}): Recorde
   return recordIntoFile(isDirectory(path) ? join(path, freshName()) : path, options, () => {});
 }
 
+/**
+ * Records one connection of a host's into a file, as `connect`'s option `record:
+ * recordConnectionToFile('connection.jsonl')`; see {@link recordToFile}.
+ *
+ * @throws {RecordingFileError} the file exists already, or cannot be created
+ */
+export function recordConnectionToFile(
+  path: string,
+  options: RecordOptions = {},
+): ConnectionRecorder {
+  return intoFile(isDirectory(path) ? join(path, freshName()) : path, options, recordConnection);
+}
+
 /** @param closed called once, when the file is closed */
 export function recordIntoFile(path: string, options: RecordOptions, closed: () => void): Recorder {
+  return intoFile(path, options, record, closed);
+}
+
+function intoFile<T extends { flush(): void }>(
+  path: string,
+  options: RecordOptions,
+  begin: (sink: RecordingSink, options: RecordOptions) => T,
+  closed: () => void = () => {},
+): T {
   const descriptor = open(path);
-  const recorder = record(
+  const recorder = begin(
     {
       write: (text) => writeWhole(descriptor, text),
       close: () => {
@@ -57,7 +82,7 @@ export function recordIntoFile(path: string, options: RecordOptions, closed: () 
 }
 
 /** What they have not written yet is written before the process exits. */
-const unfinished = new Set<Recorder>();
+const unfinished = new Set<{ flush(): void }>();
 
 function finish(): void {
   for (const recorder of unfinished) recorder.flush();

@@ -54,6 +54,13 @@ const payloads = new Set([
   'reason',
   'launch',
   'origin',
+  'received',
+  'sent',
+  'loss',
+  'name',
+  'clientInfo',
+  'capabilities',
+  'era',
 ]);
 
 export class RecordingWriter {

@@ -3,6 +3,7 @@ import { describe, isJsonObject } from '../protocol/classify.ts';
 import { exceedsDepth } from '../protocol/codec.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { RecordedLine, RecordingHeader } from './format.ts';
+import type { ConnectionHeader } from './connection-format.ts';
 import { assertHeader, assertLine } from './line-shapes.ts';
 import type { Refuse } from './line-shapes.ts';
 
@@ -19,8 +20,10 @@ export interface Recording {
   readonly name: string;
   /** What the transcript shows, as its author says it. */
   readonly about: string | undefined;
-  /** Undefined in a transcript written by hand. */
+  /** Of a session; undefined in a transcript written by hand. */
   readonly header: RecordingHeader | undefined;
+  /** Of a host's connection. */
+  readonly connection: ConnectionHeader | undefined;
   readonly lines: readonly NumberedLine[];
   /** Why the session's end is missing; undefined if it is there. */
   readonly unfinished: string | undefined;
@@ -52,7 +55,7 @@ export function readRecording(text: string, name: string): Recording {
   const isCut = rest !== '' && !isJson(rest);
   if (rest !== '' && !isCut) rows.push(rest);
   const lines: NumberedLine[] = [];
-  let header: RecordingHeader | undefined = undefined;
+  let header: RecordingHeader | ConnectionHeader | undefined = undefined;
   let about: string | undefined = undefined;
   let stopped: string | undefined = undefined;
   for (const [index, row] of rows.entries()) {
@@ -83,7 +86,13 @@ export function readRecording(text: string, name: string): Recording {
         ? 'it ends before the session has: the process was killed'
         : undefined
       : `recording stopped: ${stopped}`;
-  return { name, about, header, lines, unfinished };
+  const connection = header && isOfConnection(header) ? header : undefined;
+  const session = header && !isOfConnection(header) ? header : undefined;
+  return { name, about, header: session, connection, lines, unfinished };
+}
+
+function isOfConnection(header: RecordingHeader | ConnectionHeader): header is ConnectionHeader {
+  return 'side' in header;
 }
 
 function parsed(row: string, refuse: Refuse): JsonObject {

@@ -66,17 +66,23 @@ export function closedLine(cause: CloseCause): ClosedLine {
  */
 export function transitionLines(put: (line: TransitionLine) => void): TransitionListener {
   const numbers = { task: numbering(), subscription: numbering() };
-  return ({ machine, actor, event, before, after }) =>
+  return ({ machine, actor, event, before, after }) => {
+    if (outside.has(machine)) return;
     put({
       machine,
       ...(machine === 'task' || machine === 'subscription'
         ? { [machine]: numbers[machine](actor) }
         : {}),
+      ...(machine === 'catalog' || machine === 'listening' ? { actor: actor.id } : {}),
       on: event.type,
       from: stateName(before),
       to: stateName(after),
     });
+  };
 }
+
+/** What belongs to a connection's channel: a replay has none. */
+const outside: ReadonlySet<string> = new Set(['process', 'stream', 'authorization', 'startup']);
 
 /** Gives each actor its number, the first that it is asked for 1. */
 function numbering(): (actor: AnyActorRef) => number {

@@ -18,7 +18,7 @@ import { textOfError } from '../protocol/errors.ts';
 import type { RecordingWriter } from './recording-writer.ts';
 
 /** A line without its time and place, which the timeline adds. */
-type LineOf<T> = T extends unknown ? Omit<T, 'at' | 'nested' | 'rounds'> : never;
+type LineOf<T> = T extends unknown ? Omit<T, 'at' | 'nested' | 'within' | 'rounds'> : never;
 
 /**
  * After this many rounds of microtasks everything that an input causes has happened: none of the
@@ -32,6 +32,8 @@ export class Timeline {
   #now: number;
   /** How many calls into the session and out of it are on the stack. */
   #depth = 0;
+  /** Which outside code is called now, if there is a name for it. */
+  #place: string | undefined;
   /** Rounds of microtasks since the last input; undefined once they have settled. */
   #rounds: number | undefined;
   /** The number of the last input: the rounds of an older one end. */
@@ -52,14 +54,15 @@ export class Timeline {
   /** Records an input and gives it to the session. */
   input<T>(line: LineOf<InputLine>, give: () => T): T {
     if (this.#depth > 0) {
-      this.#writer.put({ at: this.#now, ...line, nested: true });
+      const within = this.#place === undefined ? {} : { within: this.#place };
+      this.#writer.put({ at: this.#now, ...line, nested: true, ...within });
     } else {
       this.#now = Math.max(this.#now, wholeMicroseconds(this.#clock.now()));
       const rounds = this.#rounds;
       this.#writer.put({ at: this.#now, ...line, ...(rounds === undefined ? {} : { rounds }) });
       this.#countRounds();
     }
-    return this.#within(give);
+    return this.#within(give, undefined);
   }
 
   /** Records what the session does, or a value that it takes from outside. */
@@ -67,10 +70,14 @@ export class Timeline {
     this.#writer.put({ at: this.#now, ...line });
   }
 
-  /** The session calls outside code; inputs that arrive meanwhile are nested. */
-  call<T>(line: LineOf<SessionOutputLine> | undefined, run: () => T): T {
+  /**
+   * The session calls outside code; inputs that arrive meanwhile are nested.
+   *
+   * @param place names what is called, where that is not told by what was done before
+   */
+  call<T>(line: LineOf<SessionOutputLine> | undefined, run: () => T, place?: string): T {
     if (line) this.output(line);
-    return this.#within(run);
+    return this.#within(run, place);
   }
 
   /**
@@ -84,7 +91,7 @@ export class Timeline {
     shown: (value: T) => unknown = (value) => value,
   ): Promise<T> {
     const computed = ++this.#computed;
-    return this.#within(compute).then(
+    return this.#within(compute, undefined).then(
       (value) => this.input({ computed, for: of, value: shown(value) }, () => value),
       (error: unknown) =>
         this.input({ computed, for: of, thrown: textOfError(error) }, () => {
@@ -116,12 +123,15 @@ export class Timeline {
     return controller.signal;
   }
 
-  #within<T>(run: () => T): T {
+  #within<T>(run: () => T, place: string | undefined): T {
+    const before = this.#place;
+    this.#place = place;
     this.#depth++;
     try {
       return run();
     } finally {
       this.#depth--;
+      this.#place = before;
     }
   }
 

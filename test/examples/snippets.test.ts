@@ -10,6 +10,10 @@ import type { SessionEmitted } from 'mcp-actors';
 // #region recording
 import { recordToFile } from 'mcp-actors/inspect';
 // #endregion
+// #region record-connection
+import { connect as connectTo } from 'mcp-actors/client';
+import { recordConnectionToFile } from 'mcp-actors/inspect';
+// #endregion
 // #region record-http
 import { recordSessions } from 'mcp-actors/inspect';
 import { serveHttp } from 'mcp-actors/serve';
@@ -26,6 +30,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createActor } from 'xstate';
 import { hostMachine } from '../../examples/embedding/two-sessions.ts';
 import { server as greeter } from '../../examples/quickstart/server.ts';
+import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 describe('docs/embedding.md', () => {
   test('shows how a host gets at a session that it has invoked', () => {
@@ -171,6 +176,24 @@ describe('docs/recording.md', () => {
     peer.send(initialize(1));
     peer.end();
     await session.closed;
+    await expectReplay(file);
+  });
+
+  test('shows how a host records a connection', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'recording-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'connection.jsonl');
+    const { transport: served, peer } = memory();
+    greeter.listen(served, { report: () => {} });
+    const transport = toSdkTransport(peer);
+    // #region record-connection
+    await using connection = await connectTo(
+      { transport },
+      { record: recordConnectionToFile(file) },
+    );
+    // #endregion
+    await connection.listTools();
+    await connection.close();
     await expectReplay(file);
   });
 

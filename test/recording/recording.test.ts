@@ -242,7 +242,7 @@ describe('a file that is no recording', () => {
     ],
     [
       '{"random":"a","for":"fun"}\n',
-      /^x\.jsonl:1: "for" must be one of "request", "task", "error", "call", this/,
+      /^x\.jsonl:1: "for" must be one of "request", "task", "error", "call", "jitter", this/,
     ],
     ['{"output":"dry"}\n', /^x\.jsonl:1: "output" must be one of "blocked", .*, this is "dry"$/],
     ['{"call":1,"ask":1}\n', /^x\.jsonl:1: "method" must be a string, this is missing$/],

@@ -89,12 +89,6 @@ export const layers: { readonly [path: string]: Layer } = {
     ],
     packages: ['xstate'],
   },
-  recording: {
-    holds: 'a session written down, and played again',
-    imports: [...runtime, 'rounds', 'diagnosis'],
-    packages: ['xstate'],
-    node: true,
-  },
   'http/nodes': {
     holds: 'what the nodes of an HTTP endpoint share: sessions, events, letters; in memory',
     imports: ['protocol', 'actors'],
@@ -140,6 +134,19 @@ export const layers: { readonly [path: string]: Layer } = {
       'client/asked',
     ],
     packages: ['xstate'],
+  },
+  recording: {
+    holds: 'a session or a connection written down, and played again',
+    imports: [
+      ...runtime,
+      'rounds',
+      'diagnosis',
+      'client/channel',
+      'client/asked',
+      'client/connection',
+    ],
+    packages: ['xstate'],
+    node: true,
   },
   processes: {
     holds: 'processes that serve us: how they are launched, and how nothing of them is left',

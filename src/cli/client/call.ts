@@ -1,5 +1,6 @@
 /** `mcp-actors call`: calls one tool of one server. stdout gets its result, and nothing else. */
 import { openConfig } from '../../client/connect-all.ts';
+import type { ServersOptions } from '../../client/connect-all.ts';
 import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
 import { splitName } from '../../client/hosts/merged-names.ts';
 import type { MergedTool } from '../../client/hosts/server-reports.ts';
@@ -122,16 +123,16 @@ async function run(values: Values, target: Target, interruption: Interruption): 
   await tellFaults(name, wanted);
   // It was the one that was meant, and what is wrong with it is told.
   if (wanted.servers.size === 1 && wanted.faults.length > 0) return ExitCode.usage;
-  await using watched = await watching(values);
+  await using watched = await watching(values, wanted.servers.size === 1 ? 'one' : 'each');
   const person = askingPerson(values.answer, name);
-  const servers = openConfig(wanted, {
+  const options: ServersOptions = {
     ...person.options,
-    ...watched.options,
     ...connectingOptions(values.login),
     // Whoever waits at a prompt hears of a crash at once.
     restart: 'none',
     limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },
-  });
+  };
+  const servers = openConfig(wanted, watched.options(options));
   answerDoctor(servers);
   const followed = values.verbose ? follow(servers, name) : undefined;
   const { signal } = interruption;

@@ -67,15 +67,13 @@ export const command: Command = {
     if (target.rest.length > 0) {
       throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
     }
-    await using watched = await watching(values);
+    const isOne = !('file' in target.source) || values.server !== undefined;
+    await using watched = await watching(values, isOne ? 'one' : 'each');
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
-      servers = await open(target, values.server, {
-        ...person.options,
-        ...watched.options,
-        ...connectingOptions(values.login),
-      });
+      const options = { ...person.options, ...connectingOptions(values.login) };
+      servers = await open(target, values.server, watched.options(options));
     } catch (error) {
       if (error instanceof UsageError) throw error;
       await tell(name, textOfFailure(error));

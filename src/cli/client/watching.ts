@@ -1,8 +1,11 @@
-/** `--inspect` of `call` and `shell`: their connections live on a page. */
+/** `--inspect` and `--record` of `call` and `shell`: their connections live on a page, and in files. */
+import { join, parse } from 'node:path';
 import type { ServersOptions } from '../../client/connect-all.ts';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openPage } from '../inspector.ts';
 import type { OptionTable } from '../options/option.ts';
+import type { ConnectionRecorder } from '../../recording/connection-recorder.ts';
+import { recordingConnection } from '../recording.ts';
 
 export const watchOptions = {
   inspect: {
@@ -11,28 +14,68 @@ export const watchOptions = {
     optional: true,
     help: 'Show the connections live on a local page, whose address is written to stderr.',
   },
+  record: {
+    kind: 'text',
+    placeholder: 'FILE',
+    help: 'Record the connection into a new file, which mcp-actors replay plays again. Of several servers each has its file: mine.jsonl becomes mine-NAME.jsonl. Secrets are replaced, as far as they can be told by their form.',
+  },
 } as const satisfies OptionTable;
 
 /** What watches the connections of a command. */
 export interface Watching extends AsyncDisposable {
-  readonly options: Pick<ServersOptions, 'watchers'>;
+  /** The options of the connections, with what was wanted of them besides. */
+  options(besides: ServersOptions): ServersOptions;
 }
 
 /**
  * Begins to watch as the command line says. Call this before there are connections.
  *
- * @throws {UsageError} the port cannot be used
+ * @param of how many connections there may be: one has the file that is named, of several each its own
+ * @throws {UsageError} the port or the file cannot be used
  */
-export async function watching(values: {
-  readonly inspect: string | undefined;
-}): Promise<Watching> {
+export async function watching(
+  values: { readonly inspect: string | undefined; readonly record: string | undefined },
+  of: 'one' | 'each',
+): Promise<Watching> {
   const wish = inspectorWish(values.inspect);
-  if (!wish) return { options: {}, [Symbol.asyncDispose]: () => Promise.resolve() };
-  if (wish.kind === 'stately') {
+  if (wish?.kind === 'stately') {
     throw new UsageError(
       '--inspect: the official inspector shows sessions; give a port or nothing',
     );
   }
-  const page = await openPage(wish.port, 'connections');
-  return { options: { watchers: [page.watcher] }, [Symbol.asyncDispose]: () => page.close() };
+  const { record } = values;
+  const recorderFor = record === undefined ? undefined : recordersInto(record, of);
+  const page = wish && (await openPage(wish.port, 'connections'));
+  return {
+    options: (besides) => ({
+      ...besides,
+      ...(page ? { watchers: [page.watcher] } : {}),
+      ...(recorderFor
+        ? {
+            forServer: (name) => ({ ...besides.forServer?.(name), record: recorderFor(name) }),
+          }
+        : {}),
+    }),
+    [Symbol.asyncDispose]: async () => page?.close(),
+  };
+}
+
+/** A server may be started again, as a new connection: that has a number. */
+function recordersInto(path: string, of: 'one' | 'each'): (server: string) => ConnectionRecorder {
+  const { dir, name, ext } = parse(path);
+  const counts = new Map<string, number>();
+  let first: ConnectionRecorder | undefined;
+  // What is wrong with the file is told before anything is started.
+  if (of === 'one') first = recordingConnection(path);
+  return (server) => {
+    const prepared = first;
+    first = undefined;
+    const count = (counts.get(server) ?? 0) + 1;
+    counts.set(server, count);
+    if (prepared) return prepared;
+    // A name of a file of servers may be anything, and is not to lead elsewhere.
+    const stem = [name, ...(of === 'one' ? [] : [server.replaceAll(/[^\w.-]+/g, '_')])];
+    const file = [...stem, ...(count > 1 ? [count] : [])].join('-');
+    return recordingConnection(join(dir, `${file}${ext}`));
+  };
 }

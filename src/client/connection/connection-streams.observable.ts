@@ -30,7 +30,7 @@ export interface StreamSource {
   readonly traffic: Pick<Traffic, 'listen'>;
   readonly clock: Clock;
   readonly events: Pick<EventLog, 'listen'>;
-  readonly tools: Pick<Lists, 'tools'>;
+  readonly tools: { readonly tools: Pick<Lists['tools'], 'report' | 'watch'> };
   readonly guard: Guard;
 }
 

@@ -2,10 +2,9 @@
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import type { Fact, Report } from '../../actors/facts.ts';
-import type { ConnectionInput, Era, ServerProfile } from '../../machines/connection-context.ts';
+import type { ConnectionInput, ServerProfile } from '../../machines/connection-context.ts';
 import type { ConnectionEmitted } from '../../machines/connection-events.ts';
 import { errorOf } from '../../machines/connection-failures.ts';
-import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import { dumpConnection } from '../../diagnosis/connection-dump.ts';
@@ -16,12 +15,16 @@ import { Answers } from '../asked/answers.ts';
 import type { AnswersHost } from '../asked/answers.ts';
 import { DialogPlaces } from '../asked/dialog-places.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
+import type { ListReport, Tool } from '../lists/offered.ts';
+import { plainConnection } from './connection-environment.ts';
+import type { ConnectionEnvironment } from './connection-environment.ts';
+import { setupOf } from './connection-setup.ts';
 import { ConnectionScope } from './connection-scope.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
 import { stateValueOf } from './connection-state.ts';
 import type { ConnectionState } from './connection-state.ts';
 import { connectionStreams } from './connection-streams.observable.ts';
-import { knownEra, rememberEra } from './era-memory.ts';
+import { rememberEra } from './era-memory.ts';
 import { EventLog } from './event-log.ts';
 import { connectionLimitsWith } from './limits.ts';
 import type { ConnectOptions, RequestOptions } from './options.ts';
@@ -32,9 +35,9 @@ import { ServerFeatures } from './server-features.ts';
 /** What a connection is made with, its way to the server included. */
 export interface ConnectionLogicInput extends ConnectOptions {
   readonly kind: ChannelKind;
+  /** Of a connection in a system of its own: what stands around it, and the clock of its actors. */
+  readonly host?: { readonly environment: ConnectionEnvironment; readonly clock: Clock };
 }
-
-const anonymousHost = { name: 'mcp-actors', version: '0.1.0' };
 
 export class HostConnection extends ServerFeatures {
   readonly name: string;
@@ -45,6 +48,7 @@ export class HostConnection extends ServerFeatures {
   readonly #clock: Clock;
   readonly #events: EventLog;
   readonly #options: ConnectionLogicInput;
+  readonly #environment: ConnectionEnvironment;
   readonly #startedAt: number;
   #state: ConnectionState;
   #id: string | undefined = undefined;
@@ -52,22 +56,20 @@ export class HostConnection extends ServerFeatures {
 
   /** @throws {RangeError} an option is wrong; names it */
   constructor(actor: ConnectionActorRef, options: ConnectionLogicInput) {
-    const {
-      kind,
-      name = kind.name,
-      clock = systemClock,
-      restart,
-      clientInfo = anonymousHost,
-    } = options;
-    const limits = connectionLimitsWith(options.limits);
+    const { host = { clock: options.clock ?? systemClock, environment: plainConnection } } =
+      options;
+    const { environment, clock } = host;
     const given = safeReport(options.report ?? defaultReport);
-    const events = new EventLog(limits.maxUnheardEvents, given);
+    const events = new EventLog(connectionLimitsWith(options.limits).maxUnheardEvents, given);
     const report = reportingProblems(given, events);
     const answers = new Answers(options, askedOf(events, report), options.capabilities);
+    const setup = environment.begin(setupOf(options, answers), report);
+    const { name, limits, capabilities } = setup;
+    const kind = environment.channel(options.kind);
     const scope: ConnectionScope = new ConnectionScope({
       ...{ actor, kind, limits, clock, report },
-      host: { info: clientInfo, capabilities: capabilitiesFrom(answers) },
-      handlers: answers.handlers,
+      host: { info: setup.clientInfo, capabilities: (era) => capabilities[era] },
+      handlers: environment.handlers(answers.handlers),
       onNotification: (method, params) => this.heard(method, params),
       logLevel: () => this.wishes.logLevel,
       onStderr: (text) => events.tell({ type: 'stderr', text }),
@@ -76,7 +78,8 @@ export class HostConnection extends ServerFeatures {
     const age = (): number => clock.now() - this.#state.since;
     const isHarmless = (tool: string): boolean => this.isHarmless(tool);
     const places = new DialogPlaces(limits);
-    const rounds = { clock, answers, places, maxRounds: limits.maxRounds };
+    const answered = environment.answers(answers);
+    const rounds = { clock, answers: answered, places, maxRounds: limits.maxRounds };
     const requests = new Requests(scope, { name, isHarmless, age, rounds });
     super({
       requests,
@@ -94,22 +97,22 @@ export class HostConnection extends ServerFeatures {
     this.#clock = clock;
     this.#events = events;
     this.#options = options;
+    this.#environment = environment;
     this.#startedAt = clock.now();
     this.#state = { value: 'closed', since: this.#startedAt, attempt: 0 };
     this.input = {
       scope,
       times: limits,
-      restart:
-        kind.restart === 'none' && restart === undefined
-          ? 'none'
-          : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
-      random: options.random ?? Math.random,
-      era: eraWanted(options.era) ?? knownEra(kind.eraKey),
-      wanted: options.era,
-      shows: kind.shows,
+      restart: setup.restart,
+      random: environment.random(options.random ?? Math.random),
+      era: setup.era,
+      wanted: setup.wanted,
+      shows: setup.shows,
       opens: 'once',
       lastWords: () => kind.lastWords,
     };
+    environment.observe({ listen: (listener) => scope.transitions.listen(listener) });
+    environment.calls(this);
     guardListeners<ConnectionEmitted>(actor, { report, emitting: () => {} });
   }
 
@@ -158,9 +161,26 @@ export class HostConnection extends ServerFeatures {
       traffic: this.#scope.traffic,
       clock: this.#clock,
       events: this.#events,
-      tools: this.lists,
+      tools: this.#watchedLists,
       guard: guardOf(this.#scope.parts.report),
     }));
+  }
+
+  /** To watch the tools is to want them. */
+  get #watchedLists() {
+    const { lists } = this;
+    const watch = (listener: (report: ListReport<Tool>) => void) =>
+      this.#environment.watch(() => lists.tools.watch(listener));
+    return {
+      get tools() {
+        return {
+          watch,
+          get report() {
+            return lists.tools.report;
+          },
+        };
+      },
+    };
   }
 
   get state$() {
@@ -185,6 +205,7 @@ export class HostConnection extends ServerFeatures {
     actor.subscribe({
       next: (snapshot) => this.#moved(snapshot),
       error: (error: unknown) => this.#failed(error),
+      complete: () => this.#environment.closed('closed'),
     });
     actor.on('*', (event) => this.#emitted(event));
     for (const watch of this.#options.watchers ?? []) watch(this.#watched());
@@ -297,6 +318,7 @@ export class HostConnection extends ServerFeatures {
       loss: { kind: 'failure', error },
     };
     this.ended(errorOf(this.#state.loss));
+    this.#environment.closed('failure');
   }
 
   #emitted(event: ConnectionEmitted): void {
@@ -332,21 +354,12 @@ export class HostConnection extends ServerFeatures {
   }
 }
 
-/** What the host declares: to a modern server no changes of roots, for it is never told of them. */
-function capabilitiesFrom(answers: Answers): (era: Era) => JsonObject {
-  return (era) => answers.capabilities(era === 'legacy' ? 'told' : 'untold');
-}
-
 function askedOf(events: EventLog, report: Report): AnswersHost {
   return {
     report,
     asked: (method, params) => events.tell({ type: 'asked', method, params }),
     withdrawn: (method) => events.tell({ type: 'withdrawn', method }),
   };
-}
-
-function eraWanted(era: Era | undefined): ConnectionInput['era'] | undefined {
-  return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
 }
 
 /** Facts that say that the server did what the protocol does not allow. */

@@ -6,6 +6,7 @@ import type {
   ConnectionEmitted,
   ConnectionMachineEvent,
 } from '../../machines/connection-events.ts';
+import { plainConnection } from './connection-environment.ts';
 import { connectedMachine } from './connection-logic.ts';
 import type { ConnectionActorRef, ConnectionSnapshot } from './connection-scope.ts';
 import type { Connection } from './connection.ts';
@@ -34,6 +35,9 @@ const owned = new WeakMap<object, HostConnection>();
 /** The logic of connections over the given kind of channel. */
 export const channelConnectionLogic: ConnectionLogic<ConnectionLogicInput> = {
   getInitialSnapshot: (scope, options) => {
+    if (options.record && !options.host) {
+      throw new TypeError('Only what connect or openConnection opens can be recorded');
+    }
     const connection = new HostConnection(scope.self as ConnectionActorRef, options);
     owned.set(scope.self, connection);
     return connectedMachine.getInitialSnapshot(scope, connection.input);
@@ -72,11 +76,13 @@ export function connectionOf(actor: AnyActorRef): Connection {
  * @throws {RangeError} an option is wrong; names it
  */
 export function openChannel(options: ConnectionLogicInput): HostConnection {
-  const { clock = systemClock } = options;
-  const actor = createActor(channelConnectionLogic, { input: options, clock });
+  const { clock: hostClock = systemClock, record: environment = plainConnection } = options;
+  const clock = environment.clock(hostClock);
+  const input = { ...options, host: { environment, clock } };
+  const actor = createActor(channelConnectionLogic, { input, clock });
   const connection = owned.get(actor);
   // XState keeps what the options have made it throw.
   if (!connection) throw actor.getSnapshot().error;
-  actor.start();
+  environment.start(() => actor.start());
   return connection;
 }

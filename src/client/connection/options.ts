@@ -9,6 +9,7 @@ import type { StopTimes } from '../../machines/process.machine.ts';
 import type { RestartOption } from '../../machines/restart-policy.ts';
 import type { SdkTransport } from '../../transports/sdk-transport.ts';
 import type { Providers } from '../asked/providers.ts';
+import type { ConnectionEnvironment } from './connection-environment.ts';
 import type { ConnectionLimits } from './limits.ts';
 import type { ConnectionWatcher } from './watched-connection.ts';
 
@@ -74,6 +75,11 @@ export interface ConnectOptions extends Providers {
   readonly random?: () => number;
   /** Closes the connection when it is aborted. */
   readonly signal?: AbortSignal;
+  /**
+   * Records the connection: what `recordConnection` or `recordConnectionToFile` gives, one for each
+   * connection. A connection that a machine invokes cannot be recorded: it has no clock of its own.
+   */
+  readonly record?: ConnectionEnvironment;
 }
 
 /** The options of one request. */

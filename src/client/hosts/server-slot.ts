@@ -171,8 +171,8 @@ export class ServerSlot {
     const { name } = this;
     if (this.#phase.kind === 'closed') throw this.#closedError();
     const { entry, timeoutMs, restart } = this.#settings;
-    const options = this.#host.optionsFor(name);
     try {
+      const options = this.#host.optionsFor(name);
       const connection = this.#host.open(entry, {
         ...options,
         name,

@@ -9,7 +9,7 @@ import type { ServersStreams } from './servers-streams.observable.ts';
 import type { Environment } from './variables.ts';
 
 /** The options of {@link Servers}; those of a connection are for each of them. */
-export interface ServersOptions extends Omit<ConnectOptions, 'name'> {
+export interface ServersOptions extends Omit<ConnectOptions, 'name' | 'record'> {
   /** How long the start is waited for, milliseconds; 3000 by default. */
   readonly startupMs?: number;
   /** How many processes may be starting at once; 8 by default. */

@@ -2,6 +2,7 @@
 import type { Report } from '../../actors/facts.ts';
 import type { RootsReport } from '../../machines/roots-report.ts';
 import type { McpServer } from '../../server/create-server.ts';
+import type { ConnectionWatcher } from '../../client/connection/watched-connection.ts';
 import type { Watcher } from '../../server/session.ts';
 import type { Transport } from '../../transports/transport.ts';
 import type { NumberedLine } from '../recording.ts';
@@ -28,6 +29,8 @@ export interface ReplayOptions {
   readonly patienceMs?: number;
   /** Watchers of the session, such as the page. */
   readonly watchers?: readonly Watcher[];
+  /** Watchers of a host's connection. */
+  readonly connectionWatchers?: readonly ConnectionWatcher[];
   /** As the option of `listen`, for live handlers. */
   readonly onRootsUpdated?: (report: RootsReport) => void;
   readonly report?: Report;
@@ -48,6 +51,8 @@ export class Playback {
   readonly patienceMs: number;
   /** Options of `listen` for a session without live handlers. */
   readonly session: Pick<ReplayOptions, 'watchers' | 'report'>;
+  /** Options of a host's connection. */
+  readonly host: { readonly watchers?: readonly ConnectionWatcher[] };
   /** Options of `listen` for a session with live handlers. */
   readonly liveSession: Pick<ReplayOptions, 'watchers' | 'report' | 'onRootsUpdated'>;
   readonly #options: ReplayOptions;
@@ -59,6 +64,8 @@ export class Playback {
     this.connection = connection;
     this.patienceMs = patienceMs;
     this.session = { ...(watchers ? { watchers } : {}), ...(report ? { report } : {}) };
+    const { connectionWatchers } = options;
+    this.host = connectionWatchers ? { watchers: connectionWatchers } : {};
     this.liveSession = { ...this.session, ...(onRootsUpdated ? { onRootsUpdated } : {}) };
     this.#options = options;
   }

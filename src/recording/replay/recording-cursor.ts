@@ -134,7 +134,8 @@ function contrast(replayed: string, recorded: string): string {
 
 /** What a session does, as a verb. */
 function verbOf(line: SessionOutputLine): string {
-  if ('server' in line) return 'sends a frame';
+  if ('server' in line || 'sent' in line) return 'sends a frame';
+  if ('settled' in line) return `settles call ${line.settled} of the host's`;
   if ('machine' in line) return `takes "${line.on}" in the ${line.machine} machine`;
   if ('started' in line) return `starts the handler of ${line.method}`;
   if ('told' in line) return 'tells a handler of progress';

@@ -3,7 +3,6 @@
  * included. Nothing waits for real time and nothing is left to chance: the same code gives the same
  * outputs in the same order.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { Root } from '../../machines/roots-report.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { TaskSupport } from '../../protocol/tasks.ts';
@@ -15,9 +14,9 @@ import type { Tool } from '../../define/tool.ts';
 import type { InputLine, PingLine, RecordingHeader, ResolvedLine } from '../format.ts';
 import { RecordingError } from '../recording.ts';
 import type { NumberedLine, Recording } from '../recording.ts';
-import { settledRounds } from '../timeline.ts';
 import type { Difference } from './difference.ts';
 import type { Playback } from './playback.ts';
+import { giveInputs } from './give-inputs.ts';
 import { RecordingCursor } from './recording-cursor.ts';
 import {
   ReplayClock,
@@ -88,28 +87,7 @@ class Player {
 
   async play(): Promise<Difference | undefined> {
     const cursor = this.#cursor;
-    for (let input = cursor.input; input && !cursor.difference; input = cursor.input) {
-      const { nested, rounds } = input.line;
-      if (!nested && rounds === undefined) {
-        await this.#playback.before(input);
-        await setImmediate();
-      } else {
-        // A nested input is given within the call that it came in; wait here for that call.
-        const earliest = nested ? 0 : (rounds ?? 0);
-        let round = 0;
-        // Not in a function of its own, because awaiting one takes a round, too.
-        for (; round < settledRounds; round++) {
-          if (cursor.input !== input || (round >= earliest && cursor.isCaughtUp)) break;
-          await Promise.resolve();
-        }
-        if (round === settledRounds) await setImmediate();
-      }
-      if (cursor.input !== input) continue;
-      cursor.expectCaughtUp();
-      if (!cursor.difference) this.#give(input);
-    }
-    await setImmediate();
-    cursor.expectCaughtUp();
+    await giveInputs(cursor, this.#playback, (input) => this.#give(input));
     await this.#end();
     return cursor.difference;
   }

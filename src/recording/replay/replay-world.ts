@@ -15,7 +15,6 @@ import type {
   WriterEvent,
   WriterInput,
 } from '../../machines/peer-ports.ts';
-import { RuntimeError } from '../../protocol/errors.ts';
 import type { OutboundFrame } from '../../protocol/frames.ts';
 import type { ServerDescription } from '../../protocol/implementation.ts';
 import type { Limits } from '../../actors/limits.ts';
@@ -32,6 +31,8 @@ import type {
   SessionOutputLine,
   UnsentLine,
 } from '../format.ts';
+import type { ReturnedLine, TakenLine } from '../connection-format.ts';
+import { replayedError } from '../connection-lines.ts';
 import { ReplayedOrigins } from '../origins.ts';
 import { closedLine, timeOfDayAt, transitionLines, writtenFrames } from '../session-lines.ts';
 
@@ -129,9 +130,8 @@ export function optionsOf({ limits, resume }: RecordingHeader): {
 }
 
 /** What was sent, and who hears if it cannot be. */
-interface Sent {
+interface Sent extends Pick<FramesToSend, 'rejected' | 'returned'> {
   readonly frame: OutboundFrame;
-  readonly rejected: NonNullable<FramesToSend['rejected']>;
 }
 
 function isNamed(frame: OutboundFrame, method: string, id: unknown): boolean {
@@ -153,6 +153,10 @@ export interface ReplayEnds {
    * @returns false if it was never sent
    */
   unsent(line: UnsentLine, id?: unknown): boolean;
+  /** Tells whoever sent it that it may be sent once more. @returns false if it was never sent */
+  returned(line: ReturnedLine): boolean;
+  /** Tells whoever awaits it that the transport has it. @returns false if nobody does */
+  taken(line: TakenLine): boolean;
   /** Tells the session something as its reader or writer would. */
   tell(fact: TransportFact): void;
 }
@@ -169,6 +173,11 @@ export function replayEnds(options: {
   let owner: Ref<TransportFact> | undefined = undefined;
   const origins = new ReplayedOrigins();
   const sent: Sent[] = [];
+  const awaited: (() => void)[] = [];
+  const find = (method: string, id: unknown): Sent | undefined => {
+    const at = sent.findLastIndex(({ frame }) => isNamed(frame, method, id));
+    return at === -1 ? undefined : sent.splice(at, 1)[0];
+  };
   return {
     transport: () => ({
       reader: plainActor<ReaderEvent, ReaderInput>(({ input }) => {
@@ -180,10 +189,11 @@ export function replayEnds(options: {
           if (event.type === 'output.flush') {
             options.flush?.();
           } else if (event.type === 'frames.send') {
-            const { rejected } = event;
+            const { rejected, returned, taken } = event;
             if (rejected) {
-              sent.push(...event.frames.map((frame) => ({ frame, rejected })));
+              sent.push(...event.frames.map((frame) => ({ frame, rejected, returned })));
             }
+            if (taken) awaited.push(taken);
             const frames = writtenFrames(event.frames, (message, error) => {
               if ('method' in message) rejected?.(error, message);
             });
@@ -198,11 +208,20 @@ export function replayEnds(options: {
       const { reason } = line;
       router?.send({ type: 'request.gone', request: origins.requestOf(line), reason });
     },
-    unsent: ({ unsent, id: recorded, reason }, id = recorded) => {
-      const found = sent.findLastIndex(({ frame }) => isNamed(frame, unsent, id));
-      const [message] = found === -1 ? [] : sent.splice(found, 1);
-      message?.rejected(new RuntimeError('TRANSPORT_CLOSED', reason), message.frame);
+    unsent: ({ unsent, id: recorded, reason, code = 'TRANSPORT_CLOSED' }, id = recorded) => {
+      const message = find(unsent, id);
+      message?.rejected?.(replayedError({ reason, code }), message.frame);
       return message !== undefined;
+    },
+    returned: ({ returned, id, ...why }) => {
+      const message = find(returned, id);
+      message?.returned?.(replayedError(why), message.frame);
+      return message !== undefined;
+    },
+    taken: ({ taken: number }) => {
+      const taken = awaited[number - 1];
+      taken?.();
+      return taken !== undefined;
     },
     tell: (fact) => owner?.send(fact),
   };

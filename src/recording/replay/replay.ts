@@ -4,6 +4,7 @@ import type { Recording } from '../recording.ts';
 import type { Difference } from './difference.ts';
 import { Playback } from './playback.ts';
 import type { ReplayOptions } from './playback.ts';
+import { replayConnection } from './replay-connection.ts';
 import { replayLive } from './replay-live.ts';
 import { replayRecorded } from './replay-recorded.ts';
 import { replayTranscript } from './replay-transcript.ts';
@@ -29,10 +30,16 @@ export async function replay(
   recording: Recording,
   options: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const { name, header, unfinished } = recording;
+  const { name, header, connection, unfinished } = recording;
   const { server } = options;
   const playback = new Playback(options);
   const play = async () => {
+    if (connection && server) {
+      throw new RecordingError(
+        `${name}:1: this is a host's connection: no server's handlers run in it`,
+      );
+    }
+    if (connection) return replayConnection(recording, connection, playback);
     if (header && server) return replayLive(recording, header, server, playback);
     if (header) return replayRecorded(recording, header, playback);
     if (server) return replayTranscript(recording, server, playback);

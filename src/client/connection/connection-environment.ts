@@ -1,0 +1,83 @@
+/**
+ * The environment of a connection: its clock, its channels, its jitter, what its host calls and
+ * answers. The plain environment hands everything on. A recorder notes what passes; a replay takes it
+ * from the recording.
+ */
+import type { Clock } from '../../actors/clock.ts';
+import type { RequestHandler } from '../../actors/exchange.ts';
+import type { Report } from '../../actors/facts.ts';
+import type { Transitions } from '../../actors/transitions.ts';
+import type { Answers } from '../asked/answers.ts';
+import type { ChannelKind } from '../channel/channel-kind.ts';
+import type { ConnectionSetup } from './connection-setup.ts';
+
+/** The methods by which a host asks something of its connection. */
+export const hostMethods = [
+  'request',
+  'notify',
+  'callTool',
+  'listTools',
+  'listResources',
+  'listResourceTemplates',
+  'listPrompts',
+  'readResource',
+  'getPrompt',
+  'complete',
+  'subscribe',
+  'unsubscribe',
+  'setLogLevel',
+  'setRoots',
+  'ping',
+  'reconnect',
+  'close',
+] as const;
+
+export type HostMethod = (typeof hostMethods)[number];
+
+/** What a host asks of its connection, by method. */
+export type HostCalls = {
+  readonly [method in HostMethod]: (...args: never[]) => Promise<unknown>;
+};
+
+/**
+ * Stands between one connection and everything outside of it. Each method hands on what it is given,
+ * or puts something else in its place.
+ */
+export interface ConnectionEnvironment {
+  /** The clock of the connection's own actors; its channels have the host's. Called first. */
+  clock(hostClock: Clock): Clock;
+  /** Called once, before anything of the connection is made. Returns what it starts with. */
+  begin(setup: ConnectionSetup, report: Report): ConnectionSetup;
+  /** Called once, before the first event. */
+  observe(transitions: Pick<Transitions, 'listen'>): void;
+  channel(kind: ChannelKind): ChannelKind;
+  /** From 0 to less than 1. */
+  random(random: () => number): () => number;
+  /** What answers the server's requests, by method. */
+  handlers(handlers: ReadonlyMap<string, RequestHandler>): ReadonlyMap<string, RequestHandler>;
+  /** What answers what a server asks in the result of a call. */
+  answers(answers: Pick<Answers, 'answer'>): Pick<Answers, 'answer'>;
+  /** Replaces, in place, what the host calls. Called once. */
+  calls(connection: HostCalls): void;
+  /** The host watches the list of tools. */
+  watch<T>(watch: () => T): T;
+  /** The connection's actor is started. */
+  start(start: () => void): void;
+  /** Nothing of it is left. */
+  closed(kind: 'closed' | 'failure'): void;
+}
+
+/** The environment of connections that are neither recorded nor replayed; they share it. */
+export const plainConnection: ConnectionEnvironment = {
+  clock: (hostClock) => hostClock,
+  begin: (setup) => setup,
+  observe: () => {},
+  channel: (kind) => kind,
+  random: (random) => random,
+  handlers: (handlers) => handlers,
+  answers: (answers) => answers,
+  calls: () => {},
+  watch: (watch) => watch(),
+  start: (start) => start(),
+  closed: () => {},
+};

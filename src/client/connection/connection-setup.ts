@@ -1,0 +1,65 @@
+/** What a connection starts with, from its options and from what is remembered of its server. */
+import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
+import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
+import type { RestartOption, RestartPolicy } from '../../machines/restart-policy.ts';
+import type { JsonObject } from '../../protocol/frames.ts';
+import type { Implementation } from '../../protocol/implementation.ts';
+import type { Answers } from '../asked/answers.ts';
+import type { ChannelKind } from '../channel/channel-kind.ts';
+import { knownEra } from './era-memory.ts';
+import { connectionLimitsWith } from './limits.ts';
+import type { ConnectionLimits } from './limits.ts';
+
+/** What a connection starts with. A recording's header holds it: no headers, tokens or variables. */
+export interface ConnectionSetup {
+  /** What the host calls the server. */
+  readonly name: string;
+  readonly shows: ChannelKind['shows'];
+  readonly restart: RestartPolicy;
+  /** What is known of the server's era. */
+  readonly era: EraKnowledge;
+  /** The era that the host wants, and no other. */
+  readonly wanted?: Era;
+  /** What the host says of itself. */
+  readonly clientInfo: Implementation;
+  readonly capabilities: { readonly [era in Era]: JsonObject };
+  /** What the server may ask. */
+  readonly methods: readonly string[];
+  readonly limits: ConnectionLimits;
+}
+
+/** The options that a connection starts with. */
+interface SetupOptions {
+  readonly kind: ChannelKind;
+  readonly name?: string;
+  readonly clientInfo?: Implementation;
+  readonly era?: Era;
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly restart?: RestartOption;
+}
+
+const anonymousHost = { name: 'mcp-actors', version: '0.1.0' };
+
+/** @throws {RangeError} an option is wrong; names it */
+export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetup {
+  const { kind, name = kind.name, restart, clientInfo = anonymousHost, era, limits } = options;
+  return {
+    name,
+    shows: kind.shows,
+    restart:
+      kind.restart === 'none' && restart === undefined
+        ? 'none'
+        : restartPolicyWith(restart, kind.restart === 'none' ? processRestart : kind.restart),
+    era: eraWanted(era) ?? knownEra(kind.eraKey),
+    ...(era === undefined ? {} : { wanted: era }),
+    clientInfo,
+    // A modern server is never told of changes of the roots.
+    capabilities: { legacy: answers.capabilities('told'), modern: answers.capabilities('untold') },
+    methods: [...answers.handlers.keys()],
+    limits: connectionLimitsWith(limits),
+  };
+}
+
+function eraWanted(era: Era | undefined): EraKnowledge | undefined {
+  return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
+}
