@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { access, open, stat } from 'node:fs/promises';
-import { delimiter, extname, isAbsolute, join, resolve } from 'node:path';
+import { posix, resolve, win32 } from 'node:path';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 
@@ -110,34 +110,74 @@ async function faultOf(
 }
 
 async function findFile(command: string, cwd: string, env: Command['env']): Promise<string> {
-  const isPath = isWindows ? /[\\/]/.test(command) : command.includes('/');
-  const path = pathIn(env);
-  const folders = isPath ? [cwd] : path.split(delimiter).map((folder) => resolve(cwd, folder));
+  const { files, path } = placesOf(command, cwd, env);
   const faults: string[] = [];
-  for (const folder of folders) {
-    for (const ending of endingsOf(command, env)) {
-      const file = isAbsolute(command) ? command + ending : join(folder, command + ending);
-      const fault = await faultOf(file);
-      if (fault === undefined) return file;
-      if (fault === 'directory') faults.push(`${quoted(file)} is a directory`);
-      if (fault === 'not executable') faults.push(`${quoted(file)} is not executable`);
-    }
+  for (const file of files) {
+    const fault = await faultOf(file);
+    if (fault === undefined) return file;
+    if (fault === 'directory') faults.push(`${quoted(file)} is a directory`);
+    if (fault === 'not executable') faults.push(`${quoted(file)} is not executable`);
   }
-  const where = isPath ? '' : ` in PATH (${path})`;
+  const where = path === undefined ? '' : ` in PATH (${path})`;
   throw spawnFailed(faults[0] ?? `There is no command ${quoted(command)}${where}`);
 }
 
-function pathIn(env: Command['env']): string {
-  const name = isWindows ? Object.keys(env).find((each) => each.toUpperCase() === 'PATH') : 'PATH';
-  return env[name ?? 'PATH'] ?? (isWindows ? '' : defaultPath);
+/**
+ * Where a command may be, in the order of looking.
+ *
+ * @param cwd absolute
+ * @returns `path`: the PATH that was looked at; undefined for a command that is a path itself
+ */
+export function placesOf(
+  command: string,
+  cwd: string,
+  env: Command['env'],
+  platform: NodeJS.Platform = process.platform,
+): { readonly files: readonly string[]; readonly path: string | undefined } {
+  const isWin = platform === 'win32';
+  const { delimiter, isAbsolute, join, resolve: within } = isWin ? win32 : posix;
+  const isPath = isWin ? /[\\/]/.test(command) : command.includes('/');
+  const path = isPath ? undefined : pathIn(env, platform);
+  const folders = path === undefined ? [cwd] : foldersIn(path.split(delimiter), platform);
+  const files = folders.flatMap((folder) =>
+    endingsOf(command, env, platform).map((ending) =>
+      isAbsolute(command) ? command + ending : join(within(cwd, folder), command + ending),
+    ),
+  );
+  return { files, path };
+}
+
+/** An empty one is the working directory for POSIX, and nothing for Windows, where it may have quotes. */
+function foldersIn(entries: readonly string[], platform: NodeJS.Platform): readonly string[] {
+  if (platform !== 'win32') return entries;
+  return entries.map((entry) => entry.replaceAll('"', '')).filter((entry) => entry !== '');
+}
+
+function pathIn(env: Command['env'], platform: NodeJS.Platform): string {
+  return variableIn(env, 'PATH', platform) ?? (platform === 'win32' ? '' : defaultPath);
+}
+
+/** Windows does not tell `Path` from `PATH`. */
+function variableIn(
+  env: Command['env'],
+  wanted: string,
+  platform: NodeJS.Platform,
+): string | undefined {
+  const isIt = (name: string) => name.toUpperCase() === wanted;
+  return env[platform === 'win32' ? (Object.keys(env).find(isIt) ?? wanted) : wanted];
 }
 
 /** What may stand behind the name of a command. */
-function endingsOf(command: string, env: Command['env']): readonly string[] {
-  if (!isWindows) return [''];
-  const endings = (env['PATHEXT'] ?? '.COM;.EXE;.BAT;.CMD').split(';').filter((end) => end !== '');
-  const hasEnding = endings.some((end) => end.toLowerCase() === extname(command).toLowerCase());
-  return hasEnding ? ['', ...endings] : endings;
+function endingsOf(
+  command: string,
+  env: Command['env'],
+  platform: NodeJS.Platform,
+): readonly string[] {
+  if (platform !== 'win32') return [''];
+  const known = variableIn(env, 'PATHEXT', platform) ?? '.COM;.EXE;.BAT;.CMD';
+  const endings = known.split(';').filter((end) => end !== '');
+  const own = win32.extname(command).toLowerCase();
+  return endings.some((end) => end.toLowerCase() === own) ? ['', ...endings] : endings;
 }
 
 /** A script whose interpreter is missing fails as if the script were. */

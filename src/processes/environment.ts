@@ -3,25 +3,25 @@
 import { describe } from '../protocol/classify.ts';
 
 /** Names of variables, or the beginnings of some with a star behind. */
-const inherited =
-  process.platform === 'win32'
-    ? [
-        'APPDATA',
-        'HOMEDRIVE',
-        'HOMEPATH',
-        'LOCALAPPDATA',
-        'PATH',
-        'PATHEXT',
-        'PROCESSOR_ARCHITECTURE',
-        'PROGRAMFILES',
-        'SYSTEMDRIVE',
-        'SYSTEMROOT',
-        'TEMP',
-        'TMP',
-        'USERNAME',
-        'USERPROFILE',
-      ]
-    : ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'];
+const inherited = {
+  windows: [
+    'APPDATA',
+    'HOMEDRIVE',
+    'HOMEPATH',
+    'LOCALAPPDATA',
+    'PATH',
+    'PATHEXT',
+    'PROCESSOR_ARCHITECTURE',
+    'PROGRAMFILES',
+    'SYSTEMDRIVE',
+    'SYSTEMROOT',
+    'TEMP',
+    'TMP',
+    'USERNAME',
+    'USERPROFILE',
+  ],
+  posix: ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'LC_*', 'TMPDIR'],
+} as const;
 
 /** What reaches the network through proxies and certificates of one's own, for `inheritEnv`. */
 export const networkVariables: readonly string[] = [
@@ -59,7 +59,8 @@ export function refuseInheritEnv(value: unknown): void {
 export type Environment = { readonly [name: string]: string | undefined };
 
 /** Windows does not tell `Path` from `PATH`. */
-const key = (name: string): string => (process.platform === 'win32' ? name.toUpperCase() : name);
+const keyOn = (platform: NodeJS.Platform) => (name: string) =>
+  platform === 'win32' ? name.toUpperCase() : name;
 
 /**
  * The whole environment of a process.
@@ -71,8 +72,10 @@ export function environmentFor(
   declared: Environment = {},
   inheritEnv: InheritEnv = false,
   own: Environment = process.env,
+  platform: NodeJS.Platform = process.platform,
 ): { readonly [name: string]: string } {
-  const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || []);
+  const key = keyOn(platform);
+  const isInherited = inheritEnv === true ? () => true : matcher(inheritEnv || [], platform);
   const variables = new Map<string, readonly [name: string, value: string | undefined]>();
   for (const [name, value] of Object.entries(own)) {
     // A function that an old bash has exported: some shells would run it.
@@ -85,8 +88,9 @@ export function environmentFor(
   return Object.fromEntries(defined);
 }
 
-function matcher(more: readonly string[]): (name: string) => boolean {
-  const all = [...inherited, ...more].map(key);
+function matcher(more: readonly string[], platform: NodeJS.Platform): (name: string) => boolean {
+  const key = keyOn(platform);
+  const all = [...inherited[platform === 'win32' ? 'windows' : 'posix'], ...more].map(key);
   const names = new Set(all.filter((name) => !name.endsWith('*')));
   const beginnings = all.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
   return (name) =>

@@ -37,11 +37,23 @@ function send(pid: number, signal: NodeJS.Signals | 0): 'sent' | 'refused' | 'em
 
 /** Only as long as the process itself runs: nothing else knows what it has started. */
 function endTree(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  const force = signal === 'SIGKILL' ? ['/F'] : [];
-  const taskkill = `${process.env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\taskkill.exe`;
-  execFile(taskkill, ['/PID', String(pid), '/T', ...force], { windowsHide: true }, () => {
+  const { file, args } = taskkill(pid, signal, process.env['SystemRoot']);
+  execFile(file, args, { windowsHide: true }, () => {
     // It fails if the process has ended meanwhile, which is heard elsewhere.
   });
+}
+
+/** What ends a process of Windows, with all that it has started. Found without the PATH, which is anybody's. */
+export function taskkill(
+  pid: number,
+  signal: 'SIGTERM' | 'SIGKILL',
+  systemRoot = 'C:\\Windows',
+): { readonly file: string; readonly args: readonly string[] } {
+  const force = signal === 'SIGKILL' ? ['/F'] : [];
+  return {
+    file: `${systemRoot}\\System32\\taskkill.exe`,
+    args: ['/PID', String(pid), '/T', ...force],
+  };
 }
 
 /**
