@@ -63,7 +63,7 @@ export class EventLog {
     this.#bytes += text.length;
     const oldest = this.#events[this.#first];
     const isOld = oldest !== undefined && oldest.loggedAt <= loggedAt - this.#limits.eventTtlMs;
-    if (isOld || this.#isTooMuch) this.trim();
+    if (isOld || this.#isTooMuch) this.#trimAt(loggedAt);
   }
 
   get #isTooMuch(): boolean {
@@ -81,10 +81,18 @@ export class EventLog {
 
   /** Drops what is too old, and what is too much. */
   trim(): void {
+    this.#trimAt(this.#clock.now());
+  }
+
+  #trimAt(now: number): void {
     const { maxEvents, maxEventBytes, eventTtlMs } = this.#limits;
-    const tooOld = this.#clock.now() - eventTtlMs;
-    const excess = this.#dropWhile(() => this.#isTooMuch);
-    const aged = this.#dropWhile(({ loggedAt }) => loggedAt <= tooOld);
+    let excess = 0;
+    let aged = 0;
+    for (let event = this.#events[this.#first]; event; event = this.#events[this.#first]) {
+      if (this.#isTooMuch) excess += this.#dropFirst(event);
+      else if (event.loggedAt <= now - eventTtlMs) aged += this.#dropFirst(event);
+      else break;
+    }
     if (excess > 0) {
       this.#lost(excess, `a session keeps ${maxEvents} of at most ${maxEventBytes} bytes`);
     }
@@ -92,16 +100,11 @@ export class EventLog {
     this.#compact();
   }
 
-  /** @returns how many of the dropped events no connection has had */
-  #dropWhile(isOver: (event: LoggedEvent) => boolean): number {
-    let lost = 0;
-    for (let event = this.#events[this.#first]; event; event = this.#events[this.#first]) {
-      if (!isOver(event)) break;
-      this.#events[this.#first++] = undefined;
-      this.#bytes -= event.text.length;
-      if (event.stream.forgot(event.number)) lost++;
-    }
-    return lost;
+  /** @returns 1 if no connection has had it, 0 otherwise */
+  #dropFirst(event: LoggedEvent): number {
+    this.#events[this.#first++] = undefined;
+    this.#bytes -= event.text.length;
+    return event.stream.forgot(event.number) ? 1 : 0;
   }
 
   /** Lets go of the dropped events, rarely enough to cost nothing. */

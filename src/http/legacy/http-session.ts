@@ -290,7 +290,7 @@ export class HttpSession
   // Its life.
 
   #serve(): McpSession {
-    const options = { ...this.#listening, clock: this.clock };
+    const options = Object.assign({}, this.#listening, { clock: this.clock });
     const served = this.server.listen(({ report }) => this.#actors(report), options);
     this.#served = served;
     const end = () => this.#end();
