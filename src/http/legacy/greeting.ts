@@ -47,6 +47,6 @@ export function isWatched(listening: ListenOptions): boolean {
     onRootsUpdated ||
     signal ||
     watchers?.length ||
-    report?.threshold === 'debug',
+    (report && (report.threshold ?? 'debug') === 'debug'),
   );
 }

@@ -1,6 +1,6 @@
 /** Sessions whose clients have said `initialize` and nothing else yet. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import type { McpServer } from 'mcp-actors';
+import type { McpServer, Report } from 'mcp-actors';
 import { TestClock } from 'mcp-actors/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { httpHandler } from '../../../src/http/index.ts';
@@ -94,9 +94,22 @@ test('who looks at the sessions of an endpoint sees it, negotiated', async () =>
 
 test('a session that is watched begins with its initialize', async () => {
   const emitted: string[] = [];
-  const { greet } = endpoint({ session: { onEmitted: ({ type }) => emitted.push(type) } });
-  await greet();
+  const watched = endpoint({ session: { onEmitted: ({ type }) => emitted.push(type) } });
+  await watched.greet();
   expect(emitted).toEqual(['session.negotiated']);
+});
+
+test('a session whose report takes every state begins with its initialize, any other does not', async () => {
+  const states: string[] = [];
+  const report: Report = ({ name, message }) => name === 'session.state' && states.push(message);
+  const told = endpoint({ session: { report } });
+  await told.greet();
+  expect(states).toEqual(['uninitialized', 'negotiated']);
+  const quiet = endpoint({
+    session: { report: Object.assign(() => {}, { threshold: 'info' } as const) },
+  });
+  await quiet.greet();
+  expect(quiet.served()).toBe(0);
 });
 
 test('an initialize that is wrong is answered by a session, which says why', async () => {
