@@ -228,10 +228,11 @@ describe('mcp-actors check', () => {
   });
 
   describe('where Ctrl-C ends it,', () => {
-    const start = async () => {
-      const http = await listenBroken([]);
+    const start = async (...ways: readonly string[]) => {
+      const http = await listenBroken(ways);
       onTestFinished(() => http.close());
-      const child = execFile(process.execPath, [...command, 'check', '--url', http.url.href]);
+      const args = ['check', '--end-timeout', '30s', '--url', http.url.href];
+      const child = execFile(process.execPath, [...command, ...args]);
       let stdout = '';
       child.stdout?.on('data', (text: string) => (stdout += text));
       const reported = new Promise<void>((resolve) => child.stdout?.once('data', () => resolve()));
@@ -249,8 +250,11 @@ describe('mcp-actors check', () => {
       expect(http.sessions()).toBe(0);
     });
 
-    test('ends the session whose initialize is answered after that', async () => {
-      const { http, child, reported, closed } = await start();
+    test.each([
+      ['JSON', []],
+      ['a stream', ['events']],
+    ])('ends the session whose initialize is answered with %s after that', async (_, ways) => {
+      const { http, child, reported, closed } = await start(...ways);
       const release = http.holdGreetings();
       await http.greeted(1);
       child.kill('SIGINT');

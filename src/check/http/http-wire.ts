@@ -44,9 +44,6 @@ const defaultRetryMs = 500;
 /** How many times streams are taken up again in one play. */
 const maxResumptions = 20;
 
-/** How long a play that is given up waits for the answer to initialize, which names its session. */
-const greetingMs = 2_000;
-
 /** Hears what comes once a play is over. */
 const nobody: ServerListener = { line() {}, ended() {} };
 
@@ -308,14 +305,16 @@ class HttpWire implements ServerWire {
    * the process waits for that.
    */
   async #abandon(): Promise<void> {
+    const { endMs } = this.#target;
+    // Its answer names the session.
     const greeting = this.#session.state === 'none' ? this.#greeting : undefined;
     // Whether the server has read it before the play ends is not known.
     const isDeleting = [...this.#calls].some(({ purpose }) => purpose === 'deletion');
     this.#over(undefined, greeting);
-    if (greeting) await within(greetingMs, greeting, this.#greeted(greeting));
+    if (greeting) await within(endMs, greeting, this.#greeted(greeting));
     if (this.#session.state === 'open' || isDeleting) {
       const call = this.#deletion();
-      await within(this.#target.endMs, call, call.settled);
+      await within(endMs, call, call.settled);
     }
     this.#agent.destroy();
   }
