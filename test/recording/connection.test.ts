@@ -3,8 +3,9 @@ import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { connect, openConnection } from 'mcp-actors/client';
 import type { ConnectOptions } from 'mcp-actors/client';
 import { readRecording, recordConnection, replay } from 'mcp-actors/inspect';
+import { serveHttp } from 'mcp-actors/serve';
 import { gate } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { toSdkTransport } from '../../src/transports/to-sdk-transport.ts';
 
 const held = gate();
@@ -102,6 +103,31 @@ test('the first difference is told: another frame, another state', async () => {
   expect(await played(state)).toMatchObject({
     difference: { problem: expect.stringContaining('in the connection machine') as string },
   });
+});
+
+test('what has gone over HTTP is played without it: a notification that is awaited, calls, a lost server', async () => {
+  const serving = await serveHttp(server, { port: 0 });
+  onTestFinished(() => serving.close(0));
+  const lines: string[] = [];
+  const record = recordConnection({ write: (text) => lines.push(text) });
+  const entry = { url: String(serving.url), headers: { authorization: 'Bearer open-sesame' } };
+  const connection = await connect(entry, {
+    record,
+    era: 'legacy',
+    restart: 'none',
+    report: () => {},
+  });
+  await connection.notify('notifications/cancelled', { requestId: 99 });
+  await connection.callTool('echo', { text: 'hi' });
+  await Promise.all([connection.listTools(), connection.ping()]);
+  await serving.close(0);
+  await expect(connection.callTool('echo')).rejects.toThrow();
+  await connection.close();
+  record.flush();
+  const text = lines.join('');
+  expect(text).toContain('"taken":1');
+  expect(text).not.toContain('open-sesame');
+  expect(await played(text)).toEqual(same);
 });
 
 test('a connection that is lost and made again is played with its times, and no secrets are kept', async () => {
