@@ -8,6 +8,7 @@ import type { Combination, Revision } from './contract/everywhere.ts';
 import { base } from './requirements/base.ts';
 import { clientFeatures } from './requirements/client-features.ts';
 import type { Demand } from './requirements/demands.ts';
+import { hostExchanges } from './requirements/host-exchanges.ts';
 import { hostLogins } from './requirements/host-logins.ts';
 import { hostFeatures } from './requirements/host-features.ts';
 import { hostProcesses } from './requirements/host-processes.ts';
@@ -34,6 +35,7 @@ export const requirements: readonly Requirement[] = [
   httpStateless,
   statelessFeatures,
   statelessMessages,
+  hostExchanges,
   hostLogins,
   hostProcesses,
   hostFeatures,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RuntimeError } from '../../src/protocol/errors.ts';
 import { startHostCorrelation } from './host-requests.ts';
 
-test('whatever happens to its channels, each request is settled once, and no id goes out twice', () => {
+test('whatever happens to its channels, each request is settled once, and no id goes out twice [HOST-20]', () => {
   const action = fc.record({
     kind: fc.constantFrom(
       ...(['send', 'send', 'notify', 'greet', 'answer', 'cancel', 'taken', 'reject'] as const),

@@ -116,7 +116,7 @@ describe('by default, a connection', () => {
     await expect.poll(() => ready.outcome).toBe('CONNECT_TIMEOUT');
   });
 
-  test('gives a request 60 s without progress, and 10 min with it', async () => {
+  test('gives a request 60 s without progress, and 10 min with it [HOST-19]', async () => {
     const { connection, clock, server } = before(({ method }) =>
       method === 'tools/call' ? 'never' : undefined,
     );

@@ -144,7 +144,7 @@ describe.each(['legacy', 'modern'] as const)('a connection of the %s era', (era)
     },
   );
 
-  test('cancels a call on the wire', async () => {
+  test('cancels a call on the wire [HOST-18]', async () => {
     const connection = await connected({ era });
     const sent: unknown[] = [];
     connection.traffic$.subscribe(({ direction, method }) => {

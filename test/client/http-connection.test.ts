@@ -127,7 +127,7 @@ test('a server that wants to be left alone is tried again when it says so, withi
   }
 });
 
-test('requests that met a forgotten session are sent again in the next one, once', async () => {
+test('requests that met a forgotten session are sent again in the next one, once [HOST-08]', async () => {
   let session = 1;
   const server = await scriptedServer((asked) => {
     if (asked.message?.method === 'server/discover') return asked.text('', '', 400);

@@ -82,7 +82,7 @@ describe('connect', () => {
   });
 
   test.each(['other-revision', 'old'])(
-    'fails with VERSION_UNSUPPORTED if there is no revision in common: %s',
+    'fails with VERSION_UNSUPPORTED if there is no revision in common: %s [HOST-13]',
     async (odd) => {
       await expect(connect(entry(odd), quiet)).rejects.toMatchObject({
         code: 'VERSION_UNSUPPORTED',
@@ -99,13 +99,13 @@ describe('connect', () => {
 });
 
 describe('the era of a server behind a pipe', () => {
-  test('is legacy if it does not know the probe', async () => {
+  test('is legacy if it does not know the probe [HOST-11]', async () => {
     const connection = opened('plain');
     expect(await connection.ready()).toMatchObject({ era: 'legacy', revision: '2025-11-25' });
     expect(connection.launches).toBe(1);
   });
 
-  test('is legacy if it does not answer the probe, and answers initialize', async () => {
+  test('is legacy if it does not answer the probe, and answers initialize [HOST-11]', async () => {
     const connection = opened('ignores-probe', { limits: { probeMs: 20 } });
     expect(await connection.ready()).toMatchObject({ era: 'legacy' });
     expect(connection.launches).toBe(1);
@@ -121,7 +121,7 @@ describe('the era of a server behind a pipe', () => {
     expect(connection.launches).toBe(1);
   });
 
-  test('is legacy if it ends upon the probe: it is launched once more, uncounted, and remembered', async () => {
+  test('is legacy if it ends upon the probe: it is launched once more, uncounted, and remembered [HOST-12]', async () => {
     const same = entry('dies-on-probe');
     // A process that starts slowly must not be taken for one that leaves the probe unanswered.
     const limits = { probeMs: 10_000 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mirroredHeaders } from '../../../src/client/http/mirrored-headers.ts';
 
-describe('the headers that repeat a request', () => {
+describe('the headers that repeat a request [HOST-14]', () => {
   test.each([
     ['server/discover', {}, { 'mcp-method': 'server/discover' }],
     ['tools/call', { name: 'echo' }, { 'mcp-method': 'tools/call', 'mcp-name': 'echo' }],

@@ -43,7 +43,7 @@ describe('a modern server over HTTP', () => {
     await host.close();
   });
 
-  test('of ours serves a call whose headers it knew nothing of: the tools are listed, and it is sent again', async () => {
+  test('of ours serves a call whose headers it knew nothing of: the tools are listed, and it is sent again [HOST-16]', async () => {
     const run = defineTool({
       name: 'run',
       description: 'Runs',
@@ -90,7 +90,7 @@ describe('a modern server over HTTP', () => {
     ]);
   });
 
-  test('has a tool left out whose headers are none, and that is told', async () => {
+  test('has a tool left out whose headers are none, and that is told [HOST-15]', async () => {
     const server = await scriptedServer((asked) => {
       asked.result({ tools: [annotated('Region'), { ...annotated('no header'), name: 'bad' }] });
     });
@@ -119,7 +119,7 @@ describe('a modern server over HTTP', () => {
     expect(server.asked.map(({ message }) => message?.method)).toEqual(['tools/call', 'ping']);
   });
 
-  test('is sent no response, and what it asks on a stream is told as a fault', async () => {
+  test('is sent no response, and what it asks on a stream is told as a fault [HOST-17]', async () => {
     const server = await scriptedServer((asked) => {
       asked.stream();
       asked.event({ jsonrpc: '2.0', id: 1, method: 'roots/list' });

@@ -18,7 +18,7 @@ describe('a session over HTTP', () => {
     expect(host.facts.all.filter(({ level }) => level === 'warning')).toEqual([]);
   });
 
-  test('says its version and its session on every request after the handshake', async () => {
+  test('says its version and its session on every request after the handshake [HOST-04] [HOST-07]', async () => {
     const server = await scriptedServer((asked) => greeted(asked) || asked.result());
     const host = new HttpHost({ url: server.url.href, headers: { 'X-Key': 'k', Accept: 'no' } });
     await host.greet('2025-06-18');
@@ -90,7 +90,7 @@ describe('a session over HTTP', () => {
     await server.next(({ message }) => message?.id === 'q');
   });
 
-  test('ends with a DELETE that waits 2 s at most', async () => {
+  test('ends with a DELETE that waits 2 s at most [HOST-09]', async () => {
     const server = await scriptedServer((asked) => {
       if (asked.method !== 'DELETE') greeted(asked);
     });
@@ -112,7 +112,7 @@ describe('a session over HTTP', () => {
     expect(host.reports.all.at(-1)).toEqual({ type: 'channel.stopped' });
   });
 
-  test('a request that is cancelled is taken back by a message, and its stream closed', async () => {
+  test('a request that is cancelled is taken back by a message, and its stream closed [HOST-05]', async () => {
     const server = await scriptedServer((asked) => {
       if (asked.message?.method === 'tools/call') return asked.stream();
       return greeted(asked);

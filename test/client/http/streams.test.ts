@@ -54,7 +54,7 @@ describe('the stream of a request', () => {
     expect(host.heard.all).toMatchObject([{ method: 'notifications/message' }]);
   });
 
-  test('is resumed where it was cut, by the id of its last event, on itself alone', async () => {
+  test('is resumed where it was cut, by the id of its last event, on itself alone [HOST-06]', async () => {
     const { host, server, clock } = await connected((asked) => {
       if (isResumption(asked)) {
         asked.stream();

@@ -1,0 +1,107 @@
+/** What goes out first, in which order, and with what: by the specification's demands on a client. */
+import { openConnection } from 'mcp-actors/client';
+import type { ConnectOptions } from 'mcp-actors/client';
+import { turn } from 'mcp-actors/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { ScriptedTransport } from './scripted-transport.ts';
+import type { Script } from './scripted-transport.ts';
+
+function before(script: Script, options: ConnectOptions) {
+  const server = new ScriptedTransport(script);
+  const connection = openConnection(
+    { transport: server },
+    { restart: 'none', report: () => {}, clientInfo: { name: 'host', version: '7' }, ...options },
+  );
+  onTestFinished(() => connection.close());
+  return { server, connection };
+}
+
+const tools = { tools: [] };
+
+test('initialize says the latest revision, what the host is capable of and who it is [HOST-01]', async () => {
+  const { server, connection } = before(() => undefined, {
+    era: 'legacy',
+    roots: [],
+    elicit: () => ({ action: 'cancel' }),
+  });
+  await connection.ready();
+  const [first] = server.sent;
+  expect(first).toMatchObject({
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: { roots: { listChanged: true }, elicitation: {} },
+      clientInfo: { name: 'host', version: '7' },
+    },
+  });
+  expect(first?.params?.['capabilities']).not.toHaveProperty('sampling');
+});
+
+test('what is asked during the handshake goes out behind notifications/initialized [HOST-02]', async () => {
+  let greet: (() => void) | undefined;
+  const { server, connection } = before(
+    ({ method, id, params }, to) => {
+      if (method === 'tools/list') return tools;
+      if (method !== 'initialize') return undefined;
+      const serverInfo = { name: 'slow', version: '1' };
+      const { protocolVersion } = params ?? {};
+      const result = { protocolVersion, capabilities: { tools: {} }, serverInfo };
+      greet = () => to.say({ id, result });
+      return 'never';
+    },
+    { era: 'legacy' },
+  );
+  const list = connection.listTools();
+  const ping = connection.request('ping').catch(() => {});
+  await turn();
+  expect(server.methods()).toEqual(['initialize']);
+  greet?.();
+  await list;
+  expect(server.methods().slice(0, 2)).toEqual(['initialize', 'notifications/initialized']);
+  expect(server.methods().slice(2)).toEqual(expect.arrayContaining(['tools/list', 'ping']));
+  await connection.close();
+  await ping;
+});
+
+test('a server of a revision that nobody knows is left [HOST-03]', async () => {
+  const { server, connection } = before(
+    ({ method }) =>
+      method === 'initialize'
+        ? {
+            protocolVersion: '1999-01-01',
+            capabilities: {},
+            serverInfo: { name: 's', version: '1' },
+          }
+        : undefined,
+    { era: 'legacy' },
+  );
+  await expect(connection.ready()).rejects.toMatchObject({
+    code: 'VERSION_UNSUPPORTED',
+    message: expect.stringContaining('1999-01-01') as string,
+  });
+  expect(server.methods()).toEqual(['initialize']);
+});
+
+test('each request of the modern era says its revision and what the host is capable of [HOST-10]', async () => {
+  const common = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+  const { server, connection } = before(
+    ({ method }) => {
+      const capabilities = { tools: {} };
+      if (method === 'server/discover')
+        return { ...common, supportedVersions: ['2026-07-28'], capabilities };
+      if (method === 'tools/list') return { ...common, ...tools };
+      return method === 'tools/call' ? { resultType: 'complete', content: [] } : undefined;
+    },
+    { era: 'modern', roots: [] },
+  );
+  await connection.listTools();
+  await connection.callTool('any', { a: 1 });
+  expect(server.methods()).toEqual(['server/discover', 'tools/list', 'tools/call']);
+  for (const { params } of server.sent) {
+    expect(params?.['_meta']).toMatchObject({
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': { roots: {} },
+      'io.modelcontextprotocol/clientInfo': { name: 'host', version: '7' },
+    });
+  }
+});
