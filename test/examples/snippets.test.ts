@@ -187,10 +187,8 @@ describe('docs/recording.md', () => {
     greeter.listen(served, { report: () => {} });
     const transport = toSdkTransport(peer);
     // #region record-connection
-    await using connection = await connectTo(
-      { transport },
-      { record: recordConnectionToFile(file) },
-    );
+    const record = recordConnectionToFile(file);
+    await using connection = await connectTo({ transport }, { record });
     // #endregion
     await connection.listTools();
     await connection.close();
