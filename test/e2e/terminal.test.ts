@@ -22,6 +22,14 @@ describe.skipIf(!hasTerminals)('mcp-actors call at a terminal', () => {
     expect([code, screen]).toEqual([0, expect.stringContaining('"content":{"name":"Ada"}')]);
   });
 
+  test('takes Ctrl-D at a question for a form that is closed', async () => {
+    const { shows, press, ended } = atTerminal(ask, temporaryFolder());
+    await shows('name: ');
+    press(key.ctrlD);
+    const { code, screen } = await ended;
+    expect([code, screen]).toEqual([0, expect.stringContaining('"action":"cancel"')]);
+  });
+
   test('takes Ctrl-C at a question for what it is everywhere else', async () => {
     const { shows, press, ended } = atTerminal(ask, temporaryFolder());
     await shows('name: ');

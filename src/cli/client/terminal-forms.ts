@@ -31,9 +31,18 @@ export function personAt(terminal: Terminal): (server: string) => ElicitProvider
       turn = answer.catch(() => {});
       return answer;
     };
+  const person: Terminal = {
+    say: (line) => terminal.say(line),
+    ask: (question, signal) =>
+      terminal.ask(question, signal).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        // The input has ended: whoever was there has left without an answer.
+        return '!cancel';
+      }),
+  };
   return (server) => ({
-    form: inTurn(formProvider(server, terminal)),
-    url: inTurn(urlProvider(server, terminal)),
+    form: inTurn(formProvider(server, person)),
+    url: inTurn(urlProvider(server, person)),
   });
 }
 
@@ -117,6 +126,8 @@ function urlProvider(server: string, { say, ask }: Terminal): UrlProvider {
       'Open it in your browser if you trust it, then press Enter (n: no): ',
       signal,
     );
-    return /^n/i.test(line.trim()) || line.trim() === '!decline' ? 'decline' : 'accept';
+    const written = line.trim();
+    if (Object.hasOwn(refusals, written)) return refusals[written as keyof typeof refusals];
+    return /^n/i.test(written) ? 'decline' : 'accept';
   };
 }

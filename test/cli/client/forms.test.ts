@@ -69,6 +69,20 @@ describe('a form in the terminal', () => {
     expect(await elicit.form(form, asked)).toEqual({ action });
   });
 
+  test('is closed if the person leaves', async () => {
+    const { elicit } = person('Ada');
+    expect(await elicit.form(form, asked)).toEqual({ action: 'cancel' });
+    const urlAsked = { ...asked, completed: new Promise<void>(() => {}) };
+    expect(await elicit.url({ message: 'Log in', url: 'https://a.example' }, urlAsked)).toBe(
+      'cancel',
+    );
+  });
+
+  test('fails if nobody waits for it any more', async () => {
+    const { elicit } = person();
+    await expect(elicit.form(form, { signal: AbortSignal.abort() })).rejects.toThrow('gone');
+  });
+
   test('waits until the one before is done', async () => {
     const { elicit, seen } = person('a', '', '', '', 'b', '', '', '');
     const other = { ...form, message: 'And you?' };
