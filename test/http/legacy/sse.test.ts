@@ -2,7 +2,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 // eslint-disable-next-line @typescript-eslint/no-deprecated
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
-import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../src/index.ts';
@@ -21,8 +25,32 @@ const roots = defineTool({
   },
 });
 
+const ask = defineTool({
+  name: 'ask',
+  description: 'Asks the model, and then a person',
+  handler: async (_, context) => {
+    const messages = [{ role: 'user', content: { type: 'text', text: 'Where to?' } }] as const;
+    const { content } = await context.sample({ messages, maxTokens: 10 });
+    const schema = { type: 'object', properties: { who: { type: 'string' } } } as const;
+    const form = await context.elicit({ message: 'Who?', schema });
+    return JSON.stringify([content, form]);
+  },
+});
+
 async function connected(url: URL) {
-  const client = new Client({ name: 'sse', version: '1' }, { capabilities: { roots: {} } });
+  const client = new Client(
+    { name: 'sse', version: '1' },
+    { capabilities: { roots: {}, sampling: {}, elicitation: {} } },
+  );
+  client.setRequestHandler(CreateMessageRequestSchema, () => ({
+    model: 'none',
+    role: 'assistant',
+    content: { type: 'text', text: 'North' },
+  }));
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: 'accept',
+    content: { who: 'Ada' },
+  }));
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///work' }] }));
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const transport = new SSEClientTransport(at(url, '/sse'));
@@ -45,10 +73,13 @@ async function opened(url: URL) {
 
 describe('HTTP+SSE', () => {
   test('serves the official client, questions included [HTTP-17]', async () => {
-    const { url } = await serveTools([roots], { sse: true, path: '/mcp' });
+    const { url } = await serveTools([roots, ask], { sse: true, path: '/mcp' });
     const client = await connected(url);
     const result = await client.callTool({ name: 'roots' });
     expect(result.content).toEqual([{ type: 'text', text: 'file:///work by POST' }]);
+    const asked = JSON.stringify(await client.callTool({ name: 'ask' }));
+    expect(asked).toContain('North');
+    expect(asked).toContain('Ada');
   });
 
   test('has a session per stream: it ends with its connection, and what ran is cancelled [HTTP-17]', async () => {
