@@ -30,6 +30,9 @@ export function recordEach(
   return refusing(() => recordSessions(wish.path, { ...optionsOf(wish, launch), report }));
 }
 
+/** Makes the recorder of one connection of a host's. */
+export type RecordConnection = typeof recordingConnection;
+
 /** @throws {UsageError} the file exists already or cannot be created */
 export function recordingConnection(path: string): ConnectionRecorder {
   return refusing(() => recordConnectionToFile(path, { header: { package: packageVersion() } }));

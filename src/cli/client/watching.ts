@@ -3,9 +3,9 @@ import { join, parse } from 'node:path';
 import type { ServersOptions } from '../../client/connect-all.ts';
 import { UsageError } from '../command.ts';
 import { inspectorWish, openPage } from '../inspector.ts';
+import type { RecordConnection } from '../recording.ts';
 import type { OptionTable } from '../options/option.ts';
 import type { ConnectionRecorder } from '../../recording/connection-recorder.ts';
-import { recordingConnection } from '../recording.ts';
 
 export const watchOptions = {
   inspect: {
@@ -44,7 +44,10 @@ export async function watching(
     );
   }
   const { record } = values;
-  const recorderFor = record === undefined ? undefined : recordersInto(record, of);
+  const recorderFor =
+    record === undefined
+      ? undefined
+      : recordersInto(record, of, (await import('../recording.ts')).recordingConnection);
   const page = wish && (await openPage(wish.port, 'connections'));
   return {
     options: (besides) => ({
@@ -61,12 +64,16 @@ export async function watching(
 }
 
 /** A server may be started again, as a new connection: that has a number. */
-function recordersInto(path: string, of: 'one' | 'each'): (server: string) => ConnectionRecorder {
+function recordersInto(
+  path: string,
+  of: 'one' | 'each',
+  recordInto: RecordConnection,
+): (server: string) => ConnectionRecorder {
   const { dir, name, ext } = parse(path);
   const counts = new Map<string, number>();
   let first: ConnectionRecorder | undefined;
   // What is wrong with the file is told before anything is started.
-  if (of === 'one') first = recordingConnection(path);
+  if (of === 'one') first = recordInto(path);
   return (server) => {
     const prepared = first;
     first = undefined;
@@ -76,6 +83,6 @@ function recordersInto(path: string, of: 'one' | 'each'): (server: string) => Co
     // A name of a file of servers may be anything, and is not to lead elsewhere.
     const stem = [name, ...(of === 'one' ? [] : [server.replaceAll(/[^\w.-]+/g, '_')])];
     const file = [...stem, ...(count > 1 ? [count] : [])].join('-');
-    return recordingConnection(join(dir, `${file}${ext}`));
+    return recordInto(join(dir, `${file}${ext}`));
   };
 }
