@@ -9,7 +9,8 @@ import type { ConnectOptions, Connection } from 'mcp-actors/client';
 import { TestClock } from 'mcp-actors/testing';
 import { filter, firstValueFrom } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { expectEmpty } from '../processes/process-table.ts';
+import { startDriver } from '../e2e/driver-process.ts';
+import { emptied, expectEmpty, membersOf } from '../processes/process-table.ts';
 
 const server = fileURLToPath(new URL('crashing-server.mjs', import.meta.url));
 
@@ -148,6 +149,38 @@ describe('a connection to a process that hangs', () => {
     await ticking(() => connection.state.value).toBe('closed');
     await closed;
   });
+});
+
+test('a helper that holds its output keeps no call waiting, and is ended before the next launch', async () => {
+  const wrapped = '(trap "" TERM; exec sleep 1000) & exec "$@"';
+  const command = [process.execPath, server, 'exit', 'tools/call', '1', folder];
+  const connection = openConnection(
+    { command: 'sh', args: ['-c', wrapped, 'sh', ...command] },
+    { restart, stop: { inputMs: 1, terminateMs: 1 }, era: 'legacy', report: () => {} },
+  );
+  open.push(connection);
+  await connection.ready();
+  const [group = 0] = await runs();
+  const commands = () => membersOf(group).map((member) => member.command);
+  await expect.poll(commands).toContain('sleep 1000');
+  await expect(connection.callTool('act')).rejects.toMatchObject({
+    code: 'CLOSED',
+    exit: exit('tools/call'),
+  });
+  expect(await connection.callTool('act')).toMatchObject({ content: [{ text: 'run 2' }] });
+  expectEmpty(group);
+});
+
+test('a host that is killed leaves none of its servers', async () => {
+  const driver = startDriver();
+  const args = [server, 'exit', 'never', '0', folder];
+  const entry = { command: process.execPath, args };
+  await driver.run({ op: 'connect', name: 'a', server: entry, options: { era: 'legacy' } });
+  const [group = 0] = await runs();
+  expect(membersOf(group)).not.toEqual([]);
+  driver.signal('SIGKILL');
+  await driver.exited;
+  await emptied(group);
 });
 
 test('a command that cannot be started is not tried again', async () => {

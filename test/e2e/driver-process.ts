@@ -22,7 +22,7 @@ export interface DriverProcess {
   fail(command: object): Promise<Record<string, unknown>>;
   /** Ends its input, and gives its exit code. */
   end(): Promise<number | null>;
-  signal(name: 'SIGTERM' | 'SIGINT'): void;
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void;
   readonly exited: Promise<number | null>;
 }
 
