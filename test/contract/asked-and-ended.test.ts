@@ -1,13 +1,13 @@
 import { cancelled, gate, progressed, result, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number | string) => toolCall(id, 'ask', { method });
 
-everywhere('what was asked', eachTransport, (combination) => {
+everywhere('what was asked', eachTransportAndHttp, (combination) => {
   test('is cancelled with the request on whose behalf it was [CANCEL-05]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, combination);
@@ -37,7 +37,7 @@ everywhere('what was asked', eachTransport, (combination) => {
   });
 });
 
-everywhere('a cancellation that fits both directions', eachTransport, () => {
+everywhere('a cancellation that fits both directions', eachTransportAndHttp, () => {
   test('means the client’s own request, then ours [CANCEL-06] [BASE-02]', async () => {
     const { ask, errors } = asking();
     const door = gate();
@@ -79,7 +79,7 @@ everywhere('a cancellation that fits both directions', eachTransport, () => {
   });
 });
 
-everywhere('what was asked and', eachTransport, () => {
+everywhere('what was asked and', eachTransportAndHttp, () => {
   test('not awaited is cancelled when its request ends [CANCEL-09]', async () => {
     const door = gate();
     const forgets = tool('forgets', async (_, context) => {
@@ -163,7 +163,7 @@ everywhere('what was asked and', eachTransport, () => {
   });
 });
 
-everywhere('once a request has ended', eachTransport, () => {
+everywhere('once a request has ended', eachTransportAndHttp, () => {
   test('by cancellation, its handler asks and tells nothing more [CANCEL-09]', async () => {
     const door = gate();
     const done = gate();

@@ -1,6 +1,6 @@
-import { cancelled, gate, notification, request, toolCall } from 'mcp-actors/testing';
+import { cancelled, gate, notification, request, toolCall, turn } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 /** A tool that is held until its gate opens or its signal fires, and the gate. */
@@ -15,7 +15,7 @@ function holding() {
   return { door, hold, reasons };
 }
 
-everywhere('cancellation', eachTransport, (combination) => {
+everywhere('cancellation', eachTransportAndHttp, (combination) => {
   test.each([1, 0, '', '0', 'a'])(
     'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02] [CANCEL-10]',
     async (id) => {
@@ -33,7 +33,7 @@ everywhere('cancellation', eachTransport, (combination) => {
   );
 });
 
-everywhere('cancellation', eachTransport, () => {
+everywhere('cancellation', eachTransportAndHttp, () => {
   test('does not answer though the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
     const door = gate();
     const stubborn = tool('stubborn', async () => {
@@ -45,6 +45,7 @@ everywhere('cancellation', eachTransport, () => {
     await door.arrived();
     const before = peer.received.length;
     peer.send(cancelled(1));
+    await turn();
     door.release();
     await peer.quiet();
     expect(peer.received).toHaveLength(before + 1);
@@ -85,23 +86,16 @@ everywhere('cancellation', eachTransport, () => {
     expect(reasons).toHaveLength(1);
   });
 
-  test('before initialize is ignored [CANCEL-03]', async () => {
-    const { peer, facts } = serve({ tools: [echo] });
-    peer.send(cancelled(1));
-    await facts.next('cancellation.ignored');
-    await peer.handshake();
-  });
-
   test('frees the id: the next request under it is answered by its own handler [CANCEL-04]', async () => {
     const door = gate();
-    const stubborn = tool('stubborn', async ({ turn }) => {
+    const stubborn = tool('stubborn', async ({ n }) => {
       await door.pass();
-      return String(turn);
+      return String(n);
     });
     const { peer } = await operate({ tools: [stubborn] });
-    peer.send(toolCall(1, 'stubborn', { turn: 'first' }));
+    peer.send(toolCall(1, 'stubborn', { n: 'first' }));
     await door.arrived();
-    peer.send(cancelled(1), toolCall(1, 'stubborn', { turn: 'second' }));
+    peer.send(cancelled(1), toolCall(1, 'stubborn', { n: 'second' }));
     await door.arrived(2);
     door.release();
     expect(textOf((await peer.response(1)).result)).toBe('second');
@@ -110,33 +104,17 @@ everywhere('cancellation', eachTransport, () => {
     expect(peer.received).toHaveLength(before + 1);
   });
 
-  test('does not reach initialize [CANCEL-07]', async () => {
-    const { peer } = serve({ tools: [echo] });
-    peer.send(initialize(1), cancelled(1));
-    expect((await peer.response(1)).result).toBeDefined();
-    expect(textOf(await peer.call('echo', {}))).toBe('{}');
-  });
-
   test('of a request that waits for its turn means that it never starts [CANCEL-08]', async () => {
     const { door, hold } = holding();
     const { peer } = await operate({ tools: [hold] }, { limits: { maxRunning: 1 } });
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold'), toolCall(3, 'hold', { n: 3 }));
     await door.arrived();
     peer.send(cancelled(2));
+    await turn();
     door.release();
     expect(textOf((await peer.response(1)).result)).toBe('held {"n":1}');
     expect(textOf((await peer.response(3)).result)).toBe('held {"n":3}');
     expect(door.arrivals).toBe(2);
-  });
-
-  test('in the chunk of its request means that the handler does not run [CANCEL-08]', async () => {
-    let runs = 0;
-    const counted = tool('counted', () => `${++runs}`);
-    const { peer } = await operate({ tools: [counted, echo] });
-    peer.send(toolCall(1, 'counted'), cancelled(1));
-    await peer.call('echo');
-    await peer.quiet();
-    expect(runs).toBe(0);
   });
 
   test('of one request leaves the others alone [CANCEL-01]', async () => {
@@ -145,6 +123,7 @@ everywhere('cancellation', eachTransport, () => {
     peer.send(toolCall(1, 'hold', { n: 1 }), toolCall(2, 'hold', { n: 2 }));
     await door.arrived(2);
     peer.send(cancelled(1));
+    await turn();
     door.release();
     expect(textOf((await peer.response(2)).result)).toBe('held {"n":2}');
   });
@@ -163,5 +142,32 @@ everywhere('cancellation', eachTransport, () => {
     peer.send(request(1, 'ping'), cancelled(1));
     await peer.response(1);
     await facts.next('cancellation.ignored');
+  });
+});
+
+// Over HTTP nothing is taken before a session, and no two messages come in one chunk.
+everywhere('cancellation', eachTransport, () => {
+  test('before initialize is ignored [CANCEL-03]', async () => {
+    const { peer, facts } = serve({ tools: [echo] });
+    peer.send(cancelled(1));
+    await facts.next('cancellation.ignored');
+    await peer.handshake();
+  });
+
+  test('does not reach initialize [CANCEL-07]', async () => {
+    const { peer } = serve({ tools: [echo] });
+    peer.send(initialize(1), cancelled(1));
+    expect((await peer.response(1)).result).toBeDefined();
+    expect(textOf(await peer.call('echo', {}))).toBe('{}');
+  });
+
+  test('in the chunk of its request means that the handler does not run [CANCEL-08]', async () => {
+    let runs = 0;
+    const counted = tool('counted', () => `${++runs}`);
+    const { peer } = await operate({ tools: [counted, echo] });
+    peer.send(toolCall(1, 'counted'), cancelled(1));
+    await peer.call('echo');
+    await peer.quiet();
+    expect(runs).toBe(0);
   });
 });

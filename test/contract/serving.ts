@@ -20,12 +20,15 @@ import { expect, onTestFinished } from 'vitest';
 import { combinationUnderTest, noteServed } from './everywhere.ts';
 import type { TransportName } from './everywhere.ts';
 import { officialSchemas } from './official-schemas.ts';
+import { converseOverHttp } from './http-wire.ts';
 import { sdkMemory } from './sdk-memory-wire.ts';
 import { sdkStreams, streams } from './stream-wire.ts';
 import type { TestWire } from './stream-wire.ts';
 import { TestClock } from './test-clock.ts';
 
-const transports: { readonly [name in TransportName]: () => Connection<TestWire> } = {
+const transports: {
+  readonly [name in Exclude<TransportName, 'HTTP'>]: () => Connection<TestWire>;
+} = {
   memory,
   stdio: streams,
   'SDK memory': sdkMemory,
@@ -53,37 +56,56 @@ export function connect(
   server: McpServer,
   {
     transport = combinationUnderTest()?.transport ?? 'memory',
-    connection = transports[transport](),
+    connection = transport === 'HTTP' ? undefined : transports[transport](),
     ...options
   }: ServingOptions = {},
 ): Serving {
   const clock = new TestClock();
-  const conversation = converse(
-    server,
-    {
-      ...revisionUnderTest(),
-      wallClock: () => new Date(clock.now()),
-      ...options,
-      clock,
-      check: officialSchemas,
-    },
-    connection,
-  );
-  const { session, peer, wire } = conversation;
+  const settings = {
+    ...revisionUnderTest(),
+    wallClock: () => new Date(clock.now()),
+    ...options,
+    clock,
+    check: officialSchemas,
+  };
+  const conversation = connection
+    ? converseOver(connection, server, settings)
+    : converseOverHttp(server, settings);
+  const { peer, wire } = conversation;
   onTestFinished(async () => {
-    const isOpen = () => session.actor.getSnapshot().status === 'active';
     wire.resumeReading();
-    if (isOpen()) session.shutdown('the test has ended');
+    const closed = conversation.close();
     await turn();
+    const { begun } = conversation;
     // A handler that the test has left hanging holds the session until its deadline.
-    if (isOpen()) clock.increment(options.limits?.drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
-    await session.closed;
+    if (begun?.actor.getSnapshot().status === 'active') {
+      clock.increment(options.limits?.drainTimeoutMs ?? defaultLimits.drainTimeoutMs);
+    }
+    await closed;
     expect(peer.violations).toEqual([]);
     expect(clock.liveTimers).toBe(0);
-    const negotiated = session.actor.getSnapshot().context.client?.dialect.version;
+    const negotiated = begun?.actor.getSnapshot().context.client?.dialect.version;
     noteServed(transport, peer.isStateless ? peer.revision : negotiated);
   });
-  return { ...conversation, server, clock };
+  // Not spread: over HTTP the session begins later.
+  return Object.assign(conversation, { server, clock });
+}
+
+function converseOver(
+  connection: Connection<TestWire>,
+  server: McpServer,
+  options: ConversationOptions,
+) {
+  const conversation = converse(server, options, connection);
+  const { session } = conversation;
+  return {
+    ...conversation,
+    begun: session,
+    close: async () => {
+      if (session.actor.getSnapshot().status === 'active') session.shutdown('the test has ended');
+      await session.closed;
+    },
+  };
 }
 
 /** `initialize`, of a client of the revision under test where the test does not say another. */

@@ -30,7 +30,8 @@ export function citationsOf(modules: readonly RunModule[]): readonly Citation[] 
       .filter((one) => one.result().state !== 'skipped')
       .flatMap(({ fullName }) => {
         const [, revision, transport] =
-          / in '?(\d{4}-\d\d-\d\d)'? over '?((?:SDK )?(?:memory|stdio))\b/.exec(fullName) ?? [];
+          / in '?(\d{4}-\d\d-\d\d)'? over '?((?:SDK )?(?:memory|stdio)|HTTP)\b/.exec(fullName) ??
+          [];
         return idsIn(fullName).map((id) => ({ id, file: moduleId, revision, transport }));
       }),
   );

@@ -1,0 +1,217 @@
+/**
+ * Streamable HTTP under the contract, without a socket: each message of the client is a POST, answers come with it in JSON or on its stream, pushes on
+ * one GET stream that is open before the client hears that its session has begun. Nothing here waits for the event loop, only for promises.
+ */
+import { createParser } from 'eventsource-parser';
+import type { McpServer, McpSession } from 'mcp-actors';
+import { httpHandler } from 'mcp-actors/http';
+import type { HttpHandler } from 'mcp-actors/http';
+import { RecordedFacts, ScriptedPeer, gate, turn } from 'mcp-actors/testing';
+import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing';
+import { isJsonObject } from '../../src/protocol/classify.ts';
+import type { JsonObject } from '../../src/protocol/frames.ts';
+import { encodeHeaderValue, namedBy } from '../../src/protocol/header-values.ts';
+import { modern } from './everywhere.ts';
+import type { TestWire } from './stream-wire.ts';
+
+const url = 'http://localhost/mcp';
+
+const postHeaders = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+
+interface Headers {
+  readonly [name: string]: string;
+}
+
+interface Said {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly headers?: Headers;
+  readonly body?: string;
+}
+
+export interface HttpConversation extends Conversation<TestWire> {
+  /** The session; undefined as long as no message has begun one. */
+  readonly begun: McpSession | undefined;
+  /** Ends the session as its client does, then the endpoint. */
+  close(): Promise<void>;
+}
+
+/** What `converse` does, at an endpoint: the first message begins the session. */
+export function converseOverHttp(
+  server: McpServer,
+  { clock, environment, ...options }: ConversationOptions,
+): HttpConversation {
+  const facts = new RecordedFacts();
+  const { report } = facts;
+  const handler = httpHandler(server, {
+    ...(clock ? { clock } : {}),
+    ...(environment ? { environment: () => environment } : {}),
+    report,
+    session: { ...options, report },
+  });
+  let begun: McpSession | undefined;
+  const look = () => {
+    const [first] = begun ? [] : handler.sessions;
+    if (first) begin(first);
+    return begun;
+  };
+  const wire = new HttpWire(handler, look, options.revision);
+  const peer = new ScriptedPeer(wire, options);
+  const begin = (session: McpSession) => {
+    begun = session;
+    void session.closed.then(async ({ kind }) => {
+      // What was sent at the end is still on its way.
+      await turn();
+      const reason = `the session has ended (${kind})`;
+      peer.close(reason);
+      facts.close(reason);
+    });
+  };
+  return {
+    peer,
+    wire,
+    facts,
+    get begun() {
+      return look();
+    },
+    get session() {
+      const session = look();
+      if (!session) throw new Error('No message has begun a session over HTTP yet');
+      return session;
+    },
+    close: async () => {
+      wire.end();
+      await turn();
+      await handler.close();
+    },
+  };
+}
+
+/** The client's end. */
+class HttpWire implements TestWire {
+  /** It cannot be paused: each message comes by itself. */
+  readonly paused = false;
+  readonly #handler: HttpHandler;
+  readonly #answered: () => void;
+  readonly #revision: string | undefined;
+  readonly #listeners: ((frame: unknown) => void)[] = [];
+  /** What is not read to its end yet, and the id of the request that it answers. */
+  readonly #reading = new Map<AbortController, unknown>();
+  /** What each of its requests says, once it has a session. */
+  #session: Headers | undefined;
+  #held: Gate | undefined;
+
+  /** @param answered called when a response has come, before anything of it is read */
+  constructor(handler: HttpHandler, answered: () => void, revision: string | undefined) {
+    this.#handler = handler;
+    this.#answered = answered;
+    this.#revision = revision;
+  }
+
+  readonly received$ = {
+    subscribe: (listener: (frame: unknown) => void) => this.#listeners.push(listener),
+  };
+
+  sendRaw(chunk: string | Uint8Array): void {
+    const text = typeof chunk === 'string' ? chunk : new TextDecoder().decode(chunk);
+    for (const line of text.split('\n')) if (line !== '') this.#say(line);
+  }
+
+  /** Ends its session, if it has one. */
+  end(): void {
+    if (this.#session) void this.#exchange({ method: 'DELETE' });
+    this.#session = undefined;
+  }
+
+  stopReading(): void {
+    this.#held ??= gate();
+  }
+
+  resumeReading(): void {
+    this.#held?.release();
+    this.#held = undefined;
+  }
+
+  /** It leaves every answer. */
+  breakOutput(): void {
+    for (const controller of this.#reading.keys()) controller.abort();
+  }
+
+  #say(body: string): void {
+    const message = JSON.parse(body) as JsonObject;
+    const { id, method } = message;
+    if (this.#isStateless && method === 'notifications/cancelled') {
+      // Without a session, whoever does not want an answer any more leaves it.
+      return this.#leave((message['params'] as JsonObject | undefined)?.['requestId']);
+    }
+    const headers = { ...postHeaders, ...this.#mirrored(message) };
+    void this.#exchange({ method: 'POST', headers, body }, id);
+  }
+
+  get #isStateless(): boolean {
+    return this.#revision === modern;
+  }
+
+  /** What the headers of a message repeat of it. */
+  #mirrored({ method, params }: JsonObject): Headers {
+    if (!this.#isStateless || typeof method !== 'string') return {};
+    const named = namedBy.get(method);
+    const name = named !== undefined && isJsonObject(params) ? params[named] : undefined;
+    const meta = isJsonObject(params) && isJsonObject(params['_meta']) ? params['_meta'] : {};
+    const version = meta['io.modelcontextprotocol/protocolVersion'];
+    return {
+      'mcp-protocol-version': typeof version === 'string' ? version : modern,
+      'mcp-method': method,
+      ...(typeof name === 'string' ? { 'mcp-name': encodeHeaderValue(name) } : {}),
+    };
+  }
+
+  #leave(id: unknown): void {
+    for (const [controller, answers] of this.#reading) if (answers === id) controller.abort();
+  }
+
+  async #exchange({ headers, ...said }: Said, id?: unknown): Promise<void> {
+    const controller = new AbortController();
+    this.#reading.set(controller, id);
+    const { signal } = controller;
+    const init = { ...said, headers: { ...headers, ...this.#session }, signal };
+    const response = await this.#handler(new Request(url, init));
+    this.#answered();
+    const session = response.headers.get('mcp-session-id');
+    for await (const frame of this.#framesOf(response)) {
+      if (session !== null) this.#begin(session, frame);
+      for (const listener of this.#listeners) listener(frame);
+    }
+    this.#reading.delete(controller);
+  }
+
+  /** It has a session: it opens a stream for what belongs to no request, before anybody hears of it. */
+  #begin(id: string, { result }: JsonObject): void {
+    const { protocolVersion } = result as { readonly protocolVersion: string };
+    this.#session = { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
+    void this.#exchange({ method: 'GET', headers: { accept: 'text/event-stream' } });
+  }
+
+  async *#framesOf(response: Response): AsyncGenerator<JsonObject> {
+    const isStream = response.headers.get('content-type') === 'text/event-stream';
+    const frames: JsonObject[] = [];
+    const take = (text: string) => text !== '' && frames.push(JSON.parse(text) as JsonObject);
+    const events = createParser({ onEvent: ({ data }) => take(data) });
+    const decoder = new TextDecoder();
+    const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
+    let text = '';
+    while (reader) {
+      await this.#held?.pass();
+      const { done, value } = await reader.read();
+      if (done) break;
+      const more = decoder.decode(value, { stream: true });
+      if (isStream) events.feed(more);
+      else text += more;
+      yield* frames.splice(0);
+    }
+    take(text);
+    yield* frames.splice(0);
+  }
+}
