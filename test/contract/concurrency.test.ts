@@ -1,7 +1,7 @@
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
 import type { ResponseFrame } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf, tool } from './serving.ts';
 
 /** A tool that is held at its gate, and notes the order of starts. */
@@ -18,7 +18,7 @@ function holding() {
 
 const call = (n: number) => toolCall(n, 'hold', { n });
 
-everywhere('requests in flight', eachTransport, (combination) => {
+everywhere('requests in flight', eachTransportAndHttp, (combination) => {
   test('a repeated id is refused, and the first goes on [BASE-07]', async () => {
     const { door, hold, started } = holding();
     const { peer } = await operateWarm({ tools: [hold] }, combination);
@@ -92,7 +92,7 @@ everywhere('requests in flight', eachTransport, (combination) => {
   });
 });
 
-everywhere('requests in flight', eachTransport, () => {
+everywhere('requests in flight', eachTransportAndHttp, () => {
   test('a ping under an id in flight is refused as any other [BASE-07]', async () => {
     const { door, hold } = holding();
     const { peer } = await operateWarm({ tools: [hold] });

@@ -1,13 +1,13 @@
 import { failure, gate, result, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { eachByteTransport, eachRevision, eachTransport, everywhere } from './everywhere.ts';
+import { eachByteTransport, eachRevision, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { operate, operateWarm, textOf, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number, args: object = {}) => toolCall(id, 'ask', { method, ...args });
 
-everywhere('asking the client', eachTransport, (combination) => {
+everywhere('asking the client', eachTransportAndHttp, (combination) => {
   test('answers out of order reach the right callers [CORR-02]', async () => {
     const { peer } = await operateWarm({ tools: [asking().ask] }, combination);
     const calls = [1, 2, 3, 4];
@@ -39,7 +39,7 @@ everywhere('asking the client', eachTransport, (combination) => {
   });
 });
 
-everywhere('asking the client', eachTransport, () => {
+everywhere('asking the client', eachTransportAndHttp, () => {
   test('ids are unguessable strings that never repeat, in no session [CORR-01]', async () => {
     const ids: string[] = [];
     for (let session = 0; session < 3; session++) {

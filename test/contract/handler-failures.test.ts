@@ -1,7 +1,7 @@
 import { ProtocolError, RuntimeError, ToolError, defineTool } from 'mcp-actors';
 import { cancelled, gate, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, textOf, tool } from './serving.ts';
 
 const cycle: { self?: unknown } = {};
@@ -99,7 +99,7 @@ const unserializable: { readonly [what: string]: () => unknown } = {
   },
 };
 
-everywhere('a handler', eachTransport, (combination) => {
+everywhere('a handler', eachTransportAndHttp, (combination) => {
   test('that throws harms only its own request [FLOW-04] [BASE-06]', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
@@ -137,7 +137,7 @@ everywhere('a handler', eachTransport, (combination) => {
   });
 });
 
-everywhere('a handler', eachTransport, () => {
+everywhere('a handler', eachTransportAndHttp, () => {
   test.each(Object.entries(bugs))(
     'that %s harms only its own request, and the model reads why [FLOW-04] [BASE-08] [TOOLS-03]',
     async (_, [handler, told]) => {
@@ -263,7 +263,7 @@ everywhere('a handler', eachTransport, () => {
   });
 });
 
-everywhere('the error of a handler', eachTransport, () => {
+everywhere('the error of a handler', eachTransportAndHttp, () => {
   test.each(noCodes)('has an integer code: %j is a bug [BASE-11]', async (code) => {
     const odd = tool('odd', () => {
       throw new ProtocolError(code as number, 'odd');

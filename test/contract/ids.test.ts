@@ -1,9 +1,9 @@
 import { gate, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachByteTransport, eachTransport, everywhere } from './everywhere.ts';
+import { eachByteTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, tool } from './serving.ts';
 
-everywhere('ids', eachTransport, ({ revision, transport }) => {
+everywhere('ids', eachTransportAndHttp, ({ revision, transport }) => {
   test.each([1, 0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, '1', '0', '', 'a b', '✓'])(
     'are echoed in type and value: %j [BASE-01] [BASE-04]',
     async (id) => {
@@ -48,7 +48,7 @@ everywhere('no ids', eachByteTransport, ({ revision, transport }) => {
   );
 });
 
-everywhere('the two directions', eachTransport, () => {
+everywhere('the two directions', eachTransportAndHttp, () => {
   test('are separate: the client may use the id of a request of ours [BASE-02]', async () => {
     const { peer } = await operate({ tools: [echo] }, { capabilities: { roots: {} } });
     const asked = await peer.request('roots/list');

@@ -1,7 +1,7 @@
 import { notification, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { eachByteTransport, eachTransport, everywhere } from './everywhere.ts';
+import { eachByteTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf } from './serving.ts';
 
 /** Keys of every form that the specification has, reserved ones and some that are none, with every kind of value. */
@@ -18,7 +18,7 @@ const odd = {
 
 const method = 'custom/question';
 
-everywhere('_meta of any keys', eachTransport, () => {
+everywhere('_meta of any keys', eachTransportAndHttp, () => {
   test('changes nothing about a request, a notification or an answer [BASE-12]', async () => {
     const { ask } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, { capabilities: { roots: {} } });

@@ -1,7 +1,7 @@
 import { cancelled, rootsChanged, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, initialize, serve, textOf } from './serving.ts';
 
 /** Every way a query can fail, and what a person is told. */
@@ -32,7 +32,7 @@ const malformed: typeof failures = [
 
 const answerError = (answer: object) => (answer as { readonly error: object }).error;
 
-everywhere('a roots query', eachTransport, (combination) => {
+everywhere('a roots query', eachTransportAndHttp, (combination) => {
   test('answered -32601 means unsupported for good [ROOTS-10]', async () => {
     const roots = await operateRoots(combination);
     roots.peer.refuse(await roots.query(), { code: -32601, message: 'Roots not supported' });
@@ -61,7 +61,7 @@ everywhere('a roots query', eachTransport, (combination) => {
   });
 });
 
-everywhere('a roots query', eachTransport, ({ transport }) => {
+everywhere('a roots query', eachTransportAndHttp, ({ transport }) => {
   const garbled = transport === 'SDK stdio' ? unreadable : [...unreadable, ...malformed];
 
   test.each(failures)(
@@ -187,7 +187,7 @@ everywhere('a roots query', eachTransport, ({ transport }) => {
   });
 });
 
-everywhere('who waits for roots', eachTransport, () => {
+everywhere('who waits for roots', eachTransportAndHttp, () => {
   test('gets them once they are settled, and never the old ones [ROOTS-16] [ROOTS-07]', async () => {
     const roots = await operateRoots();
     const waiting = [roots.waited(), roots.waited(), roots.waited()];
@@ -222,18 +222,6 @@ everywhere('who waits for roots', eachTransport, () => {
     expect(urisOf(report)).toEqual(['known']);
   });
 
-  test('before initialized is told why nothing is known [ROOTS-16] [ROOTS-12]', async () => {
-    const { peer, clock } = serve({ tools: [echo, wait] });
-    peer.send(initialize(1, { capabilities: { roots: {} } }));
-    await peer.call('echo');
-    peer.send(toolCall(2, 'wait'));
-    await peer.quiet();
-    clock.increment(5000);
-    const report = JSON.parse(textOf((await peer.response(2)).result)) as object;
-    expect(report).toMatchObject({ status: 'failed', settled: false, roots: [] });
-    expect(JSON.stringify(report)).toContain('initialized');
-  });
-
   test('and is cancelled leaves no timer behind [ROOTS-16] [CANCEL-01]', async () => {
     const roots = await operateRoots({ limits: { rootsTimeoutMs: 60_000 } });
     await roots.query();
@@ -244,5 +232,20 @@ everywhere('who waits for roots', eachTransport, () => {
     roots.peer.send(cancelled(1));
     await roots.peer.quiet();
     expect(roots.clock.liveTimers).toBe(before);
+  });
+});
+
+// Over HTTP no call is taken with `initialize`: the session has not begun.
+everywhere('who waits for roots', eachTransport, () => {
+  test('before initialized is told why nothing is known [ROOTS-16] [ROOTS-12]', async () => {
+    const { peer, clock } = serve({ tools: [echo, wait] });
+    peer.send(initialize(1, { capabilities: { roots: {} } }));
+    await peer.call('echo');
+    peer.send(toolCall(2, 'wait'));
+    await peer.quiet();
+    clock.increment(5000);
+    const report = JSON.parse(textOf((await peer.response(2)).result)) as object;
+    expect(report).toMatchObject({ status: 'failed', settled: false, roots: [] });
+    expect(JSON.stringify(report)).toContain('initialized');
   });
 });

@@ -127,6 +127,8 @@ export async function operate(
 ): Promise<Serving> {
   const serving = serve(features, options);
   await serving.peer.handshake();
+  // A POST takes some promises: without this the session could be told of time before it is in operation.
+  if (combinationUnderTest()?.transport === 'HTTP') await turn();
   return serving;
 }
 

@@ -1,13 +1,13 @@
 import { gate, initialized, progressed, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { eachTransport, everywhere } from './everywhere.ts';
+import { eachTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
 import { echo, initialize, operateWarm, serve, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number, options: object = {}) => toolCall(id, 'ask', { method, options });
 
-everywhere('timeouts', eachTransport, (combination) => {
+everywhere('timeouts', eachTransportAndHttp, (combination) => {
   test('an unanswered request is cancelled on the wire and fails [LIFE-13]', async () => {
     const { ask, errors } = asking();
     const { peer, clock, facts } = await operateWarm({ tools: [ask] }, combination);
@@ -52,7 +52,7 @@ everywhere('timeouts', eachTransport, (combination) => {
   });
 });
 
-everywhere('timeouts', eachTransport, () => {
+everywhere('timeouts', eachTransportAndHttp, () => {
   const asked: readonly [method: string, timeoutMs: number][] = [
     ['custom/question', 60_000],
     ['sampling/createMessage', 600_000],
@@ -111,22 +111,6 @@ everywhere('timeouts', eachTransport, () => {
     expect(peer.count('notifications/cancelled')).toBe(0);
   });
 
-  test('before initialized send nothing, neither request nor cancellation [LIFE-13] [LIFE-06]', async () => {
-    const { ask, errors } = asking();
-    const { peer, clock } = serve({ tools: [echo, ask] });
-    peer.send(initialize(1));
-    await peer.call('echo');
-    peer.send(question(2, { timeoutMs: 10 }));
-    await peer.quiet();
-    clock.increment(10);
-    await peer.response(2);
-    expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
-    peer.send(initialized);
-    await peer.quiet();
-    expect(peer.count(method)).toBe(0);
-    expect(peer.count('notifications/cancelled')).toBe(0);
-  });
-
   test('one that never ends is possible for what a person answers [LIFE-14]', async () => {
     const { ask, errors } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
@@ -141,7 +125,7 @@ everywhere('timeouts', eachTransport, () => {
   });
 });
 
-everywhere('progress of ours that we hear of', eachTransport, () => {
+everywhere('progress of ours that we hear of', eachTransportAndHttp, () => {
   test('for an unknown token, or malformed, is dropped and resets nothing [PROGRESS-04]', async () => {
     const { ask, errors, progress } = asking();
     const { peer, clock } = await operateWarm({ tools: [ask] });
@@ -201,5 +185,24 @@ everywhere('progress of ours that we hear of', eachTransport, () => {
     await door.pass();
     await peer.response(1);
     await peer.quiet();
+  });
+});
+
+// Over HTTP no call is taken with `initialize`: the session has not begun.
+everywhere('timeouts', eachTransport, () => {
+  test('before initialized send nothing, neither request nor cancellation [LIFE-13] [LIFE-06]', async () => {
+    const { ask, errors } = asking();
+    const { peer, clock } = serve({ tools: [echo, ask] });
+    peer.send(initialize(1));
+    await peer.call('echo');
+    peer.send(question(2, { timeoutMs: 10 }));
+    await peer.quiet();
+    clock.increment(10);
+    await peer.response(2);
+    expect(errors).toMatchObject([{ code: 'REQUEST_TIMEOUT' }]);
+    peer.send(initialized);
+    await peer.quiet();
+    expect(peer.count(method)).toBe(0);
+    expect(peer.count('notifications/cancelled')).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { initialized, request, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from '../contract/asking.ts';
-import { eachTransport, everywhere } from '../contract/everywhere.ts';
+import { eachTransport, eachTransportAndHttp, everywhere } from '../contract/everywhere.ts';
 import { echo, initialize, operate, operateWarm, serve } from '../contract/serving.ts';
 import type { ServingOptions, Serving } from '../contract/serving.ts';
 
@@ -21,19 +21,7 @@ async function settled() {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-everywhere('ping', eachTransport, (combination) => {
-  test('is answered in every state [PING-01]', async () => {
-    const { peer } = serve({ tools: [echo] }, combination);
-    const pinged = async () => expect(await peer.ask('ping')).toEqual({});
-    await pinged();
-    peer.send(initialize(1, { protocolVersion: combination.revision }));
-    await pinged();
-    peer.send(initialized);
-    await pinged();
-    peer.send(request('a', 'ping'), request(2, 'ping', {}), request('', 'ping', { _meta: {} }));
-    for (const id of ['a', 2, '']) expect((await peer.response(id)).result).toEqual({});
-  });
-
+everywhere('ping', eachTransportAndHttp, (combination) => {
   test('asks the client, and takes any answer [PING-02]', async () => {
     const { peer, session, clock } = await operate({}, combination);
     const first = session.ping();
@@ -84,18 +72,7 @@ everywhere('ping', eachTransport, (combination) => {
   });
 });
 
-everywhere('a session’s ping', eachTransport, () => {
-  test('waits until the client may be asked [LIFE-06]', async () => {
-    const { peer, session } = serve({});
-    const pinged = session.ping();
-    peer.send(initialize(1));
-    await peer.response(1);
-    expect(peer.count('ping')).toBe(0);
-    peer.send(initialized);
-    peer.answer(await peer.request('ping'), {});
-    await pinged;
-  });
-
+everywhere('a session’s ping', eachTransportAndHttp, () => {
   test('fails once the session has ended, and where it is cancelled [PING-03]', async () => {
     const { peer, session } = await operate({});
     const abort = new AbortController();
@@ -121,7 +98,33 @@ everywhere('a session’s ping', eachTransport, () => {
   });
 });
 
-everywhere('a keepalive', eachTransport, () => {
+// Over HTTP nothing is taken before a session, and there is none yet that could ping.
+everywhere('a ping before operation', eachTransport, (combination) => {
+  test('is answered in every state [PING-01]', async () => {
+    const { peer } = serve({ tools: [echo] }, combination);
+    const pinged = async () => expect(await peer.ask('ping')).toEqual({});
+    await pinged();
+    peer.send(initialize(1, { protocolVersion: combination.revision }));
+    await pinged();
+    peer.send(initialized);
+    await pinged();
+    peer.send(request('a', 'ping'), request(2, 'ping', {}), request('', 'ping', { _meta: {} }));
+    for (const id of ['a', 2, '']) expect((await peer.response(id)).result).toEqual({});
+  });
+
+  test('waits until the client may be asked [LIFE-06]', async () => {
+    const { peer, session } = serve({});
+    const pinged = session.ping();
+    peer.send(initialize(1));
+    await peer.response(1);
+    expect(peer.count('ping')).toBe(0);
+    peer.send(initialized);
+    peer.answer(await peer.request('ping'), {});
+    await pinged;
+  });
+});
+
+everywhere('a keepalive', eachTransportAndHttp, () => {
   const start = (options: ServingOptions = {}) =>
     operate({ tools: [echo] }, { limits, ...options });
 
@@ -205,20 +208,23 @@ everywhere('a keepalive', eachTransport, () => {
     expect((await session.closed).kind).toBe('unresponsive');
   });
 
-  test('ends with the session, its ping too [PING-05]', async () => {
-    const serving = await start();
-    await wait(serving, 30_000);
-    expect(serving.peer.count('ping')).toBe(1);
-    await serving.session[Symbol.asyncDispose]();
-    expect(serving.clock.liveTimers).toBe(0);
-    expect((await serving.session.closed).kind).toBe('shutdown');
-  });
-
   test('begins when the session is in operation [PING-06] [LIFE-06]', async () => {
     const serving = serve({}, { limits });
     serving.peer.send(initialize(1));
     await wait(serving, 3_600_000);
     expect(serving.peer.count('ping')).toBe(0);
     expect(serving.session.state).toBe('negotiated');
+  });
+});
+
+// Over HTTP the endpoint has a timer of its own, which ends with the endpoint.
+everywhere('a keepalive', eachTransport, () => {
+  test('ends with the session, its ping too [PING-05]', async () => {
+    const serving = await operate({}, { limits });
+    await wait(serving, 30_000);
+    expect(serving.peer.count('ping')).toBe(1);
+    await serving.session[Symbol.asyncDispose]();
+    expect(serving.clock.liveTimers).toBe(0);
+    expect((await serving.session.closed).kind).toBe('shutdown');
   });
 });

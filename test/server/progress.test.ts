@@ -1,8 +1,8 @@
 import type { JsonObject, ProgressReport } from 'mcp-actors';
-import { cancelled, gate, progressed, request, toolCall } from 'mcp-actors/testing';
+import { cancelled, gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
 import type { RequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachByteTransport, eachTransport, everywhere } from '../contract/everywhere.ts';
+import { eachByteTransport, eachTransportAndHttp, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, tool } from '../contract/serving.ts';
 
 const progress = 'notifications/progress';
@@ -55,7 +55,7 @@ everywhere('progress', (combination) => {
   );
 });
 
-everywhere('progress', eachTransport, () => {
+everywhere('progress', eachTransportAndHttp, () => {
   test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
     const { door, report } = reporting();
     const { peer } = await operateWarm({ tools: [report] });
@@ -183,6 +183,7 @@ everywhere('progress', eachTransport, () => {
     door.release(1);
     await peer.notification(progress);
     peer.send(cancelled(1));
+    await turn();
     clock.increment(1000);
     door.release();
     await peer.quiet();
@@ -205,7 +206,7 @@ everywhere('a token', eachByteTransport, () => {
   );
 });
 
-everywhere('progress of the client’s', eachTransport, () => {
+everywhere('progress of the client’s', eachTransportAndHttp, () => {
   test('has a token of its own for each request, and goes to who sent that [PROGRESS-06] [PROGRESS-07]', async () => {
     const heard: number[][] = [];
     const ask = tool('ask', async ({ n }, context) => {
