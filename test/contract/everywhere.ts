@@ -54,6 +54,9 @@ export const eachRevision = combine(revisions, ['memory']);
 /** The revision without a handshake over every transport. */
 export const modernEverywhere = combine([modern], transportNames);
 
+/** The same, and over HTTP: for calls, whose requests have headers there and no session. */
+export const modernEverywhereAndHttp = combine([modern], [...transportNames, 'HTTP']);
+
 /** The revision without a handshake over our own transports. */
 export const modernOverBytes = combine([modern], byteTransports);
 

@@ -156,7 +156,8 @@ class HttpWire implements TestWire {
 
   /** What the headers of a message repeat of it. */
   #mirrored({ method, params }: JsonObject): Headers {
-    if (!this.#isStateless || typeof method !== 'string') return {};
+    if (!this.#isStateless) return {};
+    if (typeof method !== 'string') return { 'mcp-protocol-version': modern };
     const named = namedBy.get(method);
     const name = named !== undefined && isJsonObject(params) ? params[named] : undefined;
     const meta = isJsonObject(params) && isJsonObject(params['_meta']) ? params['_meta'] : {};
@@ -169,6 +170,7 @@ class HttpWire implements TestWire {
   }
 
   #leave(id: unknown): void {
+    if (id === undefined) return;
     for (const [controller, answers] of this.#reading) if (answers === id) controller.abort();
   }
 

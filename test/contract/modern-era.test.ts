@@ -3,7 +3,7 @@ import { ToolError } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { gate, isRequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { everywhere, modernEverywhere } from './everywhere.ts';
+import { everywhere, modernEverywhere, modernEverywhereAndHttp } from './everywhere.ts';
 import { echo, operate, serve, textOf, tool } from './serving.ts';
 
 const person = {
@@ -19,7 +19,7 @@ const greet = tool('greet', async (_, context) => {
 
 const capabilities = { elicitation: { form: {} } };
 
-everywhere('calls', modernEverywhere, () => {
+everywhere('calls', modernEverywhereAndHttp, () => {
   test('are answered in the order in which they are ready, and say that they are complete', async () => {
     const door = gate();
     const hold = tool('hold', async () => {
@@ -82,6 +82,7 @@ everywhere('calls', modernEverywhere, () => {
   });
 });
 
+// Over HTTP nothing of ours runs before the first message.
 everywhere('discovery', modernEverywhere, () => {
   test('is answered at any time, and settles nothing', async () => {
     const { peer, session } = serve({ tools: [echo] });

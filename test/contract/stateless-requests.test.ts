@@ -13,7 +13,12 @@ import type { JsonObject } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
 import { askModern as ask, callModern as call } from './enveloped.ts';
-import { modernOverBytes, modernEverywhere, everywhere } from './everywhere.ts';
+import {
+  modernOverBytes,
+  modernEverywhere,
+  modernEverywhereAndHttp,
+  everywhere,
+} from './everywhere.ts';
 import { echo, initialize, serve, textOf, tool } from './serving.ts';
 import type { Serving } from './serving.ts';
 
@@ -51,7 +56,7 @@ const held = (id: unknown) =>
     { logLevel: 'debug' },
   );
 
-everywhere('a request', modernEverywhere, () => {
+everywhere('a request', modernEverywhereAndHttp, ({ transport }) => {
   test.each<[string, EnvelopeOptions]>([
     ['protocolVersion', { protocolVersion: 7 }],
     ['clientCapabilities', { capabilities: undefined }],
@@ -109,20 +114,6 @@ everywhere('a request', modernEverywhere, () => {
     ]);
   });
 
-  test('may have the id of one that was answered, not of one that is in flight [ENV-01]', async () => {
-    const { door, hold } = holding();
-    const serving = serve({ tools: [echo, hold] });
-    const { peer } = serving;
-    peer.send(held(0));
-    await door.arrived();
-    peer.send(enveloped(0, 'tools/call', { name: 'echo' }));
-    expect(await peer.error(0)).toMatchObject({ code: -32600 });
-    door.release();
-    expect(textOf((await peer.response(0)).result)).toBe('held');
-    peer.send(enveloped(0, 'tools/call', { name: 'echo' }));
-    expect(textOf((await peer.response(0)).result)).toBe('{}');
-  });
-
   test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'tasks/list', 'x/none'])(
     'for %s is -32601: the revision has no such method [ENV-07]',
     async (method) => {
@@ -141,19 +132,6 @@ everywhere('a request', modernEverywhere, () => {
       code: -32021,
       data: { requiredCapabilities: { sampling: {} } },
     });
-  });
-
-  test('is the only thing that brings messages of the server’s: it never asks, and never tells on its own [ENV-06]', async () => {
-    const serving = serve({ tools: [echo], resources: [], prompts: [], logging: {} });
-    const { peer, server, session, clock } = serving;
-    const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
-    await call(serving, 'echo', {}, { capabilities });
-    server.tools.add(tool('new', () => 'new'));
-    session.resourceUpdated('a:b');
-    await expect(session.ping()).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
-    clock.increment(1_000_000);
-    await peer.quiet();
-    expect((peer.received as readonly JsonObject[]).filter(({ method }) => method)).toEqual([]);
   });
 
   test('reports on its own token, and no more once it is answered [PROGRESS-08]', async () => {
@@ -204,8 +182,39 @@ everywhere('a request', modernEverywhere, () => {
     door.release();
     clock.increment(10_000);
     await peer.quiet();
-    expect(String(reasons[0])).toContain('no longer wanted');
+    const why = transport === 'HTTP' ? 'closed the connection' : 'no longer wanted';
+    expect(String(reasons[0])).toContain(why);
     expect(from(serving, start)).toEqual([]);
+  });
+});
+
+// Over HTTP an id is its own POST's, a client cancels by leaving, and what is no request has a status. No connection has an era.
+everywhere('a request', modernEverywhere, () => {
+  test('may have the id of one that was answered, not of one that is in flight [ENV-01]', async () => {
+    const { door, hold } = holding();
+    const serving = serve({ tools: [echo, hold] });
+    const { peer } = serving;
+    peer.send(held(0));
+    await door.arrived();
+    peer.send(enveloped(0, 'tools/call', { name: 'echo' }));
+    expect(await peer.error(0)).toMatchObject({ code: -32600 });
+    door.release();
+    expect(textOf((await peer.response(0)).result)).toBe('held');
+    peer.send(enveloped(0, 'tools/call', { name: 'echo' }));
+    expect(textOf((await peer.response(0)).result)).toBe('{}');
+  });
+
+  test('is the only thing that brings messages of the server’s: it never asks, and never tells on its own [ENV-06]', async () => {
+    const serving = serve({ tools: [echo], resources: [], prompts: [], logging: {} });
+    const { peer, server, session, clock } = serving;
+    const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
+    await call(serving, 'echo', {}, { capabilities });
+    server.tools.add(tool('new', () => 'new'));
+    session.resourceUpdated('a:b');
+    await expect(session.ping()).rejects.toMatchObject({ code: 'CAPABILITY_MISSING' });
+    clock.increment(1_000_000);
+    await peer.quiet();
+    expect((peer.received as readonly JsonObject[]).filter(({ method }) => method)).toEqual([]);
   });
 
   test('is not cancelled by a cancellation of something else, or a malformed one [CANCEL-12]', async () => {
@@ -255,7 +264,7 @@ everywhere('the era', modernEverywhere, () => {
   });
 });
 
-everywhere('discovery', modernEverywhere, () => {
+everywhere('discovery', modernEverywhereAndHttp, () => {
   test('is the first answer, and tells versions, capabilities and instructions [DISC-01]', async () => {
     const serving = serve({ tools: [echo], instructions: 'Echo.' });
     expect(await ask(serving, 'server/discover')).toMatchObject({

@@ -4,7 +4,7 @@ import type { JsonObject } from 'mcp-actors';
 import { cancelled, enveloped } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { askModern as ask, callModern as call } from './enveloped.ts';
-import { modernEverywhere, everywhere } from './everywhere.ts';
+import { modernEverywhereAndHttp, everywhere } from './everywhere.ts';
 import { echo, serve, textOf, tool } from './serving.ts';
 
 const form = {
@@ -28,7 +28,7 @@ const couple = defineTool({
   },
 });
 
-everywhere('a call that asks', modernEverywhere, () => {
+everywhere('a call that asks', modernEverywhereAndHttp, () => {
   test('ends with its questions and its state, and the retry gets the result [ROUNDS-01]', async () => {
     const serving = serve({ tools: [couple] });
     const { peer } = serving;
@@ -73,7 +73,7 @@ const toolsChanged = 'notifications/tools/list_changed';
 const updated = 'notifications/resources/updated';
 const idKey = 'io.modelcontextprotocol/subscriptionId';
 
-everywhere('a subscription', modernEverywhere, () => {
+everywhere('a subscription', modernEverywhereAndHttp, () => {
   const resource = (uri: string) => defineResource({ uri, name: uri, read: () => uri });
 
   /** A client that listens for what the filter says, on a connection where a request was answered before. */
