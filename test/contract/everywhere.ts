@@ -51,6 +51,12 @@ export const eachByteTransport = combine([latest], byteTransports);
 /** Every revision over one transport: for what a revision's clients are told in their own way. */
 export const eachRevision = combine(revisions, ['memory']);
 
+/** Every revision over memory, and the latest over HTTP: for what is told in a revision's own way, on the stream that it belongs to. */
+export const eachRevisionAndHttp = [...eachRevision, ...combine([latest], ['HTTP'])];
+
+/** The latest revision over memory and over HTTP: for what could differ only in the stream that it comes on. */
+export const memoryAndHttp = combine([latest], ['memory', 'HTTP']);
+
 /** The revision without a handshake over every transport. */
 export const modernEverywhere = combine([modern], transportNames);
 

@@ -2,6 +2,7 @@ import { createMcpServer, definePrompt, defineResource, defineResourceTemplate }
 import type { McpServer } from 'mcp-actors';
 import { initialized } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
+import { everywhere, memoryAndHttp } from './everywhere.ts';
 import { connect, echo, initialize, operate, serve, tool } from './serving.ts';
 
 const read = () => '';
@@ -62,7 +63,7 @@ const kinds: readonly Kind[] = [
 /** Longer than a list must be quiet. */
 const quietMs = 60;
 
-describe('a change', () => {
+everywhere('a change', memoryAndHttp, () => {
   describe.each(kinds)('of $kind', ({ method, changes }) => {
     test('is told once it is over, whatever the change [LIST-01] [RES-08]', async () => {
       const { peer, server, clock } = await operate(features);
@@ -106,9 +107,9 @@ describe('a change', () => {
   });
 });
 
-describe('a list', () => {
-  const [tools] = kinds as readonly [Kind];
+const [tools] = kinds as readonly [Kind];
 
+everywhere('a list', memoryAndHttp, () => {
   test('that never stops changing is told of nevertheless, but not each time [LIST-02]', async () => {
     const { peer, server, clock } = await operate(features);
     for (let n = 0; n < 100; n++) {
@@ -151,7 +152,10 @@ describe('a list', () => {
     await peer.quiet();
     expect(peer.count(tools.method)).toBe(2);
   });
+});
 
+// Over HTTP the endpoint has a timer of its own, which ends with the endpoint.
+describe('a list', () => {
   test('is told of in each session, until that session ends [LIST-04]', async () => {
     const server = createMcpServer({ name: 'shared', version: '1', ...features });
     const [one, other] = [connect(server), connect(server)];

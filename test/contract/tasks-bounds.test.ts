@@ -1,15 +1,15 @@
 import { createMcpServer } from 'mcp-actors';
 import type { JsonObject, Task } from 'mcp-actors';
 import { gate, request, turn } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
-import { eachByteTransport, everywhere } from './everywhere.ts';
+import { expect, test } from 'vitest';
+import { eachByteTransport, everywhere, memoryAndHttp } from './everywhere.ts';
 import { connect, operate } from './serving.ts';
 import { begin, change, held, look, taskTool } from './task-serving.ts';
 
 const instant = taskTool('instant', () => 'done');
 const idsOf = (list: JsonObject) => (list['tasks'] as Task[]).map(({ taskId }) => taskId);
 
-describe('the time to live of a task', () => {
+everywhere('the time to live of a task', memoryAndHttp, () => {
   test.each([
     ['nothing', undefined, 5000],
     ['little', 2000, 2000],
@@ -60,7 +60,7 @@ describe('the time to live of a task', () => {
   });
 });
 
-describe('a taskId', () => {
+everywhere('a taskId', memoryAndHttp, () => {
   test.each([undefined, null, 1, '', 'nobody', {}])(
     'that is %j names no task: -32602 [TASKS-23]',
     async (taskId) => {
@@ -91,7 +91,7 @@ describe('a taskId', () => {
   });
 });
 
-describe('tasks/list', () => {
+everywhere('tasks/list', memoryAndHttp, () => {
   test('gives every task, oldest first, page by page, also where some are gone meanwhile [TASKS-19]', async () => {
     const limits = { pageSize: 2 };
     const { peer, clock } = await operate({ tools: [instant] }, { limits });
@@ -118,7 +118,7 @@ describe('tasks/list', () => {
   );
 });
 
-describe('tasks are limited', () => {
+everywhere('tasks are limited', memoryAndHttp, () => {
   const tooMany = { code: -32000, data: { reason: 'too-many-tasks', retryable: true } };
 
   test('by how many run: one more is refused until one has ended [TASKS-26]', async () => {

@@ -1,7 +1,8 @@
 import type { JsonObject } from 'mcp-actors';
 import { gate, request } from 'mcp-actors/testing';
 import type { ScriptedPeer } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { everywhere, memoryAndHttp } from './everywhere.ts';
 import { operate, textOf } from './serving.ts';
 import { begin, change, look, related, relatedKey, taskTool } from './task-serving.ts';
 
@@ -30,7 +31,7 @@ const statuses = (peer: ScriptedPeer) =>
     .filter((frame) => (frame as JsonObject)['method'] === 'notifications/tasks/status')
     .map((frame) => (frame as { params: { status: string } }).params.status);
 
-describe('a task that asks the client', () => {
+everywhere('a task that asks the client', memoryAndHttp, () => {
   test('is input_required until it has the answer, and says whose question it is [TASKS-07] [TASKS-15]', async () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     const task = await begin(peer, 'curious');
@@ -58,8 +59,8 @@ describe('a task that asks the client', () => {
     const { peer } = await operate({ tools: [curious] }, { capabilities });
     await begin(peer, 'curious');
     await peer.request('elicitation/create');
-    const methods = peer.received.map((frame) => (frame as JsonObject)['method']);
-    expect(methods.slice(-2)).toEqual(['notifications/tasks/status', 'elicitation/create']);
+    const methods = (peer.received as readonly JsonObject[]).flatMap(({ method }) => method ?? []);
+    expect(methods).toEqual(['notifications/tasks/status', 'elicitation/create']);
   });
 
   test('works again once it has all the answers [TASKS-07]', async () => {
@@ -124,7 +125,7 @@ describe('a task that asks the client', () => {
   });
 });
 
-describe('what a task sends', () => {
+everywhere('what a task sends', memoryAndHttp, () => {
   test('is progress with the token of its request, for as long as it runs [TASKS-15] [TASKS-18] [PROGRESS-02]', async () => {
     const door = gate();
     const counting = taskTool('counting', async (_, context) => {

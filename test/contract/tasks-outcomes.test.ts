@@ -1,7 +1,8 @@
 import { ProtocolError, ToolError } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, gate, request } from 'mcp-actors/testing';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { everywhere, memoryAndHttp } from './everywhere.ts';
 import { echo, operate, operateWarm, textOf } from './serving.ts';
 import { begin, change, held, look, related, relatedKey, taskTool } from './task-serving.ts';
 
@@ -26,7 +27,7 @@ const errors = {
 const kinds = { ...outcomes, ...failures, ...errors };
 const any = taskTool('any', ({ kind }) => kinds[kind as keyof typeof kinds]());
 
-describe('the result of a task', () => {
+everywhere('the result of a task', memoryAndHttp, () => {
   test.each([
     ...Object.keys(outcomes).map((kind) => [kind, 'completed'] as const),
     ...Object.keys(failures).map((kind) => [kind, 'failed'] as const),
@@ -92,7 +93,7 @@ describe('the result of a task', () => {
   });
 });
 
-describe('tasks/result of a task that works', () => {
+everywhere('tasks/result of a task that works', memoryAndHttp, () => {
   test('waits for the end, for each that asks [TASKS-13]', async () => {
     const { door, hold } = held();
     const { peer } = await operate({ tools: [hold] });
@@ -138,7 +139,7 @@ describe('tasks/result of a task that works', () => {
   });
 });
 
-describe('cancelling a task', () => {
+everywhere('cancelling a task', memoryAndHttp, () => {
   test('stops its handler, and the task is cancelled before the answer [TASKS-21]', async () => {
     const { door, hold, reasons } = held();
     const { peer } = await operate({ tools: [hold] });

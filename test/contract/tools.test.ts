@@ -1,6 +1,6 @@
 import { defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
-import { eachRevision, everywhere } from './everywhere.ts';
+import { eachRevisionAndHttp, everywhere } from './everywhere.ts';
 import { echo, operate, serve, textOf, tool } from './serving.ts';
 
 const icons = [{ src: 'data:image/png;base64,AAAA', mimeType: 'image/png', sizes: ['16x16'] }];
@@ -17,7 +17,7 @@ const described = defineTool({
 
 const annotations = { audience: ['user'], lastModified: '2025-01-12T15:00:58Z' };
 
-everywhere('tools', eachRevision, ({ revision, transport }) => {
+everywhere('tools', eachRevisionAndHttp, ({ revision, transport }) => {
   const isTitled = revision >= '2025-06-18';
 
   test('are declared with listChanged, be there any or none yet [TOOLS-08]', async () => {

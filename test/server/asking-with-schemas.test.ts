@@ -4,7 +4,7 @@ import { cancelled, converse, gate, toolCall } from 'mcp-actors/testing';
 import { type } from 'arktype';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eachRevision, everywhere } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';
 import { echo, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'custom/question';
@@ -72,7 +72,7 @@ describe('a request with a schema', () => {
   });
 });
 
-everywhere('a session', eachRevision, (combination) => {
+everywhere('a session', eachRevisionAndHttp, (combination) => {
   test('a hundred calls that await their clients hold up nobody [CTX-02]', async () => {
     const ask = tool('ask', async (_, context) => {
       const { text } = await context.sample({

@@ -3,7 +3,7 @@ import type { FormSource, HandlerContext, JsonObject, Tool } from 'mcp-actors';
 import { cancelled, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eachRevision, everywhere, since } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere, since } from '../contract/everywhere.ts';
 import { connect, operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'elicitation/create';
@@ -58,7 +58,7 @@ const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as J
 const isKnown = (revision: string) => revision >= '2025-06-18';
 const hasUrls = (revision: string) => revision === '2025-11-25';
 
-everywhere('elicitation', eachRevision, (combination) => {
+everywhere('elicitation', eachRevisionAndHttp, (combination) => {
   const { revision } = combination;
 
   test('asks with a form and gives what was filled in [ELICIT-03] [ELICIT-05] [ELICIT-06]', async () => {
@@ -179,7 +179,7 @@ describe('a client that declares', () => {
   });
 });
 
-everywhere('a client that declares', eachRevision, ({ revision }) => {
+everywhere('a client that declares', eachRevisionAndHttp, ({ revision }) => {
   test('forms is not sent others behind the context’s back [ELICIT-01] [ELICIT-03]', async () => {
     const raw = outcomeOf('raw', (context, params) => context.request(method, params));
     const { peer } = await operateWarm({ tools: [raw] }, { capabilities: { elicitation: {} } });
@@ -245,7 +245,7 @@ describe('an answer to a form', () => {
   });
 });
 
-everywhere('a form that is none', since('2025-06-18', eachRevision), ({ revision }) => {
+everywhere('a form that is none', since('2025-06-18', eachRevisionAndHttp), ({ revision }) => {
   test('is the handler’s error, and nothing is sent [ELICIT-04]', async () => {
     const { peer } = await start({ capabilities: { elicitation: {} } });
     const schema = { type: 'object', properties: { nested: { type: 'object' } } };

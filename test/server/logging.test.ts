@@ -2,7 +2,7 @@ import { logLevels } from 'mcp-actors';
 import type { JsonObject, LogLevel, LoggingOptions } from 'mcp-actors';
 import { cancelled, gate, request, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { eachRevision, everywhere } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';
 import { initialize, operateWarm, serve, tool } from '../contract/serving.ts';
 import type { ServingOptions, Serving } from '../contract/serving.ts';
 
@@ -24,7 +24,7 @@ const logged = ({ peer }: Pick<Serving, 'peer'>) =>
     .map(({ params }) => params as JsonObject);
 const everyLevel = logLevels.map((level) => [level, level]);
 
-everywhere('logging', eachRevision, (combination) => {
+everywhere('logging', eachRevisionAndHttp, (combination) => {
   test('is declared, and tells what is at or above the level set [LOG-01] [LOG-02]', async () => {
     const serving = serve({ logging: {}, tools: [log] }, combination);
     const { peer } = serving;

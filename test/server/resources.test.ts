@@ -1,6 +1,6 @@
 import { createMcpServer, defineResource } from 'mcp-actors';
 import { describe, expect, test } from 'vitest';
-import { eachRevision, everywhere } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';
 import { connect, operate } from '../contract/serving.ts';
 
 const notes = defineResource({
@@ -28,7 +28,7 @@ const broken = defineResource({
 
 const resources = [notes, picture, broken];
 
-everywhere('resources', eachRevision, ({ revision }) => {
+everywhere('resources', eachRevisionAndHttp, ({ revision }) => {
   test('are declared with subscribe and listChanged [RES-04]', async () => {
     const { peer, session } = await operate({ resources }, { revision });
     await peer.quiet();

@@ -1,7 +1,7 @@
 import type { JsonObject, SamplingRequest, Tool } from 'mcp-actors';
 import { cancelled, toolCall } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { eachRevision, everywhere } from '../contract/everywhere.ts';
+import { eachRevisionAndHttp, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, textOf, tool } from '../contract/serving.ts';
 
 const method = 'sampling/createMessage';
@@ -33,7 +33,7 @@ const start = (options: Parameters<typeof operateWarm>[1]) =>
   operateWarm({ tools: [sampling()] }, options);
 const read = (result: JsonObject | undefined) => JSON.parse(textOf(result)) as JsonObject;
 
-everywhere('sampling', eachRevision, (combination) => {
+everywhere('sampling', eachRevisionAndHttp, (combination) => {
   test('says what the handler said, and gives the reply [SAMPLE-04] [SAMPLE-05]', async () => {
     const { peer } = await start({ ...combination, capabilities: { sampling: {} } });
     const rest = {
@@ -90,7 +90,7 @@ everywhere('sampling', eachRevision, (combination) => {
   });
 });
 
-everywhere('a client that declares everything', eachRevision, ({ revision }) => {
+everywhere('a client that declares everything', eachRevisionAndHttp, ({ revision }) => {
   const isLatest = revision === '2025-11-25';
   const refusal = {
     code: 'CAPABILITY_MISSING',
@@ -165,7 +165,7 @@ describe('what a client did not declare in detail', () => {
   });
 });
 
-everywhere('the context of a client', eachRevision, ({ revision }) => {
+everywhere('the context of a client', eachRevisionAndHttp, ({ revision }) => {
   test('is asked for where the client has it [SAMPLE-03]', async () => {
     const context = revision < '2025-11-25' ? {} : { context: {} };
     const { peer } = await start({ capabilities: { sampling: context } });
