@@ -68,7 +68,7 @@ function details({ error, connection }: HostedDump): readonly string[] {
     ...(loss && loss.message !== error ? [`last lost: ${shown(loss.message)}`] : []),
     ...(lastWords === undefined || error?.includes(lastWords) === true
       ? []
-      : [`stderr: ${shownEnd(lastWords)}`]),
+      : ['stderr:', ...lastLines(lastWords).map((line) => `  ${line}`)]),
     `actors: ${actors.map(({ id, status, state }) => `${printableName(id)} ${state ?? status}`).join(', ')}`,
   ];
 }
@@ -92,7 +92,8 @@ function shown(text: string): string {
   return printable(redactText(text, maxErrorCharacters));
 }
 
-/** The end of it: that is what a process has written last. */
-function shownEnd(text: string): string {
-  return printable(redactText(text, Infinity).slice(-maxErrorCharacters));
+/** What a process has written last, so much of it as there is room for. */
+function lastLines(text: string): readonly string[] {
+  const end = redactText(text, Infinity).slice(-maxErrorCharacters);
+  return end.split('\n').map((line) => printable(line));
 }
