@@ -56,7 +56,6 @@ class HostRecorder implements ConnectionRecorder {
   readonly #header: RecordOptions['header'];
   #timeline: Timeline | undefined;
   #hostClock: Clock | undefined;
-  #timers = 0;
   #calls = 0;
   /** Set while the host's call runs that is being recorded: what it calls itself is part of it. */
   #current: HostMethod | undefined;
@@ -76,14 +75,7 @@ class HostRecorder implements ConnectionRecorder {
     const timeline = new Timeline(this.#writer, clock);
     this.#timeline = timeline;
     this.#hostClock = clock;
-    return {
-      now: () => timeline.now,
-      setTimeout: (callback, delayMs) => {
-        const timer = ++this.#timers;
-        return clock.setTimeout(() => timeline.input({ timer }, callback), delayMs);
-      },
-      clearTimeout: (handle) => clock.clearTimeout(handle),
-    };
+    return timeline.recordedClock;
   }
 
   begin(setup: ConnectionSetup, report: Report): ConnectionSetup {

@@ -65,7 +65,6 @@ class SessionRecorder implements Recorder {
   #startedNow = 0;
   #resolutions = 0;
   #pings = 0;
-  #timers = 0;
 
   constructor(sink: RecordingSink, { header, ...options }: RecordOptions) {
     this.#writer = new RecordingWriter(sink, options);
@@ -81,14 +80,7 @@ class SessionRecorder implements Recorder {
     const timeline = new Timeline(this.#writer, clock);
     this.#timeline = timeline;
     this.#startedNow = timeline.now;
-    return {
-      now: () => timeline.now,
-      setTimeout: (callback, delayMs) => {
-        const timer = ++this.#timers;
-        return clock.setTimeout(() => timeline.input({ timer }, callback), delayMs);
-      },
-      clearTimeout: (handle) => clock.clearTimeout(handle),
-    };
+    return timeline.recordedClock;
   }
 
   timeOfDay(): string {

@@ -1,5 +1,6 @@
 /**
- * What crosses a session's environment, in its order and with its time.
+ * What crosses the environment of a session, or of a host's connection, in its order and with its
+ * time. Here "session" means either.
  *
  * The session's time stands still between two inputs. A replay that sets the time at each input
  * gives the session exactly the times that it had. An input that arrives while the session calls
@@ -39,6 +40,7 @@ export class Timeline {
   /** The number of the last input: the rounds of an older one end. */
   #lastInput = 0;
   #computed = 0;
+  #timers = 0;
 
   constructor(writer: RecordingWriter, clock: Clock) {
     this.#writer = writer;
@@ -49,6 +51,18 @@ export class Timeline {
   /** The session's time, milliseconds. */
   get now(): number {
     return this.#now;
+  }
+
+  /** The clock that the session gets: its time is this timeline's, and each timer is an input. */
+  get recordedClock(): Clock {
+    return {
+      now: () => this.#now,
+      setTimeout: (callback, delayMs) => {
+        const timer = ++this.#timers;
+        return this.#clock.setTimeout(() => this.input({ timer }, callback), delayMs);
+      },
+      clearTimeout: (handle) => this.#clock.clearTimeout(handle),
+    };
   }
 
   /** Records an input and gives it to the session. */
