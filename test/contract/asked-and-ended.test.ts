@@ -1,13 +1,13 @@
 import { cancelled, gate, progressed, result, toolCall } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { eachTransportAndHttp, everywhere } from './everywhere.ts';
+import { eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 
 const method = 'custom/question';
 const question = (id: number | string) => toolCall(id, 'ask', { method });
 
-everywhere('what was asked', eachTransportAndHttp, (combination) => {
+everywhere('what was asked', eachTransportAndStreams, (combination) => {
   test('is cancelled with the request on whose behalf it was [CANCEL-05]', async () => {
     const { ask, errors } = asking();
     const { peer } = await operateWarm({ tools: [ask] }, combination);
@@ -37,7 +37,7 @@ everywhere('what was asked', eachTransportAndHttp, (combination) => {
   });
 });
 
-everywhere('a cancellation that fits both directions', eachTransportAndHttp, () => {
+everywhere('a cancellation that fits both directions', eachTransportAndStreams, () => {
   test('means the client’s own request, then ours [CANCEL-06] [BASE-02]', async () => {
     const { ask, errors } = asking();
     const door = gate();
@@ -79,7 +79,7 @@ everywhere('a cancellation that fits both directions', eachTransportAndHttp, () 
   });
 });
 
-everywhere('what was asked and', eachTransportAndHttp, () => {
+everywhere('what was asked and', eachTransportAndStreams, () => {
   test('not awaited is cancelled when its request ends [CANCEL-09]', async () => {
     const door = gate();
     const forgets = tool('forgets', async (_, context) => {
@@ -163,7 +163,7 @@ everywhere('what was asked and', eachTransportAndHttp, () => {
   });
 });
 
-everywhere('once a request has ended', eachTransportAndHttp, () => {
+everywhere('once a request has ended', eachTransportAndStreams, () => {
   test('by cancellation, its handler asks and tells nothing more [CANCEL-09]', async () => {
     const door = gate();
     const done = gate();

@@ -10,10 +10,10 @@ import {
 } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { asking } from './asking.ts';
-import { byteCombinations, everywhere, except, only } from './everywhere.ts';
+import { batchCombinations, byteCombinations, everywhere, except, only } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
-everywhere('batches', only('2025-03-26', byteCombinations), () => {
+everywhere('batches', only('2025-03-26', batchCombinations), () => {
   test('are answered as one batch, each member for itself [BATCH-01] [BATCH-05]', async () => {
     const { peer } = await operate({ tools: [echo] });
     peer.send([
@@ -146,7 +146,23 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1000);
     expect(answers.every(({ error }) => error === undefined)).toBe(true);
   });
+});
 
+everywhere('arrays elsewhere', except('2025-03-26', batchCombinations), () => {
+  test('are refused, and nothing in them runs [BATCH-06]', async () => {
+    let runs = 0;
+    const counted = tool('counted', () => `${++runs}`);
+    const { peer } = await operate({ tools: [counted] });
+    peer.send([toolCall(1, 'counted')]);
+    const refusal = await peer.response(undefined);
+    expect(refusal.error?.code).toBe(-32600);
+    await peer.quiet();
+    expect(runs).toBe(0);
+  });
+});
+
+// Over HTTP nothing is taken before a session, and nothing ends its input.
+everywhere('batches', only('2025-03-26', byteCombinations), () => {
   test('that are in flight at the end are answered at the deadline [LIFE-16] [BATCH-01]', async () => {
     const door = gate();
     const hold = tool('hold', () => door.pass());
@@ -162,19 +178,6 @@ everywhere('batches', only('2025-03-26', byteCombinations), () => {
       [2, undefined],
       [1, -32000],
     ]);
-  });
-});
-
-everywhere('arrays elsewhere', except('2025-03-26', byteCombinations), () => {
-  test('are refused, and nothing in them runs [BATCH-06]', async () => {
-    let runs = 0;
-    const counted = tool('counted', () => `${++runs}`);
-    const { peer } = await operate({ tools: [counted] });
-    peer.send([toolCall(1, 'counted')]);
-    const refusal = await peer.response(undefined);
-    expect(refusal.error?.code).toBe(-32600);
-    await peer.quiet();
-    expect(runs).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { cancelled, gate, notification, request, toolCall, turn } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachTransport, eachTransportAndHttp, everywhere } from './everywhere.ts';
+import { eachTransport, eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { echo, initialize, operate, serve, textOf, tool } from './serving.ts';
 
 /** A tool that is held until its gate opens or its signal fires, and the gate. */
@@ -15,7 +15,7 @@ function holding() {
   return { door, hold, reasons };
 }
 
-everywhere('cancellation', eachTransportAndHttp, (combination) => {
+everywhere('cancellation', eachTransportAndStreams, (combination) => {
   test.each([1, 0, '', '0', 'a'])(
     'of the id %j aborts its signal, and no answer is sent [CANCEL-01] [CANCEL-02] [CANCEL-10]',
     async (id) => {
@@ -33,7 +33,7 @@ everywhere('cancellation', eachTransportAndHttp, (combination) => {
   );
 });
 
-everywhere('cancellation', eachTransportAndHttp, () => {
+everywhere('cancellation', eachTransportAndStreams, () => {
   test('does not answer though the handler ignores its signal [CANCEL-01] [BASE-08]', async () => {
     const door = gate();
     const stubborn = tool('stubborn', async () => {

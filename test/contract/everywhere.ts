@@ -23,8 +23,13 @@ export const transportNames = [...byteTransports, 'SDK memory', 'SDK stdio'] as 
 /**
  * Streamable HTTP is a transport that no row demands by itself: `requirements/http-sessions.ts` and `http-stateless.ts` have rows of its own.
  * Left out over it, because HTTP does it differently on purpose and `test/http` tests that: what comes before `initialize`, or with it (no message is
- * taken without a session), batches and framing (a POST has one message), flow (each stream has its own), and the end of the input (there is none; a
- * session ends with its DELETE).
+ * taken without a session), framing (a body is one message, and what is none has a status), flow (each stream has its own), and the end of the input
+ * (there is none; a session ends with its DELETE).
+ *
+ * Its revisions begin with 2025-03-26: HTTP in 2024-11-05 is another transport, HTTP+SSE, and `test/http/legacy/sse.test.ts` is its test.
+ * What a revision changes of it is that a POST may have a batch (2025-03-26), that requests name the revision (from 2025-06-18 on), and that streams
+ * begin with an event which can be resumed (from 2025-11-25 on). So what is told in a revision's own way runs in each of them; what a stream could lose
+ * or keep runs in the oldest and in the latest; ids, bounds and orders run in the latest alone.
  */
 export type TransportName = (typeof transportNames)[number] | 'HTTP';
 
@@ -45,14 +50,26 @@ export const eachTransport = combine([latest], transportNames);
 /** The same, and over HTTP: for what a client in a session hears over HTTP as well, whichever stream it comes on. */
 export const eachTransportAndHttp = combine([latest], [...transportNames, 'HTTP']);
 
+/** The same, and over HTTP in the oldest revision that has it: for what is said, or taken back, on a stream that could not be resumed there. */
+export const eachTransportAndStreams = [
+  ...eachTransportAndHttp,
+  ...combine(['2025-03-26'], ['HTTP']),
+];
+
 /** The latest revision over our own transports: for framing, back-pressure and the end of the input. */
 export const eachByteTransport = combine([latest], byteTransports);
 
 /** Every revision over one transport: for what a revision's clients are told in their own way. */
 export const eachRevision = combine(revisions, ['memory']);
 
-/** Every revision over memory, and the latest over HTTP: for what is told in a revision's own way, on the stream that it belongs to. */
-export const eachRevisionAndHttp = [...eachRevision, ...combine([latest], ['HTTP'])];
+/** The revisions that have Streamable HTTP and its sessions, over it. */
+const overHttp = combine(['2025-03-26', '2025-06-18', '2025-11-25'], ['HTTP']);
+
+/** Every revision over memory, and over HTTP if it has that: for what is told in a revision's own way, on the stream that it belongs to. */
+export const eachRevisionAndHttp = [...eachRevision, ...overHttp];
+
+/** Every revision over what can carry a batch: our own transports, and a POST. */
+export const batchCombinations = [...byteCombinations, ...overHttp];
 
 /** The latest revision over memory and over HTTP: for what could differ only in the stream that it comes on. */
 export const memoryAndHttp = combine([latest], ['memory', 'HTTP']);

@@ -1,10 +1,10 @@
 import { gate, result, rootsChanged } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf } from './roots-serving.ts';
-import { eachTransportAndHttp, everywhere } from './everywhere.ts';
+import { eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { textOf } from './serving.ts';
 
-everywhere('changing roots', eachTransportAndHttp, (combination) => {
+everywhere('changing roots', eachTransportAndStreams, (combination) => {
   test('during a query cost exactly one more, and the last answer wins [ROOTS-05]', async () => {
     const roots = await operateRoots(combination);
     const first = await roots.query();
@@ -34,7 +34,7 @@ everywhere('changing roots', eachTransportAndHttp, (combination) => {
   });
 });
 
-everywhere('changing roots', eachTransportAndHttp, () => {
+everywhere('changing roots', eachTransportAndStreams, () => {
   test('a thousand times in one chunk, with the answer at its end, ask once more [ROOTS-06]', async () => {
     const roots = await operateRoots();
     const first = await roots.query();

@@ -1,10 +1,10 @@
 import { initialized, rootsChanged } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { list, operateRoots, urisOf } from './roots-serving.ts';
-import { eachTransportAndHttp, everywhere } from './everywhere.ts';
+import { eachTransportAndStreams, everywhere } from './everywhere.ts';
 import { initialize, serve } from './serving.ts';
 
-everywhere('roots', eachTransportAndHttp, (combination) => {
+everywhere('roots', eachTransportAndStreams, (combination) => {
   test('are asked for after initialized, without params, and published [ROOTS-02]', async () => {
     const roots = await operateRoots(combination);
     const query = await roots.query();
@@ -59,7 +59,7 @@ everywhere('roots', eachTransportAndHttp, (combination) => {
   });
 });
 
-everywhere('roots', eachTransportAndHttp, () => {
+everywhere('roots', eachTransportAndStreams, () => {
   test.each([null, false, true, 'yes'])(
     'declared as %j are not declared: nothing is asked [ROOTS-01]',
     async (value) => {

@@ -2,7 +2,13 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { JsonObject } from 'mcp-actors';
 import { cancelled, gate, request } from 'mcp-actors/testing';
 import { describe, expect, test } from 'vitest';
-import { before, eachRevision, everywhere } from './everywhere.ts';
+import {
+  before,
+  eachRevision,
+  eachRevisionAndHttp,
+  everywhere,
+  memoryAndHttp,
+} from './everywhere.ts';
 import { connect, echo, operate, serve, textOf } from './serving.ts';
 import { begin, change, held, look, related, taskTool } from './task-serving.ts';
 
@@ -11,29 +17,33 @@ const required = taskTool('required', () => 'ran', 'required');
 const forbidden = taskTool('forbidden', () => 'ran', 'forbidden');
 const methods = ['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel'];
 
-everywhere('a session that knows no tasks', before('2025-11-25', eachRevision), (combination) => {
-  test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
-    const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
-    for (const name of ['instant', 'required', 'forbidden']) {
-      const result = await peer.ask('tools/call', { name, task: { ttl: 'nonsense' } });
-      expect(Object.keys(result), name).toEqual(['content']);
-      expect(await peer.call(name)).toHaveProperty('content');
-    }
-    expect(peer.count('notifications/tasks/status')).toBe(0);
-  });
+everywhere(
+  'a session that knows no tasks',
+  before('2025-11-25', eachRevisionAndHttp),
+  (combination) => {
+    test('every tool is an ordinary one, and "task" is ignored [TASKS-01]', async () => {
+      const { peer } = await operate({ tools: [instant, required, forbidden] }, combination);
+      for (const name of ['instant', 'required', 'forbidden']) {
+        const result = await peer.ask('tools/call', { name, task: { ttl: 'nonsense' } });
+        expect(Object.keys(result), name).toEqual(['content']);
+        expect(await peer.call(name)).toHaveProperty('content');
+      }
+      expect(peer.count('notifications/tasks/status')).toBe(0);
+    });
 
-  test('nothing of them is declared or offered [TASKS-03] [BASE-06]', async () => {
-    const { peer } = serve({ tools: [instant] }, combination);
-    const reply = await peer.handshake({ protocolVersion: combination.revision });
-    expect(reply['capabilities']).not.toHaveProperty('tasks');
-    const { tools } = await peer.ask('tools/list');
-    expect(JSON.stringify(tools)).not.toContain('execution');
-    for (const [id, method] of methods.entries()) {
-      peer.send(request(id, method, { taskId: 'x' }));
-      expect((await peer.error(id)).code, method).toBe(-32601);
-    }
-  });
-});
+    test('nothing of them is declared or offered [TASKS-03] [BASE-06]', async () => {
+      const { peer } = serve({ tools: [instant] }, combination);
+      const reply = await peer.handshake({ protocolVersion: combination.revision });
+      expect(reply['capabilities']).not.toHaveProperty('tasks');
+      const { tools } = await peer.ask('tools/list');
+      expect(JSON.stringify(tools)).not.toContain('execution');
+      for (const [id, method] of methods.entries()) {
+        peer.send(request(id, method, { taskId: 'x' }));
+        expect((await peer.error(id)).code, method).toBe(-32601);
+      }
+    });
+  },
+);
 
 everywhere('a server none of whose tools runs as a task', eachRevision, () => {
   test('declares none, ignores "task", and offers no method [TASKS-01] [TASKS-03]', async () => {
@@ -48,7 +58,7 @@ everywhere('a server none of whose tools runs as a task', eachRevision, () => {
   });
 });
 
-describe('a server some of whose tools run as tasks', () => {
+everywhere('a server some of whose tools run as tasks', memoryAndHttp, () => {
   test('declares it, and says of each tool what it said itself [TASKS-03]', async () => {
     const { peer } = serve({ tools: [echo, instant, required, forbidden] });
     expect((await peer.handshake())['capabilities']).toMatchObject({
@@ -104,7 +114,7 @@ describe('a server some of whose tools run as tasks', () => {
   });
 });
 
-describe('the life of a task', () => {
+everywhere('the life of a task', memoryAndHttp, () => {
   test('is answered at once, works, ends, and gives its result [TASKS-05] [TASKS-06] [TASKS-08] [TASKS-12] [TASKS-15] [TASKS-17]', async () => {
     const { door, hold } = held();
     const { peer, clock } = await operate({ tools: [hold] });
@@ -138,7 +148,10 @@ describe('the life of a task', () => {
       _meta: related(begun.taskId),
     });
   });
+});
 
+// Over HTTP the answer and the change come on streams of their own, which have no order.
+describe('a task on one stream', () => {
   test('that ends in the same turn is told of after the answer to its request [TASKS-05] [TASKS-12]', async () => {
     const { peer } = await operate({ tools: [instant] });
     peer.send(request(1, 'tools/call', { name: 'instant', task: {} }));
@@ -158,15 +171,7 @@ test.each(['Optional', true, null])('taskSupport cannot be %j', (taskSupport) =>
   expect(define).toThrow(TypeError);
 });
 
-describe('a task', () => {
-  test('has an id that says nothing of the next [TASKS-04]', async () => {
-    const { peer } = await operate({ tools: [instant] });
-    const ids = new Set<string>();
-    for (let i = 0; i < 20; i++) ids.add((await begin(peer, 'instant')).taskId);
-    expect(ids.size).toBe(20);
-    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
-  });
-
+everywhere('a task', memoryAndHttp, () => {
   test('is not cancelled with its request, which is answered already [TASKS-27]', async () => {
     const { door, hold, reasons } = held();
     const { peer, facts } = await operate({ tools: [hold] });
@@ -225,6 +230,16 @@ describe('a task', () => {
     expect(textOf(await peer.call('echo'))).toBe('{}');
     door.release();
     expect((await peer.response('r')).result).toBeDefined();
+  });
+});
+
+describe('a task', () => {
+  test('has an id that says nothing of the next [TASKS-04]', async () => {
+    const { peer } = await operate({ tools: [instant] });
+    const ids = new Set<string>();
+    for (let i = 0; i < 20; i++) ids.add((await begin(peer, 'instant')).taskId);
+    expect(ids.size).toBe(20);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]/);
   });
 
   test('goes through the middleware when it runs, with its outcome', async () => {

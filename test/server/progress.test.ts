@@ -2,7 +2,7 @@ import type { JsonObject, ProgressReport } from 'mcp-actors';
 import { cancelled, gate, progressed, request, toolCall, turn } from 'mcp-actors/testing';
 import type { RequestFrame } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
-import { eachByteTransport, eachTransportAndHttp, everywhere } from '../contract/everywhere.ts';
+import { eachByteTransport, eachTransportAndStreams, everywhere } from '../contract/everywhere.ts';
 import { operateWarm, tool } from '../contract/serving.ts';
 
 const progress = 'notifications/progress';
@@ -55,7 +55,7 @@ everywhere('progress', (combination) => {
   );
 });
 
-everywhere('progress', eachTransportAndHttp, () => {
+everywhere('progress', eachTransportAndStreams, () => {
   test('is not sent where nobody asked for it [PROGRESS-01]', async () => {
     const { door, report } = reporting();
     const { peer } = await operateWarm({ tools: [report] });
@@ -206,7 +206,7 @@ everywhere('a token', eachByteTransport, () => {
   );
 });
 
-everywhere('progress of the client’s', eachTransportAndHttp, () => {
+everywhere('progress of the client’s', eachTransportAndStreams, () => {
   test('has a token of its own for each request, and goes to who sent that [PROGRESS-06] [PROGRESS-07]', async () => {
     const heard: number[][] = [];
     const ask = tool('ask', async ({ n }, context) => {
