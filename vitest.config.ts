@@ -40,7 +40,10 @@ function project(test: TestProjectInlineConfiguration['test']): TestProjectInlin
       restoreMocks: true,
       unstubEnvs: true,
       env: { TMPDIR: temporary, TEMP: temporary, TMP: temporary },
-      setupFiles: process.platform === 'linux' ? [] : ['./test/tooling/systems.setup.ts'],
+      setupFiles: [
+        './test/tooling/globals.setup.ts',
+        ...(process.platform === 'linux' ? [] : ['./test/tooling/systems.setup.ts']),
+      ],
       ...test,
     },
   };

@@ -19,9 +19,7 @@ test('a host in 30 lines lists the tools of a server and calls the first', async
 
 test('a machine invokes a connection, asks and ends it', async () => {
   const entry = { command: process.execPath, args: [odd, 'plain'] };
-  // What does not answer is told, or made again, before the test has been given up.
-  const limits = { connectTimeoutMs: 8000, requestTimeoutMs: 8000 };
-  const actor = createActor(questionMachine, { input: { entry, limits, tool: 'read', args: {} } });
+  const actor = createActor(questionMachine, { input: { entry, tool: 'read', args: {} } });
   actor.start();
   expect(await toPromise(actor)).toMatch(/^by \d+$/);
 });
