@@ -1,5 +1,5 @@
 /**
- * A connection whose client has no channel of its own, as over HTTP without a GET stream: the transport notes to which
+ * A connection whose client has no channel of its own, as over HTTP without a GET stream, and that one itself: it is noted to which
  * request's stream belongs what the session asks. A test opens and closes the channel.
  */
 import { memory } from 'mcp-actors';
@@ -14,15 +14,19 @@ import type {
 } from '../../src/machines/peer-ports.ts';
 import type { InboundFrame, RequestId } from '../../src/protocol/frames.ts';
 
-export interface ChannelWire {
-  readonly transport: Transport;
-  readonly peer: MemoryPeer;
+/** A client's channel of its own: over HTTP its GET stream. */
+export interface Channel {
   openChannel(): void;
   closeChannel(): void;
+  /** The ids of the requests to whose streams belong the messages that were sent with this method; undefined for those of the channel. */
+  relatedTo(method: string): readonly (RequestId | undefined)[];
+}
+
+export interface ChannelWire extends Channel {
+  readonly transport: Transport;
+  readonly peer: MemoryPeer;
   /** Tells the session whether its client reads. */
   flow(is: 'blocked' | 'flowing'): void;
-  /** The ids of the requests to whose streams belong the messages that were sent with this method. */
-  relatedTo(method: string): readonly (RequestId | undefined)[];
 }
 
 /** @param unaskable the ids of requests whose clients cannot be asked on their streams */

@@ -23,7 +23,7 @@ export const transportNames = [...byteTransports, 'SDK memory', 'SDK stdio'] as 
 /**
  * Streamable HTTP is a transport that no row demands by itself: `requirements/http-sessions.ts` and `http-stateless.ts` have rows of its own.
  * Left out over it, because HTTP does it differently on purpose and `test/http` tests that: what comes before `initialize`, or with it (no message is
- * taken without a session), framing (a body is one message, and what is none has a status), flow (each stream has its own), and the end of the input
+ * taken without a session; two messages are two POSTs), framing (a body is one message, and what is none has a status), flow (each stream has its own), and the end of the input
  * (there is none; a session ends with its DELETE).
  *
  * Its revisions begin with 2025-03-26: HTTP in 2024-11-05 is another transport, HTTP+SSE, and `test/http/legacy/sse.test.ts` is its test.

@@ -9,8 +9,9 @@ import type { HttpHandler } from 'mcp-actors/http';
 import { RecordedFacts, ScriptedPeer, gate, turn } from 'mcp-actors/testing';
 import type { Conversation, ConversationOptions, Gate } from 'mcp-actors/testing';
 import { isJsonObject } from '../../src/protocol/classify.ts';
-import type { JsonObject } from '../../src/protocol/frames.ts';
+import type { JsonObject, RequestId } from '../../src/protocol/frames.ts';
 import { encodeHeaderValue, namedBy } from '../../src/protocol/header-values.ts';
+import type { Channel } from './channel-wire.ts';
 import { modern } from './everywhere.ts';
 import type { TestWire } from './stream-wire.ts';
 
@@ -31,7 +32,13 @@ interface Said {
   readonly body?: string;
 }
 
+export interface HttpClientOptions {
+  /** Whether the client opens a stream for what belongs to no request, as soon as it can; by default it does. */
+  readonly opensStream?: boolean;
+}
+
 export interface HttpConversation extends Conversation<TestWire> {
+  readonly channel: Channel;
   /** The session; undefined as long as no message has begun one. */
   readonly begun: McpSession | undefined;
   /** Ends the session as its client does, then the endpoint. */
@@ -41,7 +48,7 @@ export interface HttpConversation extends Conversation<TestWire> {
 /** What `converse` does, at an endpoint: the first message begins the session. */
 export function converseOverHttp(
   server: McpServer,
-  { clock, environment, ...options }: ConversationOptions,
+  { clock, environment, opensStream = true, ...options }: ConversationOptions & HttpClientOptions,
 ): HttpConversation {
   const facts = new RecordedFacts();
   const { report } = facts;
@@ -57,7 +64,7 @@ export function converseOverHttp(
     if (first) begin(first);
     return begun;
   };
-  const wire = new HttpWire(handler, look, options.revision);
+  const wire = new HttpWire(handler, look, { revision: options.revision, opensStream });
   const peer = new ScriptedPeer(wire, options);
   const begin = (session: McpSession) => {
     begun = session;
@@ -72,6 +79,7 @@ export function converseOverHttp(
   return {
     peer,
     wire,
+    channel: wire,
     facts,
     get begun() {
       return look();
@@ -90,24 +98,33 @@ export function converseOverHttp(
 }
 
 /** The client's end. */
-class HttpWire implements TestWire {
+class HttpWire implements TestWire, Channel {
   /** It cannot be paused: each message comes by itself. */
   readonly paused = false;
   readonly #handler: HttpHandler;
   readonly #answered: () => void;
   readonly #revision: string | undefined;
+  readonly #opensStream: boolean;
   readonly #listeners: ((frame: unknown) => void)[] = [];
   /** What is not read to its end yet, and the id of the request that it answers. */
   readonly #reading = new Map<AbortController, unknown>();
   /** What each of its requests says, once it has a session. */
   #session: Headers | undefined;
   #held: Gate | undefined;
+  /** Its streams for what belongs to no request. */
+  readonly #own = new Set<AbortController>();
+  readonly #heard: { readonly method: unknown; readonly on: RequestId | undefined }[] = [];
 
   /** @param answered called when a response has come, before anything of it is read */
-  constructor(handler: HttpHandler, answered: () => void, revision: string | undefined) {
+  constructor(
+    handler: HttpHandler,
+    answered: () => void,
+    { revision, opensStream }: HttpClientOptions & { readonly revision: string | undefined },
+  ) {
     this.#handler = handler;
     this.#answered = answered;
     this.#revision = revision;
+    this.#opensStream = opensStream ?? true;
   }
 
   readonly received$ = {
@@ -137,6 +154,19 @@ class HttpWire implements TestWire {
   /** It leaves every answer. */
   breakOutput(): void {
     for (const controller of this.#reading.keys()) controller.abort();
+  }
+
+  openChannel(): void {
+    const headers = { accept: 'text/event-stream' };
+    void this.#exchange({ method: 'GET', headers });
+  }
+
+  closeChannel(): void {
+    for (const controller of this.#own) controller.abort();
+  }
+
+  relatedTo(method: string): readonly (RequestId | undefined)[] {
+    return this.#heard.filter((frame) => frame.method === method).map(({ on }) => on);
   }
 
   #say(body: string): void {
@@ -177,6 +207,7 @@ class HttpWire implements TestWire {
   async #exchange({ headers, ...said }: Said, id?: unknown): Promise<void> {
     const controller = new AbortController();
     this.#reading.set(controller, id);
+    if (said.method === 'GET') this.#own.add(controller);
     const { signal } = controller;
     const init = { ...said, headers: { ...headers, ...this.#session }, signal };
     const response = await this.#handler(new Request(url, init));
@@ -184,16 +215,18 @@ class HttpWire implements TestWire {
     const session = response.headers.get('mcp-session-id');
     for await (const frame of this.#framesOf(response)) {
       if (session !== null) this.#begin(session, frame);
+      this.#heard.push({ method: frame['method'], on: id as RequestId | undefined });
       for (const listener of this.#listeners) listener(frame);
     }
     this.#reading.delete(controller);
+    this.#own.delete(controller);
   }
 
-  /** It has a session: it opens a stream for what belongs to no request, before anybody hears of it. */
+  /** It has a session: its stream for what belongs to no request is opened before anybody hears of it. */
   #begin(id: string, { result }: JsonObject): void {
     const { protocolVersion } = result as { readonly protocolVersion: string };
     this.#session = { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
-    void this.#exchange({ method: 'GET', headers: { accept: 'text/event-stream' } });
+    if (this.#opensStream) this.openChannel();
   }
 
   async *#framesOf(response: Response): AsyncGenerator<JsonObject> {

@@ -4,7 +4,8 @@ import { cancelled, gate, initialized, rootsChanged, toolCall } from 'mcp-actors
 import { describe, expect, test } from 'vitest';
 import { describeDump } from '../../src/diagnosis/dump-text.ts';
 import { withoutChannel } from './channel-wire.ts';
-import { list, operateRoots, urisOf, wait } from './roots-serving.ts';
+import { everywhere, memoryAndHttp } from './everywhere.ts';
+import { clientWithoutChannel, list, operateRoots, urisOf, wait } from './roots-serving.ts';
 import { initialize, operate, serve, textOf, tool } from './serving.ts';
 import type { ServingOptions } from './serving.ts';
 import { begin, taskTool } from './task-serving.ts';
@@ -14,20 +15,22 @@ async function start({
   unaskable,
   ...options
 }: ServingOptions & { readonly unaskable?: readonly unknown[] } = {}) {
-  const connection = withoutChannel(unaskable);
-  const { peer, clock, session, reports } = await operateRoots({ ...options, connection });
+  const client = clientWithoutChannel(unaskable);
+  const serving = await operateRoots({ ...options, ...client.options });
+  const { peer, clock, session, reports } = serving;
+  const channel = client.channelOf(serving);
   return {
-    ...{ peer, clock, session, reports, connection },
+    ...{ peer, clock, session, reports, channel },
     call: (id: string, args = {}) => peer.send(toolCall(id, wait.name, args)),
     reportOf: async (id: string) =>
       JSON.parse(textOf((await peer.response(id)).result)) as RootsReport,
     query: () => peer.request('roots/list'),
     /** The calls on whose streams the client was asked; undefined for its channel. */
-    askedFor: () => connection.relatedTo('roots/list'),
+    askedFor: () => channel.relatedTo('roots/list'),
   };
 }
 
-describe('a client without a channel of its own', () => {
+everywhere('a client without a channel of its own', memoryAndHttp, () => {
   test('is asked for its roots with the first call that needs them, on its stream', async () => {
     const { peer, call, reportOf, query, askedFor } = await start();
     await peer.quiet();
@@ -46,19 +49,6 @@ describe('a client without a channel of its own', () => {
     peer.answer(await query(), list('x'));
     for (const id of ['a', 'b', 'c']) expect(urisOf(await reportOf(id))).toEqual(['x']);
     expect(askedFor()).toEqual(['a']);
-  });
-
-  test('is asked with a call that came before it was ready, once it is', async () => {
-    const connection = withoutChannel();
-    const { peer } = serve({ tools: [wait] }, { connection });
-    peer.send(initialize(1, { capabilities: { roots: {} } }), toolCall('a', wait.name));
-    await peer.response(1);
-    await peer.quiet();
-    expect(connection.relatedTo('roots/list')).toEqual([]);
-    peer.send(initialized);
-    peer.answer(await peer.request('roots/list'), list('x'));
-    await peer.response('a');
-    expect(connection.relatedTo('roots/list')).toEqual(['a']);
   });
 
   test('that changes its roots is asked again with the next call, and not before', async () => {
@@ -101,9 +91,23 @@ describe('a client without a channel of its own', () => {
   });
 });
 
-describe('the call with which a client without a channel was asked', () => {
+// Over HTTP no call comes before `initialize` is answered.
+test('a client without a channel of its own is asked with a call that came before it was ready, once it is', async () => {
+  const connection = withoutChannel();
+  const { peer } = serve({ tools: [wait] }, { connection });
+  peer.send(initialize(1, { capabilities: { roots: {} } }), toolCall('a', wait.name));
+  await peer.response(1);
+  await peer.quiet();
+  expect(connection.relatedTo('roots/list')).toEqual([]);
+  peer.send(initialized);
+  peer.answer(await peer.request('roots/list'), list('x'));
+  await peer.response('a');
+  expect(connection.relatedTo('roots/list')).toEqual(['a']);
+});
+
+everywhere('the call with which a client without a channel was asked', memoryAndHttp, () => {
   test('is cancelled: the client is asked again with another that waits', async () => {
-    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     call('b');
     const first = await query();
@@ -111,7 +115,7 @@ describe('the call with which a client without a channel was asked', () => {
     const second = await query();
     const { params } = await peer.notification('notifications/cancelled');
     expect(params?.['requestId']).toBe(first.id);
-    expect(connection.relatedTo('notifications/cancelled')).toEqual(['a']);
+    expect(channel.relatedTo('notifications/cancelled')).toEqual(['a']);
     peer.answer(first, list('late'));
     peer.answer(second, list('x'));
     expect(urisOf(await reportOf('b'))).toEqual(['x']);
@@ -132,16 +136,17 @@ describe('the call with which a client without a channel was asked', () => {
   });
 
   test('is cancelled when it had stopped waiting: the client is asked again with another that waits', async () => {
-    const connection = withoutChannel();
+    const client = clientWithoutChannel();
     const door = gate();
     const patient = tool('patient', async (_, context) => {
       await context.roots({ timeoutMs: 100 });
       await door.pass(context.signal);
     });
-    const { peer, clock } = await operate(
+    const serving = await operate(
       { tools: [patient, wait] },
-      { connection, capabilities: { roots: {} } },
+      { ...client.options, capabilities: { roots: {} } },
     );
+    const { peer, clock } = serving;
     peer.send(toolCall('a', 'patient'));
     await peer.request('roots/list');
     clock.increment(100);
@@ -150,7 +155,7 @@ describe('the call with which a client without a channel was asked', () => {
     peer.send(cancelled('a'));
     peer.answer(await peer.request('roots/list'), list('x'));
     expect(textOf((await peer.response('b')).result)).toContain('file:///x');
-    expect(connection.relatedTo('roots/list')).toEqual(['a', 'b']);
+    expect(client.channelOf(serving).relatedTo('roots/list')).toEqual(['a', 'b']);
   });
 
   test('has ended without the answer: it serves the others when it comes', async () => {
@@ -181,6 +186,7 @@ test('a call that has been answered asks nothing any more, though its handler ha
   expect(connection.relatedTo('roots/list')).toHaveLength(1);
 });
 
+// Over HTTP an endpoint that asks nobody answers every call in JSON: `test/http/roots.test.ts`.
 describe('a call that cannot ask its client', () => {
   test('is told so at once, where the client has no channel either', async () => {
     const { peer, call, reportOf, askedFor } = await start({ unaskable: ['a'] });
@@ -249,7 +255,7 @@ describe('a call that cannot ask its client', () => {
   });
 });
 
-describe('a query that fails', () => {
+everywhere('a query that fails', memoryAndHttp, () => {
   test('is not repeated without a channel: after a while, the next call asks', async () => {
     const { peer, clock, call, reportOf, query, askedFor } = await start();
     call('a');
@@ -268,22 +274,22 @@ describe('a query that fails', () => {
   });
 
   test('is repeated when a channel opens', async () => {
-    const { peer, clock, call, reportOf, query, askedFor, connection } = await start();
+    const { peer, clock, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     await query();
     clock.increment(5000);
     await reportOf('a');
-    connection.openChannel();
+    channel.openChannel();
     peer.answer(await query(), list('x'));
     await peer.quiet();
     expect(askedFor()).toEqual(['a', undefined]);
   });
 });
 
-describe('a channel', () => {
+everywhere('a channel', memoryAndHttp, () => {
   test('that opens: the client is asked there, without any call', async () => {
-    const { peer, query, askedFor, reports, connection } = await start();
-    connection.openChannel();
+    const { peer, query, askedFor, reports, channel } = await start();
+    channel.openChannel();
     peer.answer(await query(), list('x'));
     await peer.quiet();
     expect(reports.map(urisOf)).toEqual([['x']]);
@@ -293,29 +299,29 @@ describe('a channel', () => {
   });
 
   test('that opens again changes nothing', async () => {
-    const { peer, query, askedFor, connection } = await start();
-    connection.openChannel();
+    const { peer, query, askedFor, channel } = await start();
+    channel.openChannel();
     peer.answer(await query(), list('x'));
-    connection.openChannel();
+    channel.openChannel();
     await peer.quiet();
     expect(askedFor()).toEqual([undefined]);
   });
 
   test('that opens while a call asks leaves it alone', async () => {
-    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     const asked = await query();
-    connection.openChannel();
+    channel.openChannel();
     peer.answer(asked, list('x'));
     expect(urisOf(await reportOf('a'))).toEqual(['x']);
     expect(askedFor()).toEqual(['a']);
   });
 
   test('that opens while a call asks is where the client is asked again, if its list changes meanwhile', async () => {
-    const { peer, call, reportOf, query, askedFor, connection } = await start();
+    const { peer, call, reportOf, query, askedFor, channel } = await start();
     call('a');
     const asked = await query();
-    connection.openChannel();
+    channel.openChannel();
     peer.send(rootsChanged);
     peer.answer(asked, list('old'));
     peer.answer(await query(), list('new'));
@@ -324,10 +330,10 @@ describe('a channel', () => {
   });
 
   test('that opens while a call asks takes the query on if the call is cancelled', async () => {
-    const { peer, call, query, askedFor, reports, connection } = await start();
+    const { peer, call, query, askedFor, reports, channel } = await start();
     call('a');
     await query();
-    connection.openChannel();
+    channel.openChannel();
     peer.send(cancelled('a'));
     peer.answer(await query(), list('x'));
     await peer.quiet();
@@ -336,23 +342,23 @@ describe('a channel', () => {
   });
 
   test('that closes before the answer: the client is asked with the call that waits', async () => {
-    const { peer, call, reportOf, query, askedFor, connection } = await start();
-    connection.openChannel();
+    const { peer, call, reportOf, query, askedFor, channel } = await start();
+    channel.openChannel();
     await query();
     call('a');
     await peer.quiet();
-    connection.closeChannel();
+    channel.closeChannel();
     peer.answer(await query(), list('x'));
     expect(urisOf(await reportOf('a'))).toEqual(['x']);
     expect(askedFor()).toEqual([undefined, 'a']);
   });
 
   test('that closes: what was known stays known', async () => {
-    const { peer, call, reportOf, query, askedFor, connection } = await start();
-    connection.openChannel();
+    const { peer, call, reportOf, query, askedFor, channel } = await start();
+    channel.openChannel();
     peer.answer(await query(), list('x'));
     await peer.quiet();
-    connection.closeChannel();
+    channel.closeChannel();
     call('a');
     expect(await reportOf('a')).toMatchObject({ status: 'known', settled: true });
     expect(askedFor()).toEqual([undefined]);
@@ -360,16 +366,16 @@ describe('a channel', () => {
 
   test('has the client asked whether it is there, while it is open and no longer', async () => {
     const limits = { keepaliveIntervalMs: 1000, keepaliveTimeoutMs: 100, keepaliveFailures: 2 };
-    const { peer, clock, session, connection } = await start({ limits });
+    const { peer, clock, session, channel } = await start({ limits });
     clock.increment(60_000);
     await peer.quiet();
-    connection.openChannel();
-    const pings = () => connection.relatedTo('ping').length;
+    channel.openChannel();
+    const pings = () => channel.relatedTo('ping').length;
     expect(pings()).toBe(0);
     clock.increment(1000);
     peer.answer(await peer.request('ping'), {});
     await peer.quiet();
-    connection.closeChannel();
+    channel.closeChannel();
     clock.increment(60_000);
     await peer.quiet();
     expect(pings()).toBe(1);

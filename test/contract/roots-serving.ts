@@ -1,6 +1,9 @@
-/** A session with a client that has roots, and what it knows of them. */
+/** A session with a client that has roots, with a channel of its own or without, and what it knows of them. */
 import type { Root, RootsReport } from 'mcp-actors';
 import type { RequestFrame } from 'mcp-actors/testing';
+import { withoutChannel } from './channel-wire.ts';
+import type { Channel } from './channel-wire.ts';
+import { combinationUnderTest } from './everywhere.ts';
 import { operateWarm, textOf, tool } from './serving.ts';
 import type { ServingOptions, Serving } from './serving.ts';
 
@@ -58,4 +61,23 @@ export async function operateRoots(
     },
     waited: async (args) => JSON.parse(textOf(await peer.call('wait', args))) as RootsReport,
   };
+}
+
+/** A client without a channel, over the transport under test. @param unaskable as for {@link withoutChannel} */
+export function clientWithoutChannel(unaskable?: readonly unknown[]): {
+  readonly options: Pick<ServingOptions, 'connection' | 'opensStream'>;
+  /** The client's channel, once it is served. */
+  readonly channelOf: (serving: Serving) => Channel;
+} {
+  if (combinationUnderTest()?.transport === 'HTTP') {
+    return {
+      options: { opensStream: false },
+      channelOf: ({ channel }) => {
+        if (!channel) throw new Error('It is not served over HTTP');
+        return channel;
+      },
+    };
+  }
+  const connection = withoutChannel(unaskable);
+  return { options: { connection }, channelOf: () => connection };
 }

@@ -19,8 +19,10 @@ import type {
 import { expect, onTestFinished } from 'vitest';
 import { combinationUnderTest, noteServed } from './everywhere.ts';
 import type { TransportName } from './everywhere.ts';
+import type { Channel } from './channel-wire.ts';
 import { officialSchemas } from './official-schemas.ts';
 import { converseOverHttp } from './http-wire.ts';
+import type { HttpClientOptions } from './http-wire.ts';
 import { sdkMemory } from './sdk-memory-wire.ts';
 import { sdkStreams, streams } from './stream-wire.ts';
 import type { TestWire } from './stream-wire.ts';
@@ -38,9 +40,12 @@ const transports: {
 export interface Serving extends Conversation<TestWire> {
   readonly server: McpServer;
   readonly clock: TestClock;
+  /** Over HTTP: the client's stream for what belongs to no request. */
+  readonly channel?: Channel;
 }
 
-export interface ServingOptions extends Omit<ConversationOptions, 'check' | 'clock'> {
+export interface ServingOptions
+  extends Omit<ConversationOptions, 'check' | 'clock'>, HttpClientOptions {
   readonly transport?: TransportName;
   /** A connection of the test's own, instead of that transport's. */
   readonly connection?: Connection<TestWire>;
