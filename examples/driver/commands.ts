@@ -1,5 +1,5 @@
 /** The commands: each is a call of the library. */
-import { errorOfLoss, openConnection, openServers } from 'mcp-actors/client';
+import { RuntimeError, errorOfLoss, openConnection, openServers } from 'mcp-actors/client';
 import type {
   Connection,
   ConnectionEvent,
@@ -53,30 +53,29 @@ export class Driver {
     this.#tell = tell;
   }
 
-  readonly #ops: { readonly [op: string]: (command: Command) => unknown } = {
-    connect: (command) => this.#connect(command),
-    manager: (command) => this.#manager(command),
+  readonly #ops: { readonly [op: string]: (command: Command, signal: AbortSignal) => unknown } = {
+    connect: (command, signal) => this.#connect(command, signal),
+    manager: (command, signal) => this.#manager(command, signal),
     servers: () => this.#servers(),
     state: ({ name }) => this.#state(name),
-    listTools: (command) => this.#listTools(command),
-    callTool: ({ name, tool = '', arguments: args, ...command }) =>
-      this.#cancellable(command, (options) =>
-        name === undefined
-          ? this.#tools().callTool(tool, args, options)
-          : this.#named(name).callTool(tool, args, options),
-      ),
-    request: ({ name, method = '', params, ...command }) =>
-      this.#cancellable(command, (options) => this.#named(name).request(method, params, options)),
-    readResource: ({ name, uri = '', ...command }) =>
-      this.#cancellable(command, (options) => this.#named(name).readResource(uri, options)),
-    subscribe: async ({ name, uri = '', ...command }) =>
-      this.#cancellable(command, (options) => this.#named(name).subscribe(uri, options)),
-    setRoots: ({ name, roots = [] }) => this.#named(name).setRoots(roots),
+    listTools: (command, signal) => this.#listTools(command, this.#requestOptions(command, signal)),
+    callTool: ({ name, tool = '', arguments: args, ...command }, signal) => {
+      const options = this.#requestOptions(command, signal);
+      return name === undefined
+        ? this.#tools().callTool(tool, args, options)
+        : this.#named(name).callTool(tool, args, options);
+    },
+    request: ({ name, method = '', params, ...command }, signal) =>
+      this.#named(name).request(method, params, this.#requestOptions(command, signal)),
+    readResource: ({ name, uri = '' }, signal) => this.#named(name).readResource(uri, { signal }),
+    subscribe: ({ name, uri = '' }, signal) => this.#named(name).subscribe(uri, { signal }),
+    setRoots: ({ name, roots = [] }, signal) => this.#named(name).setRoots(roots, { signal }),
     cancel: ({ target = '', reason }) => this.#running.get(target)?.abort(reason),
     stderr: ({ name }) => this.#named(name).stderr,
-    reconnect: async ({ name }) => profileText(await this.#reconnect(name)),
-    close: ({ name }) => this.#named(name).close(),
-    shutdown: () => this.shutdown(),
+    reconnect: async ({ name }, signal) => profileText(await this.#reconnect(name, signal)),
+    // What is being ended ends, even if nobody waits for it any more.
+    close: ({ name }, signal) => unlessCancelled(this.#named(name).close(), signal),
+    shutdown: (_, signal) => unlessCancelled(this.shutdown(), signal),
   };
 
   knows(op: string): boolean {
@@ -85,7 +84,13 @@ export class Driver {
 
   /** Resolves to the value of the result. */
   async run(command: Command): Promise<unknown> {
-    return (await this.#ops[command.op]?.(command)) ?? {};
+    const controller = new AbortController();
+    this.#running.set(command.ref, controller);
+    try {
+      return (await this.#ops[command.op]?.(command, controller.signal)) ?? {};
+    } finally {
+      this.#running.delete(command.ref);
+    }
   }
 
   async shutdown(): Promise<void> {
@@ -93,17 +98,22 @@ export class Driver {
     await Promise.all(all.map((each) => each.close()));
   }
 
-  async #connect({ name, server, options, ref }: Command): Promise<Json> {
+  async #connect({ name, server, options }: Command, signal: AbortSignal): Promise<Json> {
     if (name === undefined || !server) throw new ConfigError('connect needs a name and a server');
-    const before = this.#connections.get(name);
-    if (before && !['failed', 'closed'].includes(before.state.value)) {
-      throw new ConfigError(`There is a connection ${name} already: close it first`);
+    for (let before; (before = this.#connections.get(name));) {
+      if (!['failed', 'closing', 'closed'].includes(before.state.value)) {
+        throw new ConfigError(`There is a connection ${name} already: close it first`);
+      }
+      await unlessCancelled(before.close(), signal);
+      if (this.#connections.get(name) === before) this.#connections.delete(name);
     }
-    if (before) await before.close();
     const connection = this.#open(name, server, options);
-    return this.#cancellable({ op: 'connect', ref }, async ({ signal }) =>
-      profileText(await connection.ready(signal ? { signal } : {})),
-    );
+    try {
+      return profileText(await connection.ready({ signal }));
+    } catch (error) {
+      if (signal.aborted) void connection.close();
+      throw error;
+    }
   }
 
   /** Known by its name at once: the next command may already be for it. */
@@ -121,14 +131,17 @@ export class Driver {
   }
 
   /** A connection that was closed is closed for good: another one takes its place. */
-  #reconnect(name = ''): Promise<ServerProfile> {
+  async #reconnect(name = '', signal: AbortSignal): Promise<ServerProfile> {
     const connection = this.#named(name);
     const entry = this.#entries.get(name);
-    if (connection.state.value !== 'closed' || !entry) return connection.reconnect();
-    return this.#open(name, entry.server, entry.options).ready();
+    if (!['closing', 'closed'].includes(connection.state.value) || !entry) {
+      return connection.reconnect({ signal });
+    }
+    await unlessCancelled(connection.close(), signal);
+    return this.#open(name, entry.server, entry.options).ready({ signal });
   }
 
-  async #manager({ config, options }: Command): Promise<Json> {
+  async #manager({ config, options }: Command, signal: AbortSignal): Promise<Json> {
     if (!config) throw new ConfigError('manager needs a config');
     const servers = openServers(config, {
       ...connectOptions(options),
@@ -143,7 +156,12 @@ export class Driver {
         this.#toolsOf(server, event.report.items);
       } else this.#happened(server, event);
     });
-    await servers.started();
+    try {
+      await unlessCancelled(servers.started(), signal);
+    } catch (error) {
+      void servers.close();
+      throw error;
+    }
     return { servers: statusText(servers) };
   }
 
@@ -166,35 +184,28 @@ export class Driver {
     };
   }
 
-  async #listTools({ name, refresh = false, ...command }: Command): Promise<Json> {
-    const tools = await this.#cancellable<readonly object[]>(command, (options) =>
-      name === undefined
-        ? this.#tools().listTools({ ...options, refresh })
-        : this.#named(name).listTools({ ...options, refresh }),
-    );
-    return { tools };
+  async #listTools(
+    { name, refresh = false }: Command,
+    options: RequestOptions,
+  ): Promise<{ readonly tools: readonly object[] }> {
+    const lists = name === undefined ? this.#tools() : this.#named(name);
+    return { tools: await lists.listTools({ ...options, refresh }) };
   }
 
-  async #cancellable<T>(
-    { ref, timeoutMs, maxTotalMs, progress = maxTotalMs !== undefined }: Command,
-    call: (options: RequestOptions) => Promise<T>,
-  ): Promise<T> {
-    const controller = new AbortController();
+  #requestOptions(
+    { ref, timeoutMs, maxTotalMs, progress = false }: Command,
+    signal: AbortSignal,
+  ): RequestOptions {
     const longestMs = maxTotalMs ?? timeoutMs;
-    this.#running.set(ref, controller);
-    try {
-      return await call({
-        signal: controller.signal,
-        ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        // Without a maxTotalMs, progress begins no time anew.
-        ...(longestMs === undefined ? {} : { maxTotalMs: longestMs }),
-        ...(progress
-          ? { onProgress: (report) => this.#tell({ event: 'progress', ref, ...report }) }
-          : {}),
-      });
-    } finally {
-      this.#running.delete(ref);
-    }
+    return {
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      // Without a maxTotalMs, progress begins no time anew.
+      ...(longestMs === undefined ? {} : { maxTotalMs: longestMs }),
+      ...(progress || maxTotalMs !== undefined
+        ? { onProgress: (report) => this.#tell({ event: 'progress', ref, ...report }) }
+        : {}),
+    };
   }
 
   #named(name = ''): Connection {
@@ -240,6 +251,19 @@ export class Driver {
       case 'tools':
     }
   }
+}
+
+/** @throws {RuntimeError} CANCELLED: nobody waits for it any more */
+async function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const cancelled = new Promise<never>((_, reject) => {
+    const cancel = () => {
+      const cause: unknown = signal.reason;
+      reject(new RuntimeError('CANCELLED', 'Nobody waits for it any more', { cause }));
+    };
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
+  });
+  return Promise.race([work, cancelled]);
 }
 
 function profileText({

@@ -227,8 +227,8 @@ function hasSignal(arg: unknown): arg is { readonly signal: AbortSignal | undefi
 
 /** What the host gives, without what JSON does not hold: functions, signals, providers. */
 function lineOf(host: number, calls: HostMethod, args: readonly unknown[]): HostLine {
-  if (calls === 'setRoots') return { host, calls, params: [[]] };
-  const plain = args.map((arg) => (hasSignal(arg) ? { ...arg, signal: undefined } : arg));
+  const given = calls === 'setRoots' ? [[], ...args.slice(1)] : args;
+  const plain = given.map((arg) => (hasSignal(arg) ? { ...arg, signal: undefined } : arg));
   return { host, calls, ...writtenParams(plain) } as HostLine;
 }
 

@@ -73,5 +73,7 @@ if (odd === 'dies') {
     answers[message.method]?.(message);
   });
   // As a server that lets its calls finish, if it takes a day.
-  lines.on('close', () => held.size > 0 && setTimeout(() => {}, 86_400_000));
+  lines.on('close', () => {
+    if (held.size > 0 || odd === 'endless') setTimeout(() => {}, 86_400_000);
+  });
 }

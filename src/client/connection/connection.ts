@@ -79,11 +79,15 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   /** The least severe log messages that the host wants, on every later connection too. */
   setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void>;
   /**
-   * Replaces the roots, and tells the server.
+   * Replaces the roots at once, and tells the server. What cancels that leaves the new roots.
    *
-   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots
+   * @throws {RuntimeError} CAPABILITY_MISSING: the connection was made without roots; as
+   *   {@link notify} does
    */
-  setRoots(roots: RootsProvider): Promise<void>;
+  setRoots(
+    roots: RootsProvider,
+    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<void>;
   /** Whether the server answers; gives the time that it took, milliseconds. */
   ping(options?: RequestOptions): Promise<number>;
 
@@ -93,8 +97,13 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    */
   dump(): ConnectionDump;
 
-  /** Makes the connection anew: what is pending fails with `CLOSED`, attempts count from 0. */
-  reconnect(): Promise<ServerProfile>;
+  /**
+   * Makes the connection anew: what is pending fails with `CLOSED`, attempts count from 0. The
+   * `signal` ends the waiting alone.
+   *
+   * @throws as {@link ready} does
+   */
+  reconnect(options?: Pick<RequestOptions, 'signal'>): Promise<ServerProfile>;
   /** Ends it for good. Resolves when nothing of it is left; what is pending fails with `CLOSED`. */
   close(): Promise<void>;
 }

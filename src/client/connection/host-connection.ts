@@ -239,9 +239,9 @@ export class HostConnection extends ServerFeatures {
     return this.#awaitReady('lost', signal);
   }
 
-  reconnect(): Promise<ServerProfile> {
+  reconnect(options?: Pick<RequestOptions, 'signal'>): Promise<ServerProfile> {
     this.actor.send({ type: 'connection.reopen' });
-    return this.ready();
+    return this.ready(options);
   }
 
   close(): Promise<void> {

@@ -138,14 +138,19 @@ export abstract class ServerFeatures {
     await this.wishes.setLogLevel(level, era, this.#wish(options));
   }
 
-  async setRoots(roots: RootsProvider): Promise<void> {
+  async setRoots(
+    roots: RootsProvider,
+    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+  ): Promise<void> {
     const { answers, name } = this.#parts;
     if (!answers.setRoots(roots)) {
       const message = `The roots of ${name} cannot be set: it was connected without any`;
       throw new RuntimeError('CAPABILITY_MISSING', message);
     }
     // A modern server asks for them with each call that needs them.
-    if (this.server?.era === 'legacy') await this.notify(Method.rootsListChanged);
+    if (this.server?.era === 'legacy') {
+      await this.notify(Method.rootsListChanged, undefined, options);
+    }
   }
 
   async ping(options?: RequestOptions): Promise<number> {

@@ -279,7 +279,9 @@ const optionsAt: { readonly [method in HostMethod]?: number } = {
   subscribe: 1,
   unsubscribe: 1,
   setLogLevel: 1,
+  setRoots: 1,
   ping: 0,
+  reconnect: 0,
 };
 
 /** JSON has null for an argument that was left out. */
