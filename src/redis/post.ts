@@ -44,6 +44,8 @@ type Envelope =
 export interface PostOptions {
   /** Time without a sign of life after which a node is taken to be dead, milliseconds. */
   readonly leaseMs: number;
+  /** How long another node may take to confirm a letter, milliseconds. It may be busy, and who is told that it has not heard would say it again. */
+  readonly letterTimeoutMs: number;
   /** Envelopes in one inbox. A node that lives takes them out at once. */
   readonly maxEnvelopes: number;
 }
@@ -84,8 +86,7 @@ export class Post {
   readonly #connection: Connection;
   readonly #inbox: Connection;
   readonly #keys: Keys;
-  readonly #options: PostOptions;
-  readonly #confirmMs: number;
+  readonly #options: PostOptions & ConnectionOptions;
   readonly #listener: PostListener;
   readonly #unheard = new Map<number, Unheard>();
   #sent = 0;
@@ -104,7 +105,6 @@ export class Post {
     this.#connection = connection;
     this.#keys = keys;
     this.#options = options;
-    this.#confirmMs = options.commandTimeoutMs;
     this.#listener = listener;
     // A connection of its own: one that waits for its inbox can do nothing else.
     this.#inbox = new Connection(options);
@@ -199,7 +199,11 @@ export class Post {
         this.#forget(number);
         resolve();
       };
-      const timer = later(() => failed(this.#unconfirmed('slow', node)), this.#confirmMs);
+      // What has come while this process was busy is read first.
+      const timer = later(
+        () => setImmediate(() => failed(this.#unconfirmed('slow', node))),
+        this.#options.letterTimeoutMs,
+      );
       this.#unheard.set(number, { heard, failed, timer });
     });
   }
@@ -212,7 +216,7 @@ export class Post {
   #unconfirmed(fault: 'slow' | 'closed', node: string): StoreUnavailable {
     const message =
       fault === 'slow'
-        ? `The node ${node} has not confirmed a letter within ${this.#confirmMs} ms`
+        ? `The node ${node} has not confirmed a letter within ${this.#options.letterTimeoutMs} ms`
         : 'This node is closing';
     return new StoreUnavailable(fault, message, { retryAfterMs: 1000 });
   }
@@ -250,7 +254,7 @@ export class Post {
     const key = this.#keys.inbox(this.node);
     const reply = (await this.#inbox.command(
       ['XREAD', 'COUNT', '200', 'BLOCK', String(blockMs), 'STREAMS', key, this.#read],
-      blockMs + this.#confirmMs,
+      blockMs + this.#options.commandTimeoutMs,
     )) as readonly [[string, readonly [string, readonly string[]][]]] | null;
     const entries = reply?.[0][1] ?? [];
     if (entries.length === 0) return;

@@ -27,10 +27,11 @@ const defaultRedisOptions = {
   maxCommands: 10_000,
   maxCommandBytes: 64 * 1024 * 1024,
   leaseMs: 10_000,
+  letterTimeoutMs: 5000,
   maxEnvelopes: 10_000,
 } as const;
 
-const times = ['commandTimeoutMs', 'leaseMs'] as const;
+const times = ['commandTimeoutMs', 'leaseMs', 'letterTimeoutMs'] as const;
 
 /**
  * The stores of a node that shares its sessions with others by way of Redis: version 6.2 or newer,

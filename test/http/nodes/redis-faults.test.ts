@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Letter, Notice } from '../../../src/http/nodes/mailbox.ts';
@@ -13,6 +14,7 @@ import type { Followed } from '../../../src/http/nodes/event-store.ts';
 import { redisStores } from '../../../src/redis/index.ts';
 import type { RedisStoresOptions } from '../../../src/redis/index.ts';
 import { RedisNode } from '../../../src/redis/redis-stores.ts';
+import { workFor } from '../../workspace/busy-loop.ts';
 import { RedisServer, hasRedis, needsRedis } from './redis-server.ts';
 
 let redis: RedisServer;
@@ -40,6 +42,7 @@ async function start(options: Partial<RedisStoresOptions> = {}): Promise<RedisNo
     url: redis.url,
     leaseMs: 900,
     commandTimeoutMs: 300,
+    letterTimeoutMs: 300,
     ...options,
   });
   await node.open();
@@ -102,6 +105,16 @@ describe('Redis', () => {
     server.close();
     await once(server, 'close');
     expect(await faultOf(redisStores({ url: `redis://127.0.0.1:${port}` }))).toBe('away');
+  });
+
+  test('is not called slow for what this process itself had no time to read', async (context) => {
+    needsRedis(context);
+    const node = await start({ prefix: prefix() });
+    const faults = everything(node).map(faultOf);
+    // By then they have been written.
+    await setImmediate();
+    workFor(400);
+    expect(new Set(await Promise.all(faults))).toEqual(new Set(['none']));
   });
 
   test('that takes connections and says nothing is given up when a node starts', async (context) => {
@@ -240,7 +253,12 @@ describe('a node that shares a Redis', () => {
 
   test('gets the letters that came while its connection was broken', async (context) => {
     needsRedis(context);
-    const names = { prefix: prefix(), commandTimeoutMs: 2000, leaseMs: 6000 };
+    const names = {
+      prefix: prefix(),
+      commandTimeoutMs: 2000,
+      leaseMs: 6000,
+      letterTimeoutMs: 2000,
+    };
     const [a, b] = [await start(names), await start(names)];
     const client = await createClient({ url: redis.url }).connect();
     await client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
