@@ -1,5 +1,6 @@
 /** Bodies of answers, read up to a bound. */
-import { discard } from './wire.ts';
+import { discard } from './response.ts';
+import type { HttpResponse } from './response.ts';
 
 /** What was read of a body. `broken`: the connection has ended before it did. */
 export type BodyReading =
@@ -8,19 +9,16 @@ export type BodyReading =
   | { readonly kind: 'broken'; readonly begin: string; readonly error: unknown };
 
 /** Reads all of a body; its byte order mark is no part of it. What is longer is not waited for. */
-export async function readBody(response: Response, maxBytes: number): Promise<BodyReading> {
+export async function readBody(response: HttpResponse, maxBytes: number): Promise<BodyReading> {
   const { body } = response;
-  if (!body) return { kind: 'whole', text: '' };
   const decoder = new TextDecoder();
-  const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   const parts: string[] = [];
   let bytes = 0;
   try {
-    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
       bytes += chunk.value.byteLength;
       parts.push(decoder.decode(chunk.value, { stream: true }));
       if (bytes > maxBytes) {
-        reader.releaseLock();
         await discard(response);
         return { kind: 'too-long', begin: parts.join('') };
       }
@@ -36,12 +34,12 @@ export async function readBody(response: Response, maxBytes: number): Promise<Bo
 const maxRefusalBytes = 64 * 1024;
 
 /** The text of a refusal, or the beginning of it. */
-export async function refusalOf(response: Response): Promise<string> {
+export async function refusalOf(response: HttpResponse): Promise<string> {
   const reading = await readBody(response, maxRefusalBytes);
   return reading.kind === 'whole' ? reading.text : reading.begin;
 }
 
 /** The media type of an answer, without parameters; empty if it says none. */
-export function mediaTypeOf({ headers }: Response): string {
-  return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+export function mediaTypeOf(response: HttpResponse): string {
+  return (response.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }

@@ -5,6 +5,7 @@ import type { ObservedScope } from '../../actors/transitions.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
 import type { HttpAuthorization } from './authorization.ts';
 import type { PostLimits } from './post-queue.ts';
+import type { SendRequest } from './response.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 
 /** Everything that a channel gets besides its address. */
@@ -16,7 +17,7 @@ export interface HttpChannelOptions {
   readonly observed: ObservedScope;
   /** How streams are resumed. */
   readonly times: RestartTimes;
-  readonly fetch: typeof fetch;
+  readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
   /** What the connection's channels have learnt of the server's tools. */
   readonly tools: ToolParameters;

@@ -4,6 +4,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { WireError } from '../../protocol/frames.ts';
 import { printable } from '../../protocol/printable.ts';
 import { placeOf } from './address.ts';
+import type { HttpResponse } from './response.ts';
 
 /** How much of a body an error shows, characters. */
 const shownBody = 300;
@@ -70,8 +71,11 @@ function codeOf(cause: unknown): string {
  *
  * @see RFC 9110, 10.2.3
  */
-export function retryAfterMs(headers: Headers, now: () => number = Date.now): number | undefined {
-  const text = headers.get('retry-after')?.trim() ?? '';
+export function retryAfterMs(
+  response: HttpResponse,
+  now: () => number = Date.now,
+): number | undefined {
+  const text = response.header('retry-after')?.trim() ?? '';
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   const at = text === '' ? NaN : Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now());

@@ -7,7 +7,9 @@ import type { ChannelKind } from '../channel/channel-kind.ts';
 import { addressOf } from './address.ts';
 import type { HttpEntry } from './address.ts';
 import type { MakeAuthorization } from './authorization.ts';
+import { sendByPlatform } from './dispatched.ts';
 import { HttpChannel } from './http-channel.ts';
+import { sendingBy } from './response.ts';
 import { ToolParameters } from './tool-parameters.ts';
 
 /** The options of a connection over HTTP. */
@@ -64,7 +66,7 @@ export function httpChannelKind(
         limits: { ...limits, maxOpenRequests },
         ...{ report, clock, observed, times, tools },
         authorization: authorization?.(authorize, observed),
-        fetch: options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request)),
+        send: options.fetch ? sendingBy(options.fetch) : sendByPlatform,
       };
       return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));
     },

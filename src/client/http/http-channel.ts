@@ -26,9 +26,11 @@ import type { HttpSession, PostingChannel } from './posting.ts';
 import { PushStream } from './push-stream.ts';
 import { ReadGate } from './read-gate.ts';
 import type { StreamEnd, StreamEnvironment } from './server-stream.ts';
+import { discard } from './response.ts';
+import type { HttpResponse } from './response.ts';
 import { SseEndpoint } from './sse-endpoint.ts';
 import { learnTools } from './tool-headers.ts';
-import { HttpWire, discard } from './wire.ts';
+import { HttpWire } from './wire.ts';
 import type { Sent } from './wire.ts';
 
 /** How long the end of a session may take, milliseconds: what is being told, and the DELETE. */
@@ -75,7 +77,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     const live = new Set<MachineActor>();
     this.streams = { clock, times, maxLineBytes, gate: this.#gate, observed, live };
     this.wire = new HttpWire(address, {
-      fetch: options.fetch,
+      send: options.send,
       authorization,
       challenged: () => this.#challenged(),
     });
@@ -172,10 +174,10 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     return stage.name === 'ready' ? { 'mcp-protocol-version': stage.revision } : {};
   }
 
-  accepted({ message }: Posting, session: HttpSession, headers: Headers): void {
+  accepted({ message }: Posting, session: HttpSession, response: HttpResponse): void {
     if (session !== this.#session) return;
     if (message.method === Method.initialize) {
-      this.#session = { id: headers.get('mcp-session-id') ?? undefined };
+      this.#session = { id: response.header('mcp-session-id') };
       this.#sessionStage = 'greeted';
     } else if (message.method === Method.initialized) {
       if (this.#sessionStage === 'greeted') this.#sessionStage = 'initialized';
@@ -211,11 +213,11 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     posting.fail(error);
   }
 
-  unavailable(_: Posting, { status, headers }: Response, { message }: RuntimeError): void {
+  unavailable(_: Posting, response: HttpResponse, { message }: RuntimeError): void {
     if (this.#stage.name !== 'greeting') return;
-    const waitMs = retryAfterMs(headers);
+    const waitMs = retryAfterMs(response);
     const retry = waitMs === undefined ? {} : { retryAfterMs: waitMs };
-    this.#tellLost({ kind: 'http', status, message, ...retry });
+    this.#tellLost({ kind: 'http', status: response.status, message, ...retry });
   }
 
   notGreeted(posting: Posting, error: RuntimeError): void {

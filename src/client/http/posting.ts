@@ -12,9 +12,10 @@ import type { InboundFrame, WireError } from '../../protocol/frames.ts';
 import { mediaTypeOf, readBody, refusalOf } from './body.ts';
 import { excerptOf, networkFailure, statusError, tooMuch, violation } from './failures.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
+import { discard, isOk } from './response.ts';
+import type { HttpResponse } from './response.ts';
 import { ServerStream, headerOfEventId } from './server-stream.ts';
 import type { StreamEnvironment, StreamOwner } from './server-stream.ts';
-import { discard } from './wire.ts';
 import type { HttpWire, Sent } from './wire.ts';
 
 /** The session that a message is part of; without an id if the server has given none. */
@@ -35,12 +36,12 @@ export interface PostingChannel {
   /** The headers of a message, besides those of its session. */
   messageHeaders(message: OutgoingMessage): Record<string, string>;
   /** The server has taken it: `session` is as its answer says. */
-  accepted(posting: Posting, session: HttpSession, headers: Headers): void;
+  accepted(posting: Posting, session: HttpSession, response: HttpResponse): void;
   /** The server does not know the session: it has not served the message, and never will. */
   expired(posting: Posting, session: HttpSession): void;
   /** The server was not reached, wants a login that is not to be had, or says that it cannot serve anybody. */
   lost(posting: Posting, end: Exclude<Sent, { kind: 'answered' | 'aborted' }>): void;
-  unavailable(posting: Posting, response: Response, error: RuntimeError): void;
+  unavailable(posting: Posting, response: HttpResponse, error: RuntimeError): void;
   /** The handshake was refused, in a way that does not say that this server speaks MCP here. */
   notGreeted(posting: Posting, error: RuntimeError): void;
   /** The server's tools may have other headers by now; learns which. */
@@ -130,7 +131,7 @@ export class Posting implements StreamOwner {
       if (sent.kind === 'answered') await discard(sent.response);
     } else if (sent.kind !== 'answered') {
       this.#unanswered(sent);
-    } else if (sent.response.ok) {
+    } else if (isOk(sent.response)) {
       await this.#read(sent);
     } else {
       await this.#refused(sent);
@@ -211,7 +212,7 @@ export class Posting implements StreamOwner {
   }
 
   async #read({ response, url }: Answered): Promise<void> {
-    this.#channel.accepted(this, this.#session, response.headers);
+    this.#channel.accepted(this, this.#session, response);
     const type = mediaTypeOf(response);
     if (this.message.kind !== 'request' || this.#channel.target.answers === 'apart') {
       this.message.taken();
@@ -225,7 +226,7 @@ export class Posting implements StreamOwner {
     await this.#readBody(response, url, type);
   }
 
-  async #readBody(response: Response, url: URL, type: string): Promise<void> {
+  async #readBody(response: HttpResponse, url: URL, type: string): Promise<void> {
     const { streams, maxDepth } = this.#channel;
     const reading = await readBody(response, streams.maxLineBytes);
     if (reading.kind === 'too-long') return this.fail(tooMuch(this.what, streams.maxLineBytes));

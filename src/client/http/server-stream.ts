@@ -20,7 +20,8 @@ import { mediaTypeOf, refusalOf } from './body.ts';
 import { EventDecoder } from './event-decoder.ts';
 import { retryAfterMs, statusError, tooMuch, violation } from './failures.ts';
 import type { ReadGate } from './read-gate.ts';
-import { discard } from './wire.ts';
+import { discard } from './response.ts';
+import type { BodyReader, HttpResponse } from './response.ts';
 import type { Sent } from './wire.ts';
 
 /** What all streams of a channel have in common. */
@@ -77,14 +78,14 @@ export class ServerStream implements HttpStreamPort {
   readonly #owner: StreamOwner;
   readonly #environment: StreamEnvironment;
   readonly #actor: ActorRefFrom<typeof httpStreamMachine>;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
+  #reader: BodyReader | undefined = undefined;
   #lastEventId: string | undefined = undefined;
   #retryMs: number | undefined = undefined;
   /** Why it was cut last. */
   #end: End;
 
   /** @param response that it begins with; if there is none, the server is asked for it */
-  constructor(owner: StreamOwner, environment: StreamEnvironment, response?: Response) {
+  constructor(owner: StreamOwner, environment: StreamEnvironment, response?: HttpResponse) {
     this.#owner = owner;
     this.#environment = environment;
     this.#end = [new RuntimeError('CLOSED', `The server has not opened ${owner.what}`), 'cut'];
@@ -140,9 +141,9 @@ export class ServerStream implements HttpStreamPort {
     }
   }
 
-  async #answered(response: Response, url: URL): Promise<void> {
+  async #answered(response: HttpResponse, url: URL): Promise<void> {
     const { what } = this.#owner;
-    const { status, headers } = response;
+    const { status } = response;
     if (status === 200 && mediaTypeOf(response) === 'text/event-stream') {
       this.#tell({ type: 'stream.opened' });
       this.#owner.opened?.();
@@ -152,20 +153,19 @@ export class ServerStream implements HttpStreamPort {
     if (status === 200) return this.#refuse(violation(what, 'is no stream of events'));
     const error = statusError(what, { status, url }, body);
     if (status !== 408 && status !== 429 && status < 500) return this.#refuse(error);
-    this.#retryMs = retryAfterMs(headers);
+    this.#retryMs = retryAfterMs(response);
     this.#cut([error, 'cut']);
   }
 
-  async #read({ body }: Response): Promise<void> {
+  async #read({ body }: HttpResponse): Promise<void> {
     const { gate, maxLineBytes } = this.#environment;
     const { what } = this.#owner;
     const decoder = new EventDecoder(maxLineBytes);
-    const reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
-    this.#reader = reader;
+    this.#reader = body;
     let heard = false;
     let why = 'it has ended';
     try {
-      for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
+      for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
         const { events, retryMs, isTooLong } = decoder.decode(chunk.value);
         this.#retryMs = retryMs ?? this.#retryMs;
         heard ||= events.length > 0;

@@ -11,20 +11,17 @@ import type { HttpAddress } from './address.ts';
 import type { Challenge, HttpAuthorization } from './authorization.ts';
 import { networkFailure } from './failures.ts';
 import type { NetworkFailure } from './failures.ts';
+import { discard } from './response.ts';
+import type { HttpRequest, HttpResponse, SendRequest } from './response.ts';
 
-export interface WireRequest {
+export interface WireRequest extends HttpRequest {
   /** For errors: what is sent, such as the method of its message. */
   readonly what: string;
-  readonly method: 'POST' | 'GET' | 'DELETE';
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly signal: AbortSignal;
 }
 
 /** What came of a request. */
 export type Sent =
-  | { readonly kind: 'answered'; readonly response: Response; readonly url: URL }
+  | { readonly kind: 'answered'; readonly response: HttpResponse; readonly url: URL }
   | NetworkFailure
   /** It leads elsewhere, or wants a login that is not to be had. */
   | { readonly kind: 'redirected'; readonly error: RuntimeError; readonly status: number }
@@ -33,7 +30,7 @@ export type Sent =
   | { readonly kind: 'aborted' };
 
 export interface WireOptions {
-  readonly fetch: typeof fetch;
+  readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
   /** A request waits for a login; gives what is called once it goes on. */
   readonly challenged: () => () => void;
@@ -66,7 +63,7 @@ export class HttpWire {
       if (status !== 401 && !isInsufficientScope(sent.response)) return sent;
       const verdict = await this.#challenge(request, sent, {
         status: status === 401 ? 401 : 403,
-        wwwAuthenticate: sent.response.headers.get('www-authenticate') ?? undefined,
+        wwwAuthenticate: sent.response.header('www-authenticate'),
         url: sent.url.href,
         sent: login,
         retries,
@@ -92,12 +89,12 @@ export class HttpWire {
   ): Promise<Sent> {
     let url = begin;
     for (let redirects = 0; ; redirects++) {
-      let response: Response;
+      let response: HttpResponse;
       try {
-        response = await this.#options.fetch(url, {
+        response = await this.#options.send({
           ...request,
+          url,
           headers: { ...this.#address.headers, ...login, ...headers },
-          redirect: 'manual',
         });
       } catch (error) {
         return request.signal.aborted ? { kind: 'aborted' } : networkFailure(what, url, error);
@@ -151,20 +148,21 @@ export class HttpWire {
  *
  * @see MCP 2025-11-25, basic/authorization, "Scope Challenge Handling"
  */
-function isInsufficientScope({ status, headers }: Response): boolean {
-  if (status !== 403) return false;
-  return /\berror\s*=\s*"?insufficient_scope\b/i.test(headers.get('www-authenticate') ?? '');
+function isInsufficientScope(response: HttpResponse): boolean {
+  if (response.status !== 403) return false;
+  return /\berror\s*=\s*"?insufficient_scope\b/i.test(response.header('www-authenticate') ?? '');
 }
 
 /** A browser hides where an answer leads to. */
-function isRedirect({ status, type }: Response): boolean {
-  return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+function isRedirect({ status }: HttpResponse): boolean {
+  return [0, 301, 302, 303, 307, 308].includes(status);
 }
 
-function targetOf({ status, headers }: Response, from: URL): URL | undefined {
-  const location = headers.get('location');
+function targetOf(response: HttpResponse, from: URL): URL | undefined {
+  const location = response.header('location');
   // Status 303 would have the message itself sent nowhere.
-  if (status === 303 || location === null || !URL.canParse(location, from.href)) return undefined;
+  if (response.status === 303 || location === undefined || !URL.canParse(location, from.href))
+    return undefined;
   return new URL(location, from);
 }
 
@@ -187,13 +185,4 @@ function redirected(
     status,
     error: new RuntimeError('HTTP_STATUS', message, { status }),
   };
-}
-
-/** Lets go of a body that nobody reads. */
-export async function discard({ body }: Response): Promise<void> {
-  try {
-    await body?.cancel();
-  } catch {
-    // It broke: there is nothing left of it to let go of.
-  }
 }
