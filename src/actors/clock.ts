@@ -20,18 +20,42 @@ function monotonicMs(): number {
   return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
+/** A timer that is late by more was held up by other code of this process, milliseconds. */
+const heldUpMs = 10;
+
+/** The second timer of one that was held up. */
+const second = new WeakMap<object, unknown>();
+
 /**
  * The real clock. Its timers keep no process alive, unless they are told to by {@link holdProcess}.
+ *
+ * After other code has held the event loop, timers come before what has arrived in the meantime: an
+ * answer that is there would be taken for a late one. So a timer that was held up lets it be read
+ * first.
  */
 export const systemClock: Clock = {
   now: monotonicMs,
   setTimeout: (callback, delayMs) => {
-    const timer: unknown = setTimeout(callback, Math.min(delayMs, longestDelayMs));
+    const dueAt = monotonicMs() + delayMs;
+    const timer: unknown = setTimeout(
+      () => {
+        if (monotonicMs() - dueAt <= heldUpMs || !isNodeTimer(timer)) return callback();
+        const again: unknown = setTimeout(callback, 0);
+        if (!timer.hasRef()) releaseProcess(again);
+        second.set(timer, again);
+      },
+      Math.min(delayMs, longestDelayMs),
+    );
     releaseProcess(timer);
     return timer;
   },
-  clearTimeout: (handle) => clearTimeout(handle as Parameters<typeof clearTimeout>[0]),
+  clearTimeout: (handle) => {
+    clearTimeout(handle as TimerId);
+    if (isNodeTimer(handle)) clearTimeout(second.get(handle) as TimerId);
+  },
 };
+
+type TimerId = Parameters<typeof clearTimeout>[0];
 
 /**
  * Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the
@@ -53,7 +77,7 @@ export function heldProcess(): () => void {
 }
 
 /** Node's timers are objects that can be told so, a browser's are numbers. */
-function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void } {
+function isNodeTimer(timer: unknown): timer is { ref(): void; unref(): void; hasRef(): boolean } {
   return typeof timer === 'object' && timer !== null && 'unref' in timer;
 }
 

@@ -1,5 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/actors/clock.ts';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { holdProcess, systemClock } from '../../src/actors/clock.ts';
+import { workFor } from '../workspace/busy-loop.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -53,4 +57,52 @@ test('its timers do not keep the process alive', () => {
   expect((timer as NodeJS.Timeout).hasRef()).toBe(false);
   systemClock.clearTimeout(timer);
   vi.useFakeTimers();
+});
+
+describe('after other code has held the event loop', () => {
+  /** A server that answers each byte, in this process: what it has written has arrived. */
+  async function connected() {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const here = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [there] = (await once(server, 'connection')) as [Socket];
+    onTestFinished(() => void here.destroy());
+    return { here, there };
+  }
+
+  test('what has arrived is read before what is due', async () => {
+    vi.useRealTimers();
+    const { here, there } = await connected();
+    const seen: string[] = [];
+    here.once('data', () => seen.push('answer'));
+    const due = new Promise<void>((resolve) => {
+      holdProcess(
+        systemClock.setTimeout(() => {
+          seen.push('timer');
+          resolve();
+        }, 5),
+      );
+    });
+    there.write('x');
+    workFor(50);
+    await due;
+    expect(seen).toEqual(['answer', 'timer']);
+    vi.useFakeTimers();
+  });
+
+  test('a timer that the answer clears is not called any more', async () => {
+    vi.useRealTimers();
+    const { here, there } = await connected();
+    const callback = vi.fn();
+    const timer = systemClock.setTimeout(callback, 5);
+    const later = once(here, 'data').then(() => systemClock.clearTimeout(timer));
+    there.write('x');
+    workFor(50);
+    await later;
+    // Behind the timer's second.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(callback).not.toHaveBeenCalled();
+    vi.useFakeTimers();
+  });
 });
