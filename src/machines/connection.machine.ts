@@ -60,6 +60,15 @@ export const connectionMachine = connectionSetup.createMachine({
       initial: 'timed',
       on: {
         'connection.close': 'stopping',
+        'connection.reopen': {
+          target: '.timed',
+          actions: [
+            { type: 'noteLoss', params: lossBy.request },
+            'clearCounts',
+            'settleRequests',
+            'closeChannel',
+          ],
+        },
         'channel.lost': {
           target: 'lost',
           actions: [{ type: 'noteLoss', params: lossBy.told }, 'doubtEra'],
@@ -295,7 +304,7 @@ export const connectionMachine = connectionSetup.createMachine({
     backoff: {
       after: { backoffTimeout: 'connecting' },
       on: {
-        'connection.reopen': 'connecting',
+        'connection.reopen': { target: 'connecting', actions: 'clearCounts' },
         'connection.close': { target: 'closed', actions: ['endRequests', 'tellClosed'] },
       },
     },

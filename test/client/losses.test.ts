@@ -234,6 +234,24 @@ describe('a server that crashes', () => {
   });
 });
 
+test('a reconnect while a server is being launched launches it anew, for whoever waits', async () => {
+  const connection = opened('silent', { limits: { probeMs: 0 } });
+  const ready = connection.ready().catch((error: unknown) => error);
+  const asked = connection.listTools().catch((error: unknown) => error);
+  const again = connection.reconnect().catch((error: unknown) => error);
+  // The first process is ended before the second one is there.
+  await new Promise<void>((resolve) => {
+    connection.events$.subscribe(({ type }) => {
+      if (type === 'stderr' && connection.launches === 2) resolve();
+    });
+  });
+  expect(connection.state.value).toBe('connecting');
+  await connection.close();
+  for (const each of [ready, asked, again]) {
+    await expect(each).resolves.toMatchObject({ code: 'CLOSED' });
+  }
+});
+
 test('a close while a server is being launched leaves nothing', async () => {
   const connection = opened('silent');
   const ready = connection.ready().catch((error: unknown) => error);

@@ -155,9 +155,11 @@ const loses: Row = {
   'not spawned': lost,
   stopped: ['backoff', 'emit connection.lost', settle, 'after 500'],
 };
+const anew = ['connecting.clearing', settle, end, 'after 30000'] as const;
 const connects: Row = {
   ...breaks,
   close: stopping,
+  reopen: anew,
   ...loses,
   'the connect timeout': lost,
   challenged: ['connecting.authorizing', 'after 300000'],
@@ -216,6 +218,7 @@ const table: { readonly [state in StateName]: Row } = {
     ...anywhere('connecting.authorizing'),
     ...breaks,
     close: stopping,
+    reopen: anew,
     ...loses,
     authorized: ['connecting.probing', 'after 30000', 'after 500'],
     'the login timeout': lost,
@@ -355,6 +358,17 @@ describe('a connection', () => {
     expect(stateName(after(names))).toBe('connecting.probing');
     expect(stateName(after([...names, 'modern']))).toBe('ready.fresh');
   });
+
+  test.each(['backoff', 'connecting.opening'] as const)(
+    'counts from 0 again if the host reconnects in %s',
+    (state) => {
+      const names = [...paths.backoff, ...(state === 'backoff' ? [] : ['the backoff timeout'])];
+      const before = after(names as readonly EventName[]);
+      expect([stateName(before), before.context.attempts]).toEqual([state, 1]);
+      const anew = transition(connectionMachine, before, events.reopen)[0];
+      expect(anew.context.attempts).toBe(0);
+    },
+  );
 
   test('greets at once a server whose profile is known', () => {
     const era = { kind: 'modern', profile: profileOf('modern') } as const;

@@ -84,7 +84,7 @@ const connection: Walk = {
   ways: [
     { by: ['close', 'stopped'], to: ['closed', 'ended'] },
     {
-      by: ['lost', 'stopped', 'open', 'reopen', 'opened', 'modern', 'accepted'],
+      by: ['reopen', 'stopped', 'backoff timeout', 'open', 'opened', 'modern', 'accepted'],
       to: ['ready.fresh', 'ended'],
     },
   ],

@@ -2,6 +2,7 @@
 import type { Era, EraKnowledge } from '../../machines/connection-context.ts';
 import { processRestart, restartPolicyWith } from '../../machines/restart-policy.ts';
 import type { RestartOption, RestartPolicy } from '../../machines/restart-policy.ts';
+import { describe } from '../../protocol/classify.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Implementation } from '../../protocol/implementation.ts';
 import type { Answers } from '../asked/answers.ts';
@@ -61,5 +62,8 @@ export function setupOf(options: SetupOptions, answers: Answers): ConnectionSetu
 }
 
 function eraWanted(era: Era | undefined): EraKnowledge | undefined {
+  if (era !== undefined && era !== 'legacy' && era !== 'modern') {
+    throw new RangeError(`era must be "legacy" or "modern", this is ${describe(era)}`);
+  }
   return era === 'legacy' ? { kind: 'legacy', by: 'host' } : era && { kind: 'modern' };
 }

@@ -128,7 +128,7 @@ export class ServerManager implements Servers {
     ...options
   }: RequestOptions & { readonly refresh?: boolean } = {}): Promise<readonly MergedTool[]> {
     const asked = [...this.#slots.values()].filter(
-      (slot) => refresh || slot.status.state !== 'idle' || !slot.isListed,
+      (slot) => refresh || !['idle', 'closed'].includes(slot.status.state) || !slot.isListed,
     );
     // Who fails is missing in the list, and its status says why.
     await Promise.allSettled(

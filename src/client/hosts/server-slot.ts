@@ -140,12 +140,14 @@ export class ServerSlot {
       : { items: cached.tools as readonly Tool[], cachedAt: cached.date };
   }
 
-  /** The connection; the server is started if it is idle. */
+  /** The connection; the server is started if it is idle, or if its host has closed the connection. */
   use(): Promise<Connection> {
     const phase = this.#phase;
     switch (phase.kind) {
       case 'open':
-        return Promise.resolve(phase.connection);
+        if (!isEnded(phase.connection)) return Promise.resolve(phase.connection);
+        this.#sleep();
+        return this.use();
       case 'opening':
         return phase.connection;
       case 'refused':
@@ -251,3 +253,6 @@ export class ServerSlot {
     return connection.close();
   }
 }
+
+const isEnded = ({ state }: Connection): boolean =>
+  state.value === 'closing' || state.value === 'closed';

@@ -40,7 +40,7 @@ export interface Servers extends ServersStreams, AsyncDisposable {
   /** The connection to a server; undefined if there is none now, or no such server. */
   get(server: string): Connection | undefined;
   /**
-   * The connection to a server, which is started if it is idle.
+   * The connection to a server, which is started if it is idle, or if you have closed its connection.
    *
    * @throws {RuntimeError} CONFIG_INVALID: there is no such server, or it is disabled or faulty
    */

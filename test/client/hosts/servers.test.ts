@@ -151,6 +151,23 @@ describe('many servers', () => {
     expect(states(servers)).toEqual({ a: 'closed', b: 'closed' });
   });
 
+  test('of which the host has closed one start it again if it is used', async () => {
+    const servers = await connected({ a: small('pid'), b: small('one') });
+    await listed(servers, 'a__pid', 'b__one');
+    const pid = textOf(await servers.callTool('a__pid'));
+    const closed = servers.get('a')?.close();
+    const other = await servers.use('a');
+    await closed;
+    await other.ready();
+    expect(textOf(await servers.callTool('a__pid'))).not.toBe(pid);
+    expect(servers.status.get('a')).toEqual({ state: 'ready', launches: 2 });
+    await other.close();
+    expect(states(servers)).toEqual({ a: 'closed', b: 'ready' });
+    // What is only listed goes without it.
+    await servers.listTools();
+    expect(states(servers)).toEqual({ a: 'closed', b: 'ready' });
+  });
+
   test('tell what happens on each connection, and which it was', async () => {
     const servers = closing(openServers({ mcpServers: { a: small('one') } }, quick));
     const told: string[] = [];
