@@ -5,6 +5,7 @@
  */
 import { describe } from '../protocol/classify.ts';
 import { ErrorCode, errorResponse } from '../protocol/errors.ts';
+import type { InboundRequestId, WireError } from '../protocol/frames.ts';
 import type { HttpAnswer, HttpExchange } from './http-exchange.ts';
 import type { HttpOptions } from './options.ts';
 
@@ -28,6 +29,14 @@ export function fault(
   };
 }
 
+/**
+ * The answer to a body that is no message.
+ * @param id of the request that it was meant to be
+ */
+export function unreadable(error: WireError, id?: InboundRequestId): HttpAnswer {
+  return { ...fault(400, ''), body: JSON.stringify(errorResponse(id, error)) };
+}
+
 /** Another node may take what this one does not; so may this one, after its restart. */
 export const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
 
@@ -39,6 +48,9 @@ export function foreign(
   const host = exchange.header('host');
   if (exchange.headerCount('host') > 1) {
     return fault(400, 'The header Host was sent more than once');
+  }
+  if (allowedHosts !== 'any' && host === undefined) {
+    return fault(403, 'The header Host is missing, and has to name this server');
   }
   if (allowedHosts !== 'any' && !allowsHost(allowedHosts, host)) {
     return fault(403, `The host ${describe(host)} is not one of this server's`);
@@ -105,7 +117,7 @@ export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAns
       `The Content-Type must be application/json, this is ${describe(contentType)}`,
     );
   }
-  if (encoding !== undefined && encoding !== 'identity') {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return fault(415, `The Content-Encoding ${describe(encoding)} is not supported`);
   }
   if (!types.every((type) => accepts(accept, type))) {

@@ -8,13 +8,12 @@ import { systemClock } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { describe } from '../../protocol/classify.ts';
 import { textOfError } from '../../protocol/errors.ts';
-import { errorResponse } from '../../protocol/errors.ts';
 import type { InboundFrame } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import { accepts, closing, fault } from '../checks.ts';
+import { accepts, closing, fault, unreadable } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
@@ -73,10 +72,7 @@ export class HttpSessions implements SessionHome {
       if (frame.kind === 'request' && frame.method === Method.initialize) {
         return this.#begin(exchange, frame);
       }
-      if (frame.kind === 'invalid') {
-        const body = JSON.stringify(errorResponse(frame.id, frame.error));
-        return exchange.answer({ ...fault(400, ''), body });
-      }
+      if (frame.kind === 'invalid') return exchange.answer(unreadable(frame.error, frame.id));
     }
     this.#withSession(exchange, (session) => {
       const overreach = this.#door.overreach(exchange, frame, session.server.tools);

@@ -44,7 +44,6 @@ export class HttpWriter implements Behaviour<WriterEvent> {
   receive(event: WriterEvent): void {
     if (event.type === 'frames.send') this.#send(event);
     else if (event.type === 'output.flush') this.#owner.send({ type: 'output.flushed' });
-    else if (event.request.id === undefined) answerOf(event.request)?.accept();
     else answerOf(event.request)?.drop();
   }
 
@@ -67,10 +66,12 @@ export class HttpWriter implements Behaviour<WriterEvent> {
       }
       // Another node has answered it.
       if (relatedTo?.origin) continue;
+      // It says that an answer cannot be read, as the status has said to whoever has posted that:
+      // a response is for no stream that belongs to no request.
+      if (!('method' in frame)) continue;
       const text = encodeFrame(frame, unserializable);
       if (text === '') continue;
-      const isRequest = 'method' in frame && 'id' in frame;
-      const dropped = isRequest ? () => undelivered(frame, rejected) : undefined;
+      const dropped = 'id' in frame ? () => undelivered(frame, rejected) : undefined;
       this.#http.push({ text, dropped });
     }
   }

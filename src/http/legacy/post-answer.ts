@@ -13,6 +13,7 @@ import type {
   OutboundFrame,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
+import { unreadable } from '../checks.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import { RequestAnswer } from '../request-answer.ts';
 import type { SessionStream } from './session-stream.ts';
@@ -78,6 +79,15 @@ export class PostAnswer extends RequestAnswer implements Tended {
 
   tend(now: number): void {
     if (now - this.receivedAt >= this.#session.streamAfterMs) this.begin();
+  }
+
+  override drop(): void {
+    const { frame } = this;
+    // It was meant as the answer to a question of ours, and whoever has asked that knows.
+    if (frame.kind === 'invalid') return this.refuse(unreadable(frame.error));
+    // It has requests that were cancelled: only what has none is accepted.
+    if (this.answers.length > 0) super.drop();
+    else this.accept();
   }
 
   protected override get streams(): boolean {

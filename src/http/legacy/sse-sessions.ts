@@ -9,11 +9,11 @@ import type { Clock } from '../../actors/clock.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import { describe } from '../../protocol/classify.ts';
 import { decodeLine } from '../../protocol/codec.ts';
-import { errorResponse, textOfError } from '../../protocol/errors.ts';
+import { textOfError } from '../../protocol/errors.ts';
 import type { ServedHttpRequest } from '../../protocol/request-origin.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
-import { accepts, fault, unfit } from '../checks.ts';
+import { accepts, fault, unfit, unreadable } from '../checks.ts';
 import type { Doorkeeper } from '../doorkeeper.ts';
 import { tell } from '../facts.ts';
 import type { HttpReport } from '../facts.ts';
@@ -131,10 +131,7 @@ export class SseSessions {
     exchange.readBody(this.#limits.maxBodyBytes, (body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
-      if (frame.kind === 'invalid') {
-        const text = JSON.stringify(errorResponse(frame.id, frame.error));
-        return exchange.answer({ ...fault(400, ''), body: text });
-      }
+      if (frame.kind === 'invalid') return exchange.answer(unreadable(frame.error, frame.id));
       const overreach = this.#door.overreach(exchange, frame, session.server.tools);
       if (overreach) return exchange.answer(overreach);
       session.receive(exchange, frame);

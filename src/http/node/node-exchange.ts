@@ -258,7 +258,11 @@ function unknownCoding(coding: string): Body {
   return { ok: false, status: 501, message };
 }
 
+/** May be ignored, and is wherever a body is read as the web's standards say. @see RFC 8259, 8.1 */
+const byteOrderMark = '\ufeff';
+
 function textOf(bytes: Uint8Array): Body {
   if (!isUtf8(bytes)) return { ok: false, status: 400, message: 'The body is not UTF-8' };
-  return { ok: true, text: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString() };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  return { ok: true, text: text.startsWith(byteOrderMark) ? text.slice(1) : text };
 }

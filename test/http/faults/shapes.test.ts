@@ -138,8 +138,22 @@ test('a request without a host is refused by node itself, and its connection is 
   expect(answers.toLowerCase()).toContain('connection: close');
 });
 
+test('a request of HTTP/1.0 without a host is told that it is missing [HTTP-01]', async () => {
+  const { notes, ...place } = await serveNotes();
+  const shape = { line: 'POST /mcp HTTP/1.0', host: [] };
+  const answers = await sendBytes(place.url, bytesOf(shape, place));
+  expect([statusesOf(answers), notes]).toEqual([[403], []]);
+  expect(answers).toContain('The header Host is missing');
+});
+
 const understood: readonly (readonly [what: string, shape: Shape, status: number])[] = [
   ['a length', {}, 200],
+  [
+    'a byte order mark',
+    { framing: [`Content-Length: ${size + 3}`], sent: `\xef\xbb\xbf${body}` },
+    200,
+  ],
+  ['no encoding, in capitals', { more: ['Content-Encoding: Identity'] }, 200],
   ['chunks', { framing: [te], sent: chunked }, 200],
   ['an extension of a chunk', { framing: [te], sent: `${chunk(body, ';a=b')}0\r\n\r\n` }, 200],
   [

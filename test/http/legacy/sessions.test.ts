@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
 import { defineTool } from '../../../src/index.ts';
+import type { RuntimeError } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { post } from '../serving.ts';
 import { EventReader, begin, initializeOf, jsonOf, serveTools } from './raw-session.ts';
@@ -82,6 +83,58 @@ describe('a session', () => {
   });
 });
 
+/** A session, the question that a call of it asks, and that call's answer. */
+async function questioned(revision?: string) {
+  const ask = defineTool({
+    name: 'ask',
+    description: 'Asks, and says how that has failed',
+    handler: (_, context) =>
+      context.request('test/question').then(
+        () => 'answered',
+        (error: RuntimeError) => error.code,
+      ),
+  });
+  const { url } = await serveTools([ask]);
+  const session = await begin(url, revision);
+  const answer = new EventReader(await session.call('ask'));
+  const { data } = await answer.message();
+  return { session, answer, id: String(data.id) };
+}
+
+describe('what is meant as an answer and cannot be read', () => {
+  test.each<[string, (id: string) => string]>([
+    ['cut off', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{`],
+    ['empty', (id) => `{"jsonrpc":"2.0","id":"${id}"}`],
+    ['ambiguous', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{},"error":{}}`],
+  ])(
+    'is a bad request if it is %s, and whoever waits for it is told [HTTP-02]',
+    async (_, text) => {
+      const { session, answer, id } = await questioned();
+      const headers = { ...session.headers, 'content-type': 'application/json' };
+      const response = await fetch(session.url, { method: 'POST', headers, body: text(id) });
+      expect([response.status, await jsonOf(response)]).toEqual([
+        400,
+        { jsonrpc: '2.0', error: { code: expect.any(Number), message: expect.any(String) } },
+      ]);
+      const { data } = await answer.message();
+      expect(data.result?.['content']).toEqual([{ type: 'text', text: 'INVALID_RESPONSE' }]);
+    },
+  );
+
+  test.each(['2025-03-26', '2025-11-25'])(
+    'is told of on no GET stream, alone or in a batch, in %s [HTTP-09]',
+    async (revision) => {
+      const { url } = await serveTools([]);
+      const session = await begin(url, revision);
+      const stream = await session.get();
+      const malformed = { jsonrpc: '2.0', id: 'nobody', result: {}, error: {} };
+      for (const message of [malformed, [malformed]]) await (await session.post(message)).text();
+      await session.delete();
+      expect((await stream.rest()).filter(({ data }) => data !== undefined)).toEqual([]);
+    },
+  );
+});
+
 describe('a batch of 2025-03-26', () => {
   const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
 
@@ -100,6 +153,20 @@ describe('a batch of 2025-03-26', () => {
       const response = await session.post(batch);
       expect([response.status, await response.text()]).toEqual([202, '']);
     }
+  });
+
+  test('whose requests are all cancelled gets an empty stream: it was not one without any [HTTP-07]', async () => {
+    const held = gate();
+    const { url } = await serveTools([hold(held)]);
+    const session = await begin(url, '2025-03-26');
+    const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'hold' } };
+    const response = session.post([1, 2].map((id) => ({ id, ...call })));
+    await held.arrived(2);
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled' };
+    await session.post([1, 2].map((requestId) => ({ ...cancelled, params: { requestId } })));
+    const { status, headers } = await response;
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    await expect(response.then((each) => each.text())).resolves.toBe('');
   });
 
   test('must not hold initialize, and is none before it [HTTP-03]', async () => {
