@@ -48,6 +48,8 @@ export interface HttpExchange extends ServedHttpRequest {
   answer(answer: HttpAnswer): void;
   /** Begins an answer of server-sent events. */
   stream(headers: { readonly [name: string]: string }): EventSink;
+  /** Whether the client has gone before its answer was complete: nothing should be opened for it. */
+  readonly isGone: boolean;
   /** Calls back if the client goes before the answer is complete. */
   onGone(callback: () => void): void;
 }

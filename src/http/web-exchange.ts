@@ -85,8 +85,12 @@ export class WebExchange implements HttpExchange {
     return sink;
   }
 
+  get isGone(): boolean {
+    return this.#request.signal.aborted;
+  }
+
   onGone(callback: () => void): void {
-    if (this.#request.signal.aborted) callback();
+    if (this.isGone) callback();
     else this.#gone?.push(callback);
   }
 

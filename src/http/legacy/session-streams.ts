@@ -233,6 +233,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   }
 
   #open(exchange: HttpExchange, repeated = ''): void {
+    if (exchange.isGone) return;
     const stream = this.make(undefined);
     const first = exchange.stream(streamHeaders);
     if (repeated !== '') first.write(repeated);
@@ -242,6 +243,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
   }
 
   #resume(exchange: HttpExchange, stream: SessionStream, place: EventPlace): void {
+    if (exchange.isGone) return;
     if (stream.isCompleteAt(place.number)) return exchange.answer(nothingToResume);
     const sink = exchange.stream(streamHeaders);
     exchange.onGone(() => stream.left(sink));

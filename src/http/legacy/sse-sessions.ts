@@ -83,6 +83,7 @@ export class SseSessions {
   }
 
   #begin(exchange: HttpExchange): void {
+    if (exchange.isGone) return;
     if (!accepts(exchange.header('accept'), 'text/event-stream')) {
       return exchange.answer(fault(406, 'Accept must have text/event-stream'));
     }

@@ -134,9 +134,13 @@ export class NodeExchange implements HttpExchange {
     return new NodeEventSink(response);
   }
 
+  get isGone(): boolean {
+    return this.#response.destroyed && !this.#response.writableFinished;
+  }
+
   onGone(callback: () => void): void {
     const response = this.#response;
-    if (response.destroyed && !response.writableFinished) return callback();
+    if (this.isGone) return callback();
     response.on('close', () => {
       if (!response.writableFinished) callback();
     });

@@ -66,6 +66,7 @@ async function seek(
   }
   const place = { stream, number };
   const replay = await events.replay(id, place);
+  if (exchange.isGone) return;
   const { state, missed } = replay;
   if (answers === undefined) {
     const told = missed > 0 ? missedText(missed) : '';
