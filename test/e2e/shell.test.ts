@@ -45,6 +45,19 @@ describe('mcp-actors shell', () => {
     expect(stdout).toMatch(/^good is ready: small 1\.0\.0/m);
   });
 
+  test('takes the only server for the one that is meant, and asks which of several', async () => {
+    const one = await shell(['reconnect'], ...behind('one'));
+    expect([one.code, one.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^small-server is ready: small 1\.0\.0/),
+    ]);
+    const file = join(temporaryFolder(), 'mcp.json');
+    const server = { command: program, args: [script, 'one'] };
+    writeFileSync(file, JSON.stringify({ mcpServers: { a: server, b: server } }));
+    const two = await shell(['reconnect'], file);
+    expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('Name a server: a, b')]);
+  });
+
   test('goes on after a command that has failed, and ends with 1', async () => {
     const { code, stdout, stderr } = await shell(
       ['cal one', 'call oen', 'call one', 'quit', 'call two'],

@@ -114,11 +114,11 @@ export class ShellCommands {
       },
     },
     logs: {
-      usage: 'SERVER',
+      usage: '[SERVER]',
       summary: 'What a server has logged and written to its standard error, the last of it.',
       takes: 'server',
       run: ([server]) => {
-        const name = this.#serverNamed(given(server, 'a server'));
+        const name = this.#serverNamed(server);
         this.#stage.print(this.#stage.logs.textOf(name, this.#stage.servers.get(name)));
         return Promise.resolve();
       },
@@ -135,11 +135,11 @@ export class ShellCommands {
       },
     },
     reconnect: {
-      usage: 'SERVER',
+      usage: '[SERVER]',
       summary: 'Connects to a server anew.',
       takes: 'server',
       run: async ([server]) => {
-        const name = this.#serverNamed(given(server, 'a server'));
+        const name = this.#serverNamed(server);
         const { info, revision } = await (await this.#stage.servers.use(name)).reconnect();
         this.#stage.print(`${name} is ready: ${info.name} ${info.version}, ${revision}\n`);
       },
@@ -221,7 +221,7 @@ export class ShellCommands {
     if (args.length < 2 && names.length > 1) {
       throw new UsageError(`Whose resource? Write a server before the URI: ${names.join(', ')}`);
     }
-    const name = this.#serverNamed(given(server, 'a server'));
+    const name = this.#serverNamed(server);
     return { connection: await this.#stage.servers.use(name), uri: given(uri, 'a URI') };
   }
 
@@ -239,9 +239,12 @@ export class ShellCommands {
     });
   }
 
-  #serverNamed(name: string): string {
+  /** A single server need not be named. */
+  #serverNamed(given = ''): string {
     const names = [...this.#stage.servers.status.keys()];
+    const name = given === '' && names.length === 1 ? (names[0] as string) : given;
     if (names.includes(name)) return name;
+    if (name === '') throw new UsageError(`Name a server: ${names.join(', ')}`);
     const near = nearest(name, names);
     const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
     throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
