@@ -5,9 +5,8 @@
  *     npx tsx examples/driver/client.ts
  */
 import { createRequire } from 'node:module';
-import { createInterface } from 'node:readline';
+import { readCommand } from './command.ts';
 import { Driver } from './commands.ts';
-import type { Command } from './commands.ts';
 import { errorText } from './translation.ts';
 
 const tell = (event: object): void => {
@@ -38,34 +37,60 @@ tell({
 });
 
 const driver = new Driver(tell);
+/** The commands that have no result yet. */
+const open = new Set<Promise<void>>();
 
-const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
-lines.on('line', (line) => void obey(line));
-lines.on('close', () => void end());
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void end());
+// Nobody reads what is told: nobody can end a server any more either.
+process.stdout.on('error', () => void end());
+
+// Lines end with LF alone: within a string, JSON allows what else ends a line elsewhere.
+let begun = '';
+process.stdin.setEncoding('utf8');
+process.stdin.on('data', (chunk: string) => {
+  const [first = '', ...others] = chunk.split('\n');
+  const last = others.pop();
+  if (last === undefined) {
+    begun += first;
+    return;
+  }
+  for (const line of [begun + first, ...others]) take(line);
+  begun = last;
+});
+process.stdin.on('end', () => {
+  if (begun !== '') take(begun);
+  void end();
+});
+
+function take(line: string): void {
+  const result = obey(line).finally(() => open.delete(result));
+  open.add(result);
+}
 
 async function obey(line: string): Promise<void> {
-  let command: Command | undefined;
-  try {
-    command = JSON.parse(line) as Command;
-  } catch {
-    // Told below, as what is JSON and no command.
+  const reading = readCommand(line);
+  if ('error' in reading) {
+    const { ref, error } = reading;
+    tell({ event: 'result', ref, ok: false, error: errorText(error) });
+    return;
   }
-  const ref = typeof command?.ref === 'string' ? command.ref : null;
-  if (!command || typeof command.op !== 'string' || !driver.knows(command.op)) {
-    const message = `This is no command: ${line.slice(0, 200)}`;
-    tell({ event: 'result', ref, ok: false, error: { code: 'CONFIG', message } });
+  const { op, ref } = reading.command;
+  if (driver.isRunning(ref)) {
+    const message = `The ref ${ref} is that of a command that has no result yet`;
+    tell({ event: 'result', ref: null, ok: false, error: { code: 'CONFIG', message } });
     return;
   }
   try {
-    tell({ event: 'result', ref, ok: true, value: await driver.run(command) });
+    tell({ event: 'result', ref, ok: true, value: await driver.run(reading.command) });
   } catch (error) {
     tell({ event: 'result', ref, ok: false, error: errorText(error) });
   }
-  if (command.op === 'shutdown') process.exit(0);
+  if (op === 'shutdown') void end();
 }
 
+/** Each command has its result before the end. */
 async function end(): Promise<void> {
   await driver.shutdown();
-  process.exit(0);
+  await Promise.all(open);
+  process.stdout.write('', () => process.exit(0));
 }

@@ -3,51 +3,28 @@ import { RuntimeError, errorOfLoss, openConnection, openServers } from 'mcp-acto
 import type {
   Connection,
   ConnectionEvent,
-  ConnectionState,
+  ListReport,
   RequestOptions,
-  Root,
-  ServerEntry,
-  ServerProfile,
+  ServerStatus,
   Servers,
+  Tool,
 } from 'mcp-actors/client';
-import { connectOptions, errorText, stateText } from './translation.ts';
-import type { DriverOptions } from './translation.ts';
+import { CommandError } from './command.ts';
+import type { Command, Json } from './command.ts';
+import { connectOptions, errorText, profileText, stateName, stateText } from './translation.ts';
 
-type Json = { readonly [key: string]: unknown };
-
-/** A line of stdin. Which members there are depends on `op`. */
-export interface Command {
-  readonly op: string;
-  readonly ref: string;
-  readonly name?: string;
-  readonly server?: ServerEntry;
-  readonly config?: object;
-  readonly options?: DriverOptions;
-  readonly tool?: string;
-  readonly arguments?: Json;
-  readonly method?: string;
-  readonly params?: Json;
-  readonly uri?: string;
-  readonly roots?: readonly Root[];
-  readonly refresh?: boolean;
-  readonly timeoutMs?: number;
-  readonly maxTotalMs?: number;
-  readonly progress?: boolean;
-  readonly target?: string;
-  readonly reason?: string;
-}
-
-/** The command is wrong. */
-class ConfigError extends RangeError {}
+/** Whose a name is: a connection's, with the command that has opened it, or a manager's. */
+type Held = { readonly connection: Connection; readonly command: Command } | Servers;
 
 export class Driver {
   readonly #tell: (event: object) => void;
-  readonly #connections = new Map<string, Connection>();
-  /** What each was opened with. */
-  readonly #entries = new Map<string, { readonly server: ServerEntry; options?: DriverOptions }>();
-  readonly #managers: Servers[] = [];
-  /** The commands that can be cancelled. */
+  readonly #held = new Map<string, Held>();
+  /** The one that was made last. */
+  #manager: Servers | undefined;
   readonly #running = new Map<string, AbortController>();
+  /** The states that were told last. */
+  readonly #told = new Map<string, unknown>();
+  #end: Promise<void> | undefined;
 
   constructor(tell: (event: object) => void) {
     this.#tell = tell;
@@ -55,31 +32,54 @@ export class Driver {
 
   readonly #ops: { readonly [op: string]: (command: Command, signal: AbortSignal) => unknown } = {
     connect: (command, signal) => this.#connect(command, signal),
-    manager: (command, signal) => this.#manager(command, signal),
-    servers: () => this.#servers(),
-    state: ({ name }) => this.#state(name),
-    listTools: (command, signal) => this.#listTools(command, this.#requestOptions(command, signal)),
+    manager: (command, signal) => this.#manage(command, signal),
+    servers: () =>
+      Object.fromEntries(
+        [...this.#held].map(([name, held]) => {
+          const { launches } = statusOf(held, name);
+          return [name, { ...stateIn(held, name), launches }];
+        }),
+      ),
+    state: ({ name = '' }) => this.#state(name),
+    listTools: async ({ name, refresh = false, ...command }, signal) => {
+      const options = { ...this.#requestOptions(command, signal), refresh };
+      const tools =
+        name === undefined
+          ? this.#merged(options)
+          : this.#with<readonly object[]>(name, signal, (its) => its.listTools(options));
+      return { tools: await tools };
+    },
     callTool: ({ name, tool = '', arguments: args, ...command }, signal) => {
       const options = this.#requestOptions(command, signal);
       return name === undefined
         ? this.#tools().callTool(tool, args, options)
-        : this.#named(name).callTool(tool, args, options);
+        : this.#with(name, signal, (its) => its.callTool(tool, args, options));
     },
-    request: ({ name, method = '', params, ...command }, signal) =>
-      this.#named(name).request(method, params, this.#requestOptions(command, signal)),
-    readResource: ({ name, uri = '' }, signal) => this.#named(name).readResource(uri, { signal }),
-    subscribe: ({ name, uri = '' }, signal) => this.#named(name).subscribe(uri, { signal }),
-    setRoots: ({ name, roots = [] }, signal) => this.#named(name).setRoots(roots, { signal }),
+    request: ({ name = '', method = '', params, ...command }, signal) => {
+      const options = this.#requestOptions(command, signal);
+      return this.#with(name, signal, (its) => its.request(method, params, options));
+    },
+    readResource: ({ name = '', uri = '', ...command }, signal) => {
+      const options = this.#requestOptions(command, signal);
+      return this.#with(name, signal, (its) => its.readResource(uri, options));
+    },
+    subscribe: ({ name = '', uri = '', ...command }, signal) => {
+      const options = this.#requestOptions(command, signal);
+      return this.#with(name, signal, (its) => its.subscribe(uri, options));
+    },
+    setRoots: ({ name = '', roots = [] }, signal) =>
+      this.#with(name, signal, (its) => its.setRoots(roots, { signal })),
     cancel: ({ target = '', reason }) => this.#running.get(target)?.abort(reason),
-    stderr: ({ name }) => this.#named(name).stderr,
-    reconnect: async ({ name }, signal) => profileText(await this.#reconnect(name, signal)),
+    stderr: ({ name = '' }) =>
+      connectionIn(this.#owner(name), name)?.stderr ?? { text: '', bytes: 0 },
+    reconnect: ({ name = '' }, signal) => this.#reconnect(name, signal),
     // What is being ended ends, even if nobody waits for it any more.
-    close: ({ name }, signal) => unlessCancelled(this.#named(name).close(), signal),
+    close: ({ name = '' }, signal) => unlessCancelled(this.#close(name), signal),
     shutdown: (_, signal) => unlessCancelled(this.shutdown(), signal),
   };
 
-  knows(op: string): boolean {
-    return Object.hasOwn(this.#ops, op);
+  isRunning(ref: string): boolean {
+    return this.#running.has(ref);
   }
 
   /** Resolves to the value of the result. */
@@ -93,21 +93,23 @@ export class Driver {
     }
   }
 
-  async shutdown(): Promise<void> {
-    const all = [...this.#managers, ...this.#connections.values()];
-    await Promise.all(all.map((each) => each.close()));
+  /** Closes all, and lets nothing be opened after that. */
+  shutdown(): Promise<void> {
+    const all = new Set(
+      [...this.#held.values()].map((held) => ('connection' in held ? held.connection : held)),
+    );
+    this.#end ??= Promise.all([...all].map((each) => each.close())).then(() => {});
+    return this.#end;
   }
 
-  async #connect({ name, server, options }: Command, signal: AbortSignal): Promise<Json> {
-    if (name === undefined || !server) throw new ConfigError('connect needs a name and a server');
-    for (let before; (before = this.#connections.get(name));) {
-      if (!['failed', 'closing', 'closed'].includes(before.state.value)) {
-        throw new ConfigError(`There is a connection ${name} already: close it first`);
-      }
-      await unlessCancelled(before.close(), signal);
-      if (this.#connections.get(name) === before) this.#connections.delete(name);
+  async #connect(command: Command, signal: AbortSignal): Promise<Json> {
+    const { name = '' } = command;
+    for (let before; (before = this.#held.get(name));) {
+      refuseInUse(before, name);
+      await unlessCancelled(Promise.resolve(connectionIn(before, name)?.close()), signal);
+      if (this.#held.get(name) === before) this.#held.delete(name);
     }
-    const connection = this.#open(name, server, options);
+    const connection = this.#open(command);
     try {
       return profileText(await connection.ready({ signal }));
     } catch (error) {
@@ -117,85 +119,89 @@ export class Driver {
   }
 
   /** Known by its name at once: the next command may already be for it. */
-  #open(name: string, server: ServerEntry, options?: DriverOptions): Connection {
+  #open(command: Command): Connection {
+    this.#refuseEnd();
+    const { name = '', server = { command: '' }, options } = command;
     const connection = openConnection(server, { ...connectOptions(options), name });
-    this.#connections.set(name, connection);
-    this.#entries.set(name, { server, ...(options ? { options } : {}) });
+    this.#held.set(name, { connection, command });
     connection.events$.subscribe((event) => this.#happened(name, event));
-    if (options?.watch) {
-      connection.tools$.subscribe(({ state, items }) => {
-        if (state === 'known') this.#toolsOf(name, items);
-      });
-    }
+    if (options?.watch) connection.tools$.subscribe((report) => this.#listed(name, report));
     return connection;
   }
 
-  /** A connection that was closed is closed for good: another one takes its place. */
-  async #reconnect(name = '', signal: AbortSignal): Promise<ServerProfile> {
-    const connection = this.#named(name);
-    const entry = this.#entries.get(name);
-    if (!['closing', 'closed'].includes(connection.state.value) || !entry) {
-      return connection.reconnect({ signal });
-    }
-    await unlessCancelled(connection.close(), signal);
-    return this.#open(name, entry.server, entry.options).ready({ signal });
-  }
-
-  async #manager({ config, options }: Command, signal: AbortSignal): Promise<Json> {
-    if (!config) throw new ConfigError('manager needs a config');
+  async #manage({ config = {}, options }: Command, signal: AbortSignal): Promise<Json> {
+    this.#refuseEnd();
     const servers = openServers(config, {
       ...connectOptions(options),
       ...(options?.startupMs === undefined ? {} : { startupMs: options.startupMs }),
       cacheFolder: false,
     });
-    this.#managers.push(servers);
-    servers.events$.subscribe((happened) => {
-      if (happened.type !== 'connection') return;
-      const { server, event } = happened;
-      if (event.type === 'tools' && options?.watch && event.report.state === 'known') {
-        this.#toolsOf(server, event.report.items);
-      } else this.#happened(server, event);
-    });
     try {
+      for (const name of servers.status.keys()) {
+        const before = this.#held.get(name);
+        if (before) refuseInUse(before, name);
+      }
+      for (const name of servers.status.keys()) this.#held.set(name, servers);
+      this.#manager = servers;
+      servers.events$.subscribe((happened) => {
+        if (happened.type === 'connection') this.#happened(happened.server, happened.event);
+        if (happened.type === 'tools' && options?.watch) {
+          this.#listed(happened.server, happened.report);
+        }
+      });
       await unlessCancelled(servers.started(), signal);
     } catch (error) {
       void servers.close();
       throw error;
     }
-    return { servers: statusText(servers) };
+    const status = [...servers.status.keys()].map((name) => [name, stateIn(servers, name)]);
+    return { servers: Object.fromEntries(status) as Json };
   }
 
-  #servers(): Json {
-    const own = [...this.#connections].map(([name, { state, launches }]) => [
-      name,
-      { state: state.value, ...failure(state), launches },
-    ]);
-    return Object.assign(Object.fromEntries(own), ...this.#managers.map(statusText)) as Json;
-  }
-
-  #state(name: string | undefined): Json {
-    const { state, server, pending, launches } = this.#named(name);
+  #state(name: string): Json {
+    const held = this.#owner(name);
+    const { server, pending = 0 } = connectionIn(held, name) ?? {};
+    const { launches } = statusOf(held, name);
     return {
-      state: state.value,
+      ...stateIn(held, name),
       ...(server ? { era: server.era, revision: server.revision } : {}),
       pending,
       launches,
-      ...failure(state),
     };
   }
 
-  async #listTools(
-    { name, refresh = false }: Command,
-    options: RequestOptions,
-  ): Promise<{ readonly tools: readonly object[] }> {
-    const lists = name === undefined ? this.#tools() : this.#named(name);
-    return { tools: await lists.listTools({ ...options, refresh }) };
+  async #reconnect(name: string, signal: AbortSignal): Promise<Json> {
+    const held = this.#owner(name);
+    const before = connectionIn(held, name);
+    const isOpen = before && !['closing', 'closed'].includes(before.state.value);
+    return profileText(
+      await (isOpen
+        ? before.reconnect({ signal })
+        : (await this.#anew(held, name, signal)).ready({ signal })),
+    );
+  }
+
+  /** A connection that was closed is closed for good: another one takes its place. */
+  async #anew(before: Held, name: string, signal: AbortSignal): Promise<Connection> {
+    if (!('connection' in before)) return unlessCancelled(before.use(name), signal);
+    await unlessCancelled(before.connection.close(), signal);
+    const held = this.#owner(name);
+    if (held === before) return this.#open(before.command);
+    return connectionIn(held, name) ?? this.#anew(held, name, signal);
+  }
+
+  async #close(name: string): Promise<void> {
+    const held = this.#owner(name);
+    if (!('connection' in held) && held.status.get(name)?.state === 'connecting') {
+      await held.use(name);
+    }
+    await connectionIn(held, name)?.close();
   }
 
   #requestOptions(
     { ref, timeoutMs, maxTotalMs, progress = false }: Command,
     signal: AbortSignal,
-  ): RequestOptions {
+  ): RequestOptions & { readonly signal: AbortSignal } {
     const longestMs = maxTotalMs ?? timeoutMs;
     return {
       signal,
@@ -208,53 +214,101 @@ export class Driver {
     };
   }
 
-  #named(name = ''): Connection {
-    const found =
-      this.#connections.get(name) ?? this.#managers.map((each) => each.get(name)).find(Boolean);
-    if (found) return found;
-    throw new ConfigError(`There is no connection ${JSON.stringify(name)}`);
+  #owner(name: string): Held {
+    const held = this.#held.get(name);
+    if (held) return held;
+    throw new CommandError(`There is no connection ${JSON.stringify(name)}`);
+  }
+
+  /** At once, if there is a connection: what comes next is for what this one has left. */
+  #with<T>(
+    name: string,
+    signal: AbortSignal,
+    use: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const held = this.#owner(name);
+    const connection = connectionIn(held, name);
+    if (connection) return use(connection);
+    return unlessCancelled((held as Servers).use(name), signal).then(use);
+  }
+
+  /** Those that are late are no business of the others. */
+  async #merged(
+    options: RequestOptions & { readonly signal: AbortSignal; readonly refresh: boolean },
+  ): Promise<readonly Tool[]> {
+    const servers = this.#tools();
+    await unlessCancelled(servers.started(), options.signal);
+    return servers.listTools({ ...options, whenAway: 'refuse' });
   }
 
   /** The servers whose merged list is meant where no name is given. */
   #tools(): Servers {
-    const [servers] = this.#managers;
-    if (servers) return servers;
-    throw new ConfigError('There is no manager: give the name of a connection');
+    if (this.#manager) return this.#manager;
+    throw new CommandError('There is no manager: give the name of a connection');
   }
 
-  #toolsOf(name: string, tools: readonly { readonly name: string }[]): void {
-    this.#tell({ event: 'tools', name, tools: tools.map((tool) => tool.name) });
+  #refuseEnd(): void {
+    if (this.#end) throw new RuntimeError('NOT_READY', 'The driver ends, and opens nothing more');
+  }
+
+  #listed(name: string, { state, items }: ListReport<Tool>): void {
+    if (state !== 'known') return;
+    this.#tell({ event: 'tools', name, tools: items.map((tool) => tool.name) });
   }
 
   #happened(name: string, event: ConnectionEvent): void {
     const { type } = event;
     switch (type) {
       case 'state': {
-        const state = stateText(event.state);
-        if (state) this.#tell({ event: type, name, ...state });
-        return;
+        const { value } = event.state;
+        // What is lost is told as what comes of it; an attempt that does not count any more, not at all.
+        if (value === 'lost' || this.#told.get(name) === value) return;
+        this.#told.set(name, value);
+        return this.#tell({ event: type, name, ...stateText(event.state) });
       }
       case 'asked':
-      case 'notification':
-        this.#tell({ event: type, name, method: event.method, params: event.params });
-        return;
+      case 'notification': {
+        const { method, params = {} } = event;
+        return this.#tell({ event: type, name, method, params });
+      }
       case 'withdrawn':
-        this.#tell({ event: type, name, method: event.method });
-        return;
+        return this.#tell({ event: type, name, method: event.method });
       case 'problem':
-        this.#tell({ event: type, name, message: event.message });
-        return;
+        return this.#tell({ event: type, name, message: event.message });
       case 'authorize':
-        this.#tell({ event: type, name, url: event.url });
-        return;
+        return this.#tell({ event: type, name, url: event.url });
       case 'stderr':
-      case 'tools':
     }
   }
 }
 
+/** The connection of a name; undefined if a manager has none for it now. */
+function connectionIn(held: Held, name: string): Connection | undefined {
+  return 'connection' in held ? held.connection : held.get(name);
+}
+
+function statusOf(held: Held, name: string): ServerStatus {
+  if (!('connection' in held)) return held.status.get(name) ?? { state: 'closed', launches: 0 };
+  const { state, launches } = held.connection;
+  const { value, loss } = state;
+  const isWithout = value !== 'ready' && loss !== undefined;
+  return { state: value, launches, ...(isWithout ? { error: errorOfLoss(loss) } : {}) };
+}
+
+function stateIn(held: Held, name: string): Json {
+  const { state, error } = statusOf(held, name);
+  return { state: stateName(state), ...(error ? { error: errorText(error) } : {}) };
+}
+
+/** @throws {CommandError} there is a connection of that name */
+function refuseInUse(held: Held, name: string): void {
+  const { state } = statusOf(held, name);
+  if (['failed', 'closing', 'closed', 'disabled'].includes(state)) return;
+  throw new CommandError(`There is a connection ${JSON.stringify(name)} already: close it first`);
+}
+
 /** @throws {RuntimeError} CANCELLED: nobody waits for it any more */
-async function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const cancelled = new Promise<never>((_, reject) => {
     const cancel = () => {
       const cause: unknown = signal.reason;
@@ -264,32 +318,4 @@ async function unlessCancelled<T>(work: Promise<T>, signal: AbortSignal): Promis
     else signal.addEventListener('abort', cancel, { once: true });
   });
   return Promise.race([work, cancelled]);
-}
-
-function profileText({
-  era,
-  revision,
-  info: serverInfo,
-  capabilities,
-  instructions,
-}: ServerProfile): Json {
-  return {
-    era,
-    revision,
-    serverInfo,
-    capabilities,
-    ...(instructions === undefined ? {} : { instructions }),
-  };
-}
-
-const failure = ({ value, loss }: ConnectionState): Json =>
-  value !== 'ready' && loss ? { error: errorText(errorOfLoss(loss)) } : {};
-
-function statusText({ status }: Servers): Json {
-  return Object.fromEntries(
-    [...status].map(([name, { state, error, launches }]) => [
-      name,
-      { state, ...(error ? { error: errorText(error) } : {}), launches },
-    ]),
-  );
 }

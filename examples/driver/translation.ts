@@ -5,46 +5,12 @@ import type {
   ConnectOptions,
   ConnectionState,
   PersonAuth,
-  Root,
   RuntimeErrorCode,
+  ServerProfile,
+  ServerStatus,
 } from 'mcp-actors/client';
-
-type Json = { readonly [key: string]: unknown };
-
-/** What a provider answers. */
-interface Answer {
-  readonly result?: Json;
-  readonly error?: { readonly code: number; readonly message: string };
-  readonly throws?: string;
-  readonly delayMs?: number;
-}
-
-/** `options` of a command. */
-export interface DriverOptions {
-  readonly era?: 'auto' | 'legacy' | 'modern';
-  readonly probeMs?: number;
-  readonly connectMs?: number;
-  readonly requestMs?: number;
-  readonly restart?: false | Json;
-  readonly streamRetry?: Json;
-  readonly stop?: { readonly stdinMs?: number; readonly termMs?: number };
-  readonly providers?: {
-    readonly roots?: { readonly roots: readonly Root[] };
-    readonly sampling?: Answer;
-    readonly elicitation?: Answer;
-  };
-  readonly watch?: boolean;
-  readonly limits?: { readonly maxLineBytes?: number };
-  readonly auth?: {
-    readonly redirectUrl?: string;
-    readonly clientId?: string;
-    readonly clientSecret?: string;
-    readonly scope?: string;
-    readonly storeDir?: string;
-    readonly wrongState?: boolean;
-  };
-  readonly startupMs?: number;
-}
+import { CommandError } from './command.ts';
+import type { Answer, DriverOptions, Json } from './command.ts';
 
 /** The options of a connection. */
 export function connectOptions(given: DriverOptions = {}): ConnectOptions {
@@ -130,6 +96,7 @@ export function errorText(error: unknown): Json {
     const { code: rpcCode, data } = error;
     return { code: 'RPC', message, rpcCode, ...(data === undefined ? {} : { data }) };
   }
+  if (error instanceof CommandError) return { code: error.code, message };
   if (error instanceof RangeError || error instanceof TypeError) return { code: 'CONFIG', message };
   if (!(error instanceof RuntimeError)) return { code: 'INTERNAL', message };
   const { code, exit, status } = error;
@@ -143,13 +110,29 @@ export function errorText(error: unknown): Json {
   };
 }
 
-/** A state as the contract has it; undefined for one that it does not name. */
-export function stateText({ value, attempt, delayMs, loss }: ConnectionState): Json | undefined {
-  if (value === 'lost') return undefined;
+/** The state that the contract has for it. */
+export function stateName(value: ServerStatus['state']): string {
+  return value === 'lost' ? 'backoff' : value;
+}
+
+/** A state as the contract tells it. */
+export function stateText({ value, attempt, delayMs, loss }: ConnectionState): Json {
   return {
-    state: value,
+    state: stateName(value),
     ...(loss && value !== 'ready' ? { reason: errorOfLoss(loss).message } : {}),
     ...(attempt > 0 ? { attempt } : {}),
     ...(delayMs === undefined ? {} : { delayMs }),
+  };
+}
+
+/** A connection's server as the contract has it. */
+export function profileText({ info: serverInfo, ...profile }: ServerProfile): Json {
+  const { era, revision, capabilities, instructions } = profile;
+  return {
+    era,
+    revision,
+    serverInfo,
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
   };
 }

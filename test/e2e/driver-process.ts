@@ -14,6 +14,8 @@ export interface DriverProcess {
   send(command: object): string;
   /** Sends a line as it is. */
   line(text: string): void;
+  /** Sends what is no whole line. */
+  text(text: string): void;
   /** The result of a command that was sent. */
   result(ref: string): Promise<Told>;
   /** Sends a command, and gives its value. Rejects if there is an error. */
@@ -54,6 +56,7 @@ export function startDriver(): DriverProcess {
     told,
     send,
     line,
+    text: (text) => void child.stdin.write(text),
     result,
     exited,
     run: async (command) => {

@@ -3,7 +3,6 @@ import type { SnapshotFrom } from 'xstate';
 import type { connectionMachine } from '../../machines/connection.machine.ts';
 import type { Loss } from '../../machines/connection-ports.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { ListReport, Tool } from '../lists/offered.ts';
 
 export type { ServerProfile } from '../../machines/connection-context.ts';
 
@@ -55,6 +54,5 @@ export type ConnectionEvent =
     }
   /** What the process has written to its standard error. */
   | { readonly type: 'stderr'; readonly text: string }
-  | { readonly type: 'tools'; readonly report: ListReport<Tool> }
   /** A person is to open this URL to log in. */
   | { readonly type: 'authorize'; readonly url: string };

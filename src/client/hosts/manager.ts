@@ -58,6 +58,7 @@ export class ServerManager implements Servers {
       now: () => new Date().toISOString(),
       optionsFor: (name) => this.#optionsFor(name, options),
       opened: (connection) => this.#feed.opened(connection),
+      reported: (server, report) => this.#feed.happened({ type: 'tools', server, report }),
       changed: () => this.#changed(),
     };
     this.#places = new StartPlaces(options.maxStarting ?? defaultMaxStarting);
@@ -133,10 +134,12 @@ export class ServerManager implements Servers {
     // Who fails is missing in the list, and its status says why.
     await Promise.allSettled(
       asked.map(async (slot) => {
+        const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
+        if (isLate) return;
         const connection = await slot.use();
         // A list waits for a connection, and one that has failed has none.
         await connection.ready(options);
-        return connection.listTools({ ...options, refresh });
+        await connection.listTools({ ...options, refresh });
       }),
     );
     const { signal } = options;
@@ -252,8 +255,7 @@ export class ServerManager implements Servers {
       this.#merging = 'settled';
       if (this.#closed) return;
       for (const [name, { state }] of this.status) {
-        const isSettled = !['connecting', 'lost', 'backoff'].includes(state);
-        if (isSettled) this.#startup.settled(name);
+        if (!isUnderway(state)) this.#startup.settled(name);
       }
       this.#feed.tell(this.tools);
     });
@@ -293,4 +295,9 @@ export class ServerManager implements Servers {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Whether it may be ready some time, and is not yet. */
+function isUnderway(state: ServerStatus['state']): boolean {
+  return ['connecting', 'lost', 'backoff'].includes(state);
 }

@@ -1,6 +1,6 @@
 /** What is told of many servers: their tools, where each stands, what happens. */
 import type { ConnectionEvent, ConnectionState } from '../connection/connection-state.ts';
-import type { Tool } from '../lists/offered.ts';
+import type { ListReport, Tool } from '../lists/offered.ts';
 import type { ConfigChanges } from './config-changes.ts';
 import type { ConfigFault } from './config-fault.ts';
 
@@ -47,6 +47,8 @@ export type ServersEvent =
       readonly server: string;
       readonly event: ConnectionEvent;
     }
+  /** A server's own list: what is known of it now, under the server's names, unfiltered. */
+  | { readonly type: 'tools'; readonly server: string; readonly report: ListReport<Tool> }
   /** The file has changed, and what it says now is done. */
   | {
       readonly type: 'config';

@@ -24,6 +24,8 @@ export interface SlotHost {
   now(): string;
   optionsFor(name: string): ConnectOptions;
   opened(connection: Connection): void;
+  /** Its server has said what tools it has, or is asked for them. */
+  reported(server: string, report: ListReport<Tool>): void;
   /** Its tools, or where it stands, are others now. */
   changed(): void;
 }
@@ -223,6 +225,7 @@ export class ServerSlot {
   #reported(report: ListReport<Tool>): void {
     const { cache, now, changed } = this.#host;
     this.#report = report;
+    this.#host.reported(this.name, report);
     if (report.state === 'known' && cache !== undefined) {
       this.#cached = { tools: report.items, date: now() };
       void cache.write(this.#settings.entry, this.#cached);

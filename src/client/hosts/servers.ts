@@ -47,7 +47,8 @@ export interface Servers extends ServersStreams, AsyncDisposable {
   use(server: string): Promise<Connection>;
   /**
    * The merged list, with servers that are idle and have never been seen started for it. What
-   * servers have failed to give is missing.
+   * servers have failed to give is missing. Servers that are not ready yet are waited for; with
+   * `whenAway: 'refuse'` they are not, and what is known of them from before is in the list.
    */
   listTools(
     options?: RequestOptions & { readonly refresh?: boolean },

@@ -102,6 +102,7 @@ describe('many servers', () => {
     );
     await listed(servers, 'good__one');
     expect(await servers.started()).toMatchObject({ ready: ['good'], late: ['deaf'], failed: [] });
+    expect(namesOf(await servers.listTools({ whenAway: 'refuse' }))).toEqual(['good__one']);
   });
 
   test('start so many at a time, and all in the end', async () => {
@@ -176,7 +177,13 @@ describe('many servers', () => {
         told.push(`${each.server} ${each.event.state.value}`);
       }
     });
+    const reported = firstValueFrom(
+      (servers.events$ as Observable<ServersEvent>).pipe(
+        filter((each) => each.type === 'tools' && each.report.state === 'known'),
+      ),
+    );
     await servers.started();
+    expect(await reported).toMatchObject({ server: 'a', report: { items: [{ name: 'one' }] } });
     await servers.close();
     expect(told).toContain('a ready');
     expect(told.at(-1)).toBe('a closed');

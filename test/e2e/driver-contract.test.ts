@@ -1,0 +1,237 @@
+/** What a driver promises of every command, whatever comes (docs/driver.md). */
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { smallServer } from './client-command.ts';
+import { startDriver } from './driver-process.ts';
+import type { DriverProcess, Told } from './driver-process.ts';
+import { lab, reapServers } from './server-process.ts';
+
+afterEach(reapServers);
+
+const [command, script] = smallServer;
+const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
+const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
+const odd = (what: string) => ({ command: process.execPath, args: [oddServer, what] });
+const connect = (driver: DriverProcess, server: object, options: object = {}) =>
+  driver.run({ op: 'connect', name: 'a', server, options });
+const call = (tool: string, args: object = {}) => ({
+  op: 'callTool',
+  name: 'a',
+  tool,
+  arguments: args,
+});
+const textOf = ({ content }: Record<string, unknown>) =>
+  (content as readonly { readonly text: string }[])[0]?.text ?? '';
+const statesOf = ({ told }: DriverProcess, name: string) =>
+  told.all.flatMap((line) =>
+    line.event === 'state' && line['name'] === name ? [line['state']] : [],
+  );
+const reached = ({ told }: DriverProcess, name: string, state: string): Promise<Told> =>
+  told.find((line) => line.event === 'state' && line['name'] === name && line['state'] === state);
+const never = 600_000;
+
+const faults: readonly (readonly [object, string])[] = [
+  [{ op: 'connect', name: 'b' }, 'server must be an object'],
+  [{ op: 'connect', name: 5, server: small() }, 'name must be a string'],
+  [{ op: 'connect', name: 'b', server: { command: 5 } }, 'server.command must be a string'],
+  [{ op: 'connect', name: 'b', server: { type: 'http' } }, 'server.url must be a string'],
+  [{ op: 'connect', name: 'b', server: small(), options: { era: 'old' } }, 'options.era'],
+  [{ op: 'connect', name: 'b', server: small(), options: { restart: true } }, 'options.restart'],
+  [
+    { op: 'connect', name: 'b', server: small(), options: { providers: { sampling: {} } } },
+    'options.providers.sampling must have one of',
+  ],
+  [{ op: 'connect', name: 'b', server: { type: 'wss', url: 'x' } }, 'server.type must be one of'],
+  [{ op: 'callTool', name: 'a' }, 'tool must be a string'],
+  [{ ...call('one'), timeoutMs: '5' }, 'timeoutMs must be a number'],
+  [{ op: 'callTool', name: 'a', tool: 'one', arguments: 'x' }, 'arguments must be an object'],
+  [{ op: 'request', name: 'a' }, 'method must be a string'],
+  [{ op: 'readResource', name: 'a' }, 'uri must be a string'],
+  [{ op: 'setRoots', name: 'a' }, 'roots must be an array'],
+  [{ op: 'state' }, 'name must be a string'],
+  [{ op: 'cancel' }, 'target must be a string'],
+  [{ op: 'manager', config: [] }, 'config must be an object'],
+];
+
+describe('a command', () => {
+  test('that is wrong is refused with CONFIG, which names what is wrong', async () => {
+    const driver = startDriver();
+    for (const [wrong, message] of faults) {
+      expect(await driver.fail(wrong)).toMatchObject({
+        code: 'CONFIG',
+        message: expect.stringContaining(message) as string,
+      });
+    }
+  });
+
+  test('is refused with UNSUPPORTED if it has an option that there is not', async () => {
+    const driver = startDriver();
+    for (const options of [{ fly: true }, { auth: { realm: 'x' } }]) {
+      const wrong = { op: 'connect', name: 'b', server: small(), options };
+      expect(await driver.fail(wrong)).toMatchObject({ code: 'UNSUPPORTED' });
+    }
+    const config = { mcpServers: {} };
+    const wrong = { op: 'manager', config, options: { fly: true } };
+    expect(await driver.fail(wrong)).toMatchObject({ code: 'UNSUPPORTED' });
+  });
+
+  test('without a ref, or with one that is in use, is refused without one', async () => {
+    const driver = startDriver();
+    await connect(driver, small('hang'));
+    const ref = driver.send(call('hang'));
+    driver.line('{"op":"servers"}');
+    driver.line('{"op":"servers","ref":5}');
+    driver.line(JSON.stringify({ op: 'servers', ref }));
+    let count = 0;
+    await driver.told.find(
+      (line) => line.event === 'result' && line['ref'] === null && ++count === 3,
+    );
+    expect(driver.told.all.filter((line) => line['ref'] === ref)).toEqual([]);
+  });
+
+  test('ends with a line feed alone, and the last one with the end of the input', async () => {
+    const driver = startDriver();
+    await connect(driver, small('one'));
+    expect(textOf(await driver.run(call('one', { text: 'a\u2028b\u0085c' })))).toBe(
+      'one a\u2028b\u0085c',
+    );
+    driver.text('{"op":"servers","ref":"last"}');
+    expect(await driver.end()).toBe(0);
+    expect(await driver.result('last')).toMatchObject({ ok: true });
+  });
+
+  test('has its result before the driver ends, and after that nothing is opened', async () => {
+    const driver = startDriver();
+    await connect(driver, small('hang'));
+    const pending = driver.send(call('hang'));
+    const connecting = driver.send({ op: 'connect', name: 'b', server: small('--deaf') });
+    const mcpServers = { c: small('--deaf') };
+    const managing = driver.send({
+      op: 'manager',
+      config: { mcpServers },
+      options: { startupMs: never },
+    });
+    const shutdown = driver.send({ op: 'shutdown' });
+    const late = driver.send({ op: 'connect', name: 'd', server: small('one') });
+    const again = driver.send({ op: 'reconnect', name: 'a' });
+    expect(await driver.exited).toBe(0);
+    const resultOf = (ref: string) =>
+      driver.told.all.filter((line) => line.event === 'result' && line['ref'] === ref);
+    const failed = (code: string) => [{ ok: false, error: { code } }];
+    expect(resultOf(pending)).toMatchObject(failed('CLOSED'));
+    expect(resultOf(connecting)).toMatchObject(failed('CLOSED'));
+    expect(resultOf(managing)).toMatchObject([{ value: { servers: { c: { state: 'closed' } } } }]);
+    expect(resultOf(shutdown)).toMatchObject([{ ok: true, value: {} }]);
+    expect(resultOf(shutdown)[0]?.['value']).toEqual({});
+    expect(resultOf(late)).toMatchObject(failed('NOT_READY'));
+    expect(resultOf(again)).toMatchObject(failed('NOT_READY'));
+  });
+
+  test('of the same turn is carried out after those before it', async () => {
+    const driver = startDriver();
+    await connect(driver, small('one', 'hang'));
+    const lines = [
+      { ...call('hang'), ref: 'before' },
+      { op: 'reconnect', name: 'a', ref: 'anew' },
+      { ...call('one'), ref: 'after' },
+    ];
+    driver.line(lines.map((line) => JSON.stringify(line)).join('\n'));
+    expect(await driver.result('before')).toMatchObject({ error: { code: 'CLOSED' } });
+    expect(await driver.result('anew')).toMatchObject({ ok: true });
+    expect(await driver.result('after')).toMatchObject({ ok: true });
+  });
+});
+
+describe('the states of a connection', () => {
+  test('are told once each, also if its attempts are counted from 0 again', async () => {
+    const driver = startDriver();
+    const restart = { initialMs: 1, maxMs: 1, factor: 1, maxAttempts: 2, stableMs: 1 };
+    await connect(driver, small('die', 'one'), { restart, era: 'legacy' });
+    await driver.fail(call('die'));
+    let count = 0;
+    await driver.told.find((line) => line['state'] === 'ready' && ++count === 2);
+    // In the time that this takes it gets stable.
+    for (let calls = 0; calls < 5; calls++) await driver.run(call('one'));
+    await driver.run({ op: 'close', name: 'a' });
+    expect(statesOf(driver, 'a')).toEqual([
+      ...['connecting', 'ready', 'backoff', 'connecting', 'ready', 'closing', 'closed'],
+    ]);
+  });
+
+  test('begin anew with reconnect, from whichever it is', async () => {
+    const driver = startDriver();
+    const options = { stop: { stdinMs: 1 } };
+    const ready = driver.send({ op: 'connect', name: 'a', server: odd('endless'), options });
+    // From connecting: whoever waits gets the new one.
+    expect(await driver.run({ op: 'reconnect', name: 'a' })).toMatchObject({ era: 'legacy' });
+    expect(await driver.result(ready)).toMatchObject({ ok: true });
+    const closing = driver.send({ op: 'close', name: 'a' });
+    await reached(driver, 'a', 'closing');
+    const [first, second] = ['reconnect', 'reconnect'].map((op) => driver.send({ op, name: 'a' }));
+    for (const ref of [closing, first, second]) {
+      expect(await driver.result(ref as string)).toMatchObject({ ok: true });
+    }
+    expect(await driver.run({ op: 'state', name: 'a' })).toMatchObject({ launches: 1 });
+  });
+
+  test('restart: false allows the launch that finds the era, and no other', async () => {
+    const driver = startDriver();
+    const launchesOf = async (what: string, era: string): Promise<unknown> => {
+      const options = { restart: false, era };
+      await driver.result(driver.send({ op: 'connect', name: what, server: odd(what), options }));
+      return (await driver.run({ op: 'state', name: what }))['launches'];
+    };
+    // It ends upon the probe: that says of which era it is, and is no loss.
+    expect(await launchesOf('dies-on-probe', 'auto')).toBe(2);
+    expect(statesOf(driver, 'dies-on-probe')).toEqual(['connecting', 'ready']);
+    expect(await launchesOf('dies', 'auto')).toBe(2);
+    expect(statesOf(driver, 'dies')).toEqual(['connecting', 'failed']);
+    expect(await launchesOf('refuses', 'legacy')).toBe(1);
+    await driver.run({ op: 'close', name: 'dies' });
+    expect(await launchesOf('dies', 'legacy')).toBe(1);
+  });
+});
+
+describe('a manager', () => {
+  test('has the tools of those that are ready, tells their lists, and connects one anew', async () => {
+    const driver = startDriver();
+    const mcpServers = {
+      a: small('one'),
+      deaf: small('--deaf'),
+      off: { ...small(), disabled: true },
+    };
+    const options = { watch: true, startupMs: 5000, connectMs: never };
+    const managing = driver.send({ op: 'manager', config: { mcpServers }, options });
+    await driver.told.find((line) => line.event === 'tools');
+    expect(driver.told.all.filter(({ event }) => event === 'tools')).toEqual([
+      { event: 'tools', name: 'a', tools: ['one'] },
+    ]);
+    expect(await driver.run({ op: 'state', name: 'off' })).toEqual({
+      ...{ state: 'disabled', pending: 0, launches: 0 },
+    });
+    expect(await driver.result(managing)).toMatchObject({
+      value: { servers: { a: { state: 'ready' }, deaf: { state: 'connecting' } } },
+    });
+    expect(await driver.run({ op: 'listTools' })).toMatchObject({ tools: [{ name: 'a__one' }] });
+    const taken = { op: 'connect', name: 'a', server: small('one') };
+    expect(await driver.fail(taken)).toMatchObject({ code: 'CONFIG' });
+    await driver.run({ op: 'close', name: 'a' });
+    expect(await driver.run({ op: 'reconnect', name: 'a' })).toMatchObject({ era: 'modern' });
+    expect(await driver.run({ op: 'servers' })).toMatchObject({
+      a: { state: 'ready', launches: 2 },
+    });
+  });
+});
+
+test('a list that is refreshed is told once', async () => {
+  const driver = startDriver();
+  const [program, ...args] = [process.execPath, ...lab];
+  await connect(driver, { command: program, args }, { watch: true });
+  await driver.told.find((line) => line.event === 'tools');
+  await driver.run({ op: 'listTools', name: 'a', refresh: true });
+  await driver.run(call('change', { what: 'tools' }));
+  let count = 0;
+  await driver.told.find((line) => line.event === 'tools' && ++count === 3);
+  await driver.run({ op: 'close', name: 'a' });
+  expect(driver.told.all.filter(({ event }) => event === 'tools')).toHaveLength(3);
+});
