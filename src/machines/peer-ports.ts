@@ -199,6 +199,10 @@ export interface PeerRequest {
   readonly inBackground?: boolean | undefined;
   /** Asks for progress, and hears of it. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
+  /** Its message has been made. It need not keep the params: if it was not served, it gets them back. */
+  written?(): void;
+  /** It was not served, and will be sent once more. @param params of the message that was made */
+  unserved?(params: JsonObject | undefined): void;
   /** Called exactly once. */
   settle(outcome: RequestOutcome): void;
   /** Set once it is taken. Its time began at `sentAt`, the clock's milliseconds. */

@@ -133,13 +133,14 @@ test('requests that met a forgotten session are sent again in the next one, once
     if (asked.message?.method === 'server/discover') return asked.text('', '', 400);
     if (greeted(asked, `s-${session}`)) return undefined;
     if (asked.headers['mcp-session-id'] !== `s-${session}`) return asked.text('', '', 404);
-    return asked.result({ session });
+    return asked.result({ session, nth: asked.message?.params?.['nth'] });
   });
   const connection = await connected(server.url);
   expect(await connection.request('x/first')).toEqual({ session: 1 });
   session = 2;
   const requests = Array.from({ length: 20 }, (_, nth) => connection.request('x/more', { nth }));
-  for (const result of await Promise.all(requests)) expect(result).toEqual({ session: 2 });
+  const expected = requests.map((_, nth) => ({ session: 2, nth }));
+  expect(await Promise.all(requests)).toEqual(expected);
   const greetings = server.asked.filter(({ message }) => message?.method === 'initialize');
   expect(greetings).toHaveLength(2);
 });

@@ -132,8 +132,21 @@ describe('calls leave nothing on a connection that goes on', () => {
   });
 });
 
-/** A server that is lost as soon as it is ready. */
-class Fleeting implements SdkTransport {
+test('the arguments of calls are let go when they are sent, and not with the answers', async () => {
+  const transport = () => new Silent();
+  const connection = await connect({ transport }, { ...quiet, era: 'legacy' });
+  onTestFinished(() => connection.close());
+  const live = new Live<{ [name: string]: unknown }>();
+  const calls = Array.from({ length: 100 }, () => connection.callTool('wait', live.add({})));
+  const ended = Promise.allSettled(calls);
+  expect(await live.left()).toBeLessThanOrEqual(2);
+  expect(connection.pending).toBe(100);
+  await connection.close();
+  expect((await ended).every(({ status }) => status === 'rejected')).toBe(true);
+});
+
+/** A server that greets, and answers nothing else. */
+class Silent implements SdkTransport {
   onmessage?: SdkTransport['onmessage'];
   onclose?: SdkTransport['onclose'];
   onerror?: SdkTransport['onerror'];
@@ -146,12 +159,21 @@ class Fleeting implements SdkTransport {
 
   async send(message: { readonly [field: string]: unknown }): Promise<void> {
     const { id, method, params } = message;
-    if (method === 'notifications/initialized') queueMicrotask(() => this.onclose?.());
+    if (method === 'notifications/initialized') this.greeted();
     if (method !== 'initialize') return;
     const { protocolVersion } = params as { readonly protocolVersion: string };
-    const serverInfo = { name: 'fleeting', version: '1' };
+    const serverInfo = { name: 'silent', version: '1' };
     const result = { protocolVersion, capabilities: {}, serverInfo };
     queueMicrotask(() => this.onmessage?.({ jsonrpc: '2.0', id: id as number, result }));
+  }
+
+  greeted(): void {}
+}
+
+/** A server that is lost as soon as it is ready. */
+class Fleeting extends Silent {
+  override greeted(): void {
+    queueMicrotask(() => this.onclose?.());
   }
 }
 

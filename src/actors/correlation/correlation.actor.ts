@@ -166,6 +166,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
       try {
         if (request.awaits === 'delivery') this.#deliver(pending);
         else frames = withOneMore(frames, pending.frame);
+        request.written?.();
         if (this.#isTraced) this.#reportSent(pending);
       } catch (error) {
         // The params are the caller's: reading them may run its code.
@@ -186,11 +187,10 @@ class Correlation implements Behaviour<CorrelationEvent> {
 
   /** Sends a notification, which is settled once the transport has taken it. */
   #deliver(pending: Pending): void {
-    const { relatedTo } = pending.request;
     this.#writer?.send({
       type: 'frames.send',
       frames: [pending.frame],
-      relatedTo,
+      relatedTo: pending.request.relatedTo,
       rejected: (error) => {
         if (this.#books.has(pending)) this.#reject(pending, error);
       },
@@ -210,7 +210,7 @@ class Correlation implements Behaviour<CorrelationEvent> {
   /** It waits for the next handshake, unless it is of one itself, or was returned before. */
   #unserved(error: unknown, frame: OutboundFrame): void {
     const pending = 'method' in frame && 'id' in frame ? this.#books.find(frame.id) : undefined;
-    if (pending && !this.#books.returns(pending)) this.#reject(pending, error);
+    if (pending && !this.#books.returns(pending, frame)) this.#reject(pending, error);
   }
 
   #reject(pending: Pending, cause: unknown): void {

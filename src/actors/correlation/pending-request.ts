@@ -4,6 +4,7 @@ import { RuntimeError } from '../../protocol/errors.ts';
 import type { RuntimeErrorCode } from '../../protocol/errors.ts';
 import type {
   JsonObject,
+  OutboundFrame,
   OutboundNotification,
   OutboundRequest,
   OutboundRequestId,
@@ -56,9 +57,10 @@ export class Pending extends Expiring implements PendingRequest {
   }
 
   /** It waits again, and will be sent under another id. */
-  renew(): void {
+  renew(unserved: OutboundFrame): void {
     this.number = this.#ids.next();
     this.state = 'held';
+    if ('params' in unserved) this.request.unserved?.(unserved.params as JsonObject | undefined);
   }
 
   /** What goes to the peer. Throws what reading the caller's params throws. */

@@ -6,7 +6,7 @@
  * gave.
  */
 import type { PeerRequest } from '../../machines/peer-ports.ts';
-import type { InboundResponse } from '../../protocol/frames.ts';
+import type { InboundResponse, OutboundFrame } from '../../protocol/frames.ts';
 import type { Clock } from '../clock.ts';
 import type { ActorFactName, Report } from '../facts.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
@@ -123,15 +123,17 @@ export class PendingRequests {
 
   /**
    * It waits once more, under another id, in the place that it had. Its time goes on.
+   *
+   * @param frame that was not served
    * @returns false, and does nothing, if it has been returned before or is of the handshake
    */
-  returns(pending: Pending): boolean {
+  returns(pending: Pending, frame: OutboundFrame): boolean {
     const returned = (this.#returned ??= new WeakMap());
     if (pending.request.isHandshake || returned.has(pending)) return false;
     returned.set(pending, pending.number);
     this.#pending.delete(pending.number);
     this.#strays.note(pending.number, 'cancelled');
-    pending.renew();
+    pending.renew(frame);
     this.#pending.set(pending.number, pending);
     return true;
   }

@@ -8,21 +8,23 @@ import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { RequestOptions } from './options.ts';
 
-/** How a request is sent, and what follows on its end. All that want nothing special share one. */
-export interface RequestManner extends Pick<
-  RequestOptions,
-  'signal' | 'onProgress' | 'whenAway' | 'retry'
-> {
+/**
+ * How a request is sent, for how long, and what follows on its end. Those in a row that want the same
+ * and nothing special share one.
+ */
+export interface RequestManner
+  extends
+    Pick<RequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry'>,
+    Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs'> {
   readonly awaits: 'answer' | 'delivery';
   /** Whether its result may ask the host something, to be called again with the answer. */
   readonly mayAsk: 'yes' | 'no';
+  /** Who knows what follows on its end. */
+  readonly owner: HostRequestOwner;
 }
 
-/** What is asked, and for how long. */
-export interface HostRequestSpec extends Pick<
-  PeerRequest,
-  'method' | 'params' | 'timeoutMs' | 'maxTotalMs'
-> {
+/** What is asked, and how. */
+export interface HostRequestSpec extends Pick<PeerRequest, 'method' | 'params'> {
   readonly manner: RequestManner;
 }
 
@@ -45,7 +47,6 @@ export interface HostRequestOwner {
 
 /** Whose promise a request settles, and with what. */
 export interface HostRequestEnd<T> {
-  readonly owner: HostRequestOwner;
   /** Makes what the host gets of the result. Throws what is wrong with it. */
   readonly read: (result: JsonObject) => T;
   readonly resolve: (value: T | Promise<T>) => void;
@@ -57,23 +58,17 @@ export interface HostRequestEnd<T> {
  */
 export class HostRequest<T> implements SendableRequest, HostRequestSpec {
   readonly method: string;
-  readonly params: JsonObject | undefined;
-  readonly timeoutMs: number;
-  readonly maxTotalMs: number;
+  params: JsonObject | undefined;
   readonly manner: RequestManner;
   state: SendableRequest['state'] = 'unsent';
   ticket: PeerRequest['ticket'] = undefined;
-  readonly #owner: HostRequestOwner;
   readonly #read: HostRequestEnd<T>['read'];
   readonly #resolve: HostRequestEnd<T>['resolve'];
 
   constructor(spec: HostRequestSpec, end: HostRequestEnd<T>) {
     this.method = spec.method;
     this.params = spec.params;
-    this.timeoutMs = spec.timeoutMs;
-    this.maxTotalMs = spec.maxTotalMs;
     this.manner = spec.manner;
-    this.#owner = end.owner;
     this.#read = end.read;
     this.#resolve = end.resolve;
     this.manner.signal?.addEventListener('abort', this);
@@ -85,6 +80,24 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   get whenAway(): PeerRequest['whenAway'] {
     return this.manner.whenAway;
+  }
+
+  get timeoutMs(): number {
+    return this.manner.timeoutMs;
+  }
+
+  get maxTotalMs(): number {
+    return this.manner.maxTotalMs;
+  }
+
+  /** What nobody will send again is not kept: arguments may be large, and answers late. */
+  written(): void {
+    const { mayAsk, retry } = this.manner;
+    if (mayAsk === 'no' && retry !== 'reads') this.params = undefined;
+  }
+
+  unserved(params: JsonObject | undefined): void {
+    this.params = params;
   }
 
   settle(outcome: RequestOutcome): void {
@@ -106,13 +119,13 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
     } catch (error) {
       this.#end();
       this.#reject(error as Error);
-      this.#owner.cancel(this, progressFailed);
+      this.manner.owner.cancel(this, progressFailed);
     }
   }
 
   /** Takes the event of its signal. */
   handleEvent(): void {
-    if (this.state === 'sent') this.#owner.cancel(this, this.manner.signal?.reason);
+    if (this.state === 'sent') this.manner.owner.cancel(this, this.manner.signal?.reason);
   }
 
   #end(): void {
@@ -127,7 +140,7 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   #succeed(result: JsonObject): void {
     try {
-      const last = this.manner.mayAsk === 'yes' ? this.#owner.goOn(this, result) : undefined;
+      const last = this.manner.mayAsk === 'yes' ? this.manner.owner.goOn(this, result) : undefined;
       this.#resolve(last ? last.then(this.#read) : this.#read(result));
     } catch (error) {
       this.#reject(error as Error);
@@ -136,7 +149,7 @@ export class HostRequest<T> implements SendableRequest, HostRequestSpec {
 
   #fail(error: Error): void {
     if (this.manner.retry !== 'reads') return this.#reject(error);
-    this.#resolve(this.#owner.repeat(this, error).then(this.#read));
+    this.#resolve(this.manner.owner.repeat(this, error).then(this.#read));
   }
 }
 

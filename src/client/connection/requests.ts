@@ -61,6 +61,8 @@ export class Requests implements HostRequestOwner {
   readonly #isHarmless: (tool: string) => boolean;
 
   readonly #rounds: RoundsHost;
+  /** The manner of the last request that wanted nothing special. */
+  #lastPlain: RequestManner | undefined = undefined;
   /** How long the connection has been in its state, milliseconds. */
   readonly #age: () => number;
 
@@ -115,8 +117,8 @@ export class Requests implements HostRequestOwner {
     const { maxTotalMs = Math.max(timeoutMs, limits.requestMaxTotalMs) } = options;
     // A server of an era that is not known yet may be one that says of what type its results are.
     const mayAsk = this.#scope.served?.era === 'legacy' ? 'no' : 'yes';
-    const manner = mannerOf(options, mayAsk);
-    return this.#send({ method, params, timeoutMs, maxTotalMs, manner }, read, options.sent);
+    const manner = this.#mannerOf(options, { timeoutMs, maxTotalMs, mayAsk });
+    return this.#send({ method, params, manner }, read, options.sent);
   }
 
   /** See `Connection.notify`. */
@@ -128,8 +130,8 @@ export class Requests implements HostRequestOwner {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
     const times = { timeoutMs: waitMs, maxTotalMs: waitMs };
-    const manner = { awaits: 'delivery', mayAsk: 'no', signal } as const;
-    await this.#send({ method, params, ...times, manner }, whole);
+    const manner = { awaits: 'delivery', mayAsk: 'no', owner: this, signal, ...times } as const;
+    await this.#send({ method, params, manner }, whole);
   }
 
   /** Sends it now. What is wrong with it rejects the promise. */
@@ -141,18 +143,31 @@ export class Requests implements HostRequestOwner {
     return new Promise((resolve) => {
       const { method, manner } = spec;
       const { signal } = manner;
-      refuseDuration('timeoutMs', spec.timeoutMs);
-      refuseDuration('maxTotalMs', spec.maxTotalMs);
+      refuseDuration('timeoutMs', manner.timeoutMs);
+      refuseDuration('maxTotalMs', manner.maxTotalMs);
       const refusal = this.#refusal(method);
       if (refusal) throw refusal;
       if (signal?.aborted) throw cancelledUnsent(method, signal.reason);
-      const request = new HostRequest(spec, { owner: this, read, resolve });
+      const request = new HostRequest(spec, { read, resolve });
       sendAsked(this.#correlation, [request]);
       if (!sent) return;
       // A correlation that is busy takes the request, and gives it its id, before this turn is over.
       if (request.ticket) sent(request.ticket.id);
       else afterThis(() => request.ticket && sent(request.ticket.id));
     });
+  }
+
+  #mannerOf(
+    { signal, onProgress, whenAway, retry }: RequestOptions,
+    { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
+  ): RequestManner {
+    const isPlain = !signal && !onProgress && !whenAway && !retry;
+    const last = isPlain ? this.#lastPlain : undefined;
+    if (last?.timeoutMs === timeoutMs && last.maxTotalMs === maxTotalMs && last.mayAsk === mayAsk) {
+      return last;
+    }
+    const plain = { awaits: 'answer', mayAsk, owner: this, timeoutMs, maxTotalMs } as const;
+    return isPlain ? (this.#lastPlain = plain) : { ...plain, signal, onProgress, whenAway, retry };
   }
 
   get #correlation(): Ref<CorrelationEvent> {
@@ -166,15 +181,15 @@ export class Requests implements HostRequestOwner {
   }
 
   goOn(request: AskedOfServer, result: JsonObject): Promise<JsonObject> | undefined {
-    const { method, params, timeoutMs, maxTotalMs, manner, ticket } = request;
-    const { signal } = manner;
+    const { method, params, manner, ticket } = request;
+    const { signal, timeoutMs, maxTotalMs } = manner;
     const send: RoundsCall['send'] = (next, wishes) => {
       const times = {
         timeoutMs: Math.min(timeoutMs, wishes.maxTotalMs),
         maxTotalMs: wishes.maxTotalMs,
       };
-      const again: RequestManner = { ...manner, mayAsk: 'no', signal: wishes.signal };
-      return this.#send({ method, params: next, ...times, manner: again }, whole);
+      const again: RequestManner = { ...manner, ...times, mayAsk: 'no', signal: wishes.signal };
+      return this.#send({ method, params: next, manner: again }, whole);
     };
     const startedAt = ticket?.sentAt ?? this.#scope.parts.clock.now();
     const call = { method, params, maxTotalMs, signal, send };
@@ -185,13 +200,13 @@ export class Requests implements HostRequestOwner {
     // What the loss has made of the connection is known once it is dealt with.
     await Promise.resolve();
     if (!this.#mayRepeat(request, error)) throw error;
-    const { method, params, timeoutMs, manner } = request;
+    const { method, params, manner } = request;
     const { clock } = this.#scope.parts;
     const now = clock.now();
-    const maxTotalMs = (request.ticket?.sentAt ?? now) + request.maxTotalMs - now;
+    const maxTotalMs = (request.ticket?.sentAt ?? now) + manner.maxTotalMs - now;
     if (maxTotalMs <= 0) throw error;
-    const once: RequestManner = { ...manner, retry: 'never' };
-    return this.#send({ method, params, timeoutMs, maxTotalMs, manner: once }, whole);
+    const once: RequestManner = { ...manner, maxTotalMs, retry: 'never' };
+    return this.#send({ method, params, manner: once }, whole);
   }
 
   /**
@@ -229,19 +244,6 @@ export class Requests implements HostRequestOwner {
     const tool = params?.['name'];
     return method === 'tools/call' && typeof tool === 'string' && this.#isHarmless(tool);
   }
-}
-
-const plainManners = {
-  yes: { awaits: 'answer', mayAsk: 'yes' },
-  no: { awaits: 'answer', mayAsk: 'no' },
-} as const satisfies { readonly [mayAsk: string]: RequestManner };
-
-function mannerOf(
-  { signal, onProgress, whenAway, retry }: RequestOptions,
-  mayAsk: 'yes' | 'no',
-): RequestManner {
-  if (!signal && !onProgress && !whenAway && !retry) return plainManners[mayAsk];
-  return { awaits: 'answer', mayAsk, signal, onProgress, whenAway, retry };
 }
 
 /** Whether there is no way to the server, and will be none. */
