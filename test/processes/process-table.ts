@@ -43,7 +43,7 @@ export function membersOf(group: number): readonly Entry[] {
 
 /** Waits until nobody is left of a group that another process ends. */
 export async function emptied(group: number): Promise<void> {
-  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 10_000, interval: 10 });
+  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 25_000, interval: 10 });
 }
 
 /** Checks that a group is empty now. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { connect } from 'mcp-actors/testing';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { TestClock } from '../../src/testing/clock.ts';
 
@@ -25,6 +25,6 @@ test('the validator is loaded some time after the tools are listed, where one of
   expect(clock.liveTimers).toBe(1);
   expect(isLoaded()).toBe(false);
   clock.increment(1);
-  await vi.waitFor(() => expect(isLoaded()).toBe(true));
+  await expect.poll(isLoaded).toBe(true);
   expect((await client.callTool('plain')).text).toBe('done');
 });

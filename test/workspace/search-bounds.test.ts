@@ -325,7 +325,7 @@ describe('searches at once', () => {
         async () => await new Promise<void>((resolve) => void ends.push(resolve)),
       );
     });
-    await vi.waitFor(() => expect(ends.length).toBe(Math.min(count, 4)));
+    await expect.poll(() => ends).toHaveLength(Math.min(count, 4));
     return { ends, signals, searches };
   }
 
@@ -334,9 +334,9 @@ describe('searches at once', () => {
     expect(ends).toHaveLength(4);
     ends[0]?.();
     await Promise.race(searches);
-    await vi.waitFor(() => expect(ends).toHaveLength(5));
+    await expect.poll(() => ends).toHaveLength(5);
     ends[1]?.();
-    await vi.waitFor(() => expect(ends).toHaveLength(6));
+    await expect.poll(() => ends).toHaveLength(6);
     for (const end of ends) end();
     await Promise.all(searches);
   });
@@ -348,7 +348,7 @@ describe('searches at once', () => {
     for (const { signal } of signals) expect(signal.aborted).toBe(false);
     // Which of them wait is not known from outside: those that run ignore their signals.
     for (const controller of signals) controller.abort(reason);
-    await vi.waitFor(() => expect(ends).toHaveLength(4));
+    await expect.poll(() => ends).toHaveLength(4);
     for (const end of ends) end();
     const results = await settled;
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([

@@ -139,12 +139,13 @@ export const eventCases: readonly StoresCase[] = [
       const stream = streamName(a.node, 1);
       await a.events.open('s1', stream, []);
       await appendSome(a, stream, 2);
-      await world.elapse(150);
+      await world.elapse(1100);
       await a.events.append('s1', event(stream, 3));
       const { missed, events } = await b.events.replay('s1', { stream, number: 0 });
       same([missed, events], [2, [event(stream, 3)]], 'the replay');
     },
-    { maxAgeMs: 100 },
+    // Longer than it takes to look at the youngest.
+    { maxAgeMs: 1000 },
   ),
 
   storesCase('a lost append is told as missed', async ({ a, b }) => {

@@ -241,7 +241,7 @@ describe('the keys', () => {
 });
 
 describe('an issuer that cannot be asked', () => {
-  test.each<[string, (response: ServerResponse) => void, string]>([
+  test.each<[string, (response: ServerResponse) => void, string, fetchTimeoutMs?: number]>([
     ['answers with an error', (response) => void response.writeHead(500).end(), 'status is 500'],
     ['hangs up', (response) => void response.destroy(), 'gave no answer to use'],
     ['answers with no JSON', (response) => void response.end('<html>'), 'gave no answer to use'],
@@ -252,27 +252,30 @@ describe('an issuer that cannot be asked', () => {
       (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
       'status is 302',
     ],
-    ['does not answer', () => {}, 'gave no answer to use'],
-  ])('and %s: 503, with the reason for the log alone', async (_, answer, reason) => {
-    const { server, present } = await start(() => ({
-      limits: { maxDocumentBytes: 4096, fetchTimeoutMs: 300 },
-    }));
-    server.fault = (_request, response) => {
-      answer(response);
-      return true;
-    };
-    const token = await server.issue({ aud: resource });
-    const given = await present(token);
-    expect(given).toEqual({
-      ok: false,
-      status: 503,
-      headers: { 'retry-after': '30' },
-      message: 'Access tokens cannot be checked at the moment; try again later',
-      detail: expect.stringContaining(reason) as string,
-    });
-    expect(server.count('/elsewhere')).toBe(0);
-    expect(JSON.stringify(given)).not.toContain(token);
-  });
+    ['does not answer', () => {}, 'gave no answer to use', 300],
+  ])(
+    'and %s: 503, with the reason for the log alone',
+    async (_, answer, reason, fetchTimeoutMs) => {
+      const { server, present } = await start(() => ({
+        limits: { maxDocumentBytes: 4096, ...(fetchTimeoutMs ? { fetchTimeoutMs } : {}) },
+      }));
+      server.fault = (_request, response) => {
+        answer(response);
+        return true;
+      };
+      const token = await server.issue({ aud: resource });
+      const given = await present(token);
+      expect(given).toEqual({
+        ok: false,
+        status: 503,
+        headers: { 'retry-after': '30' },
+        message: 'Access tokens cannot be checked at the moment; try again later',
+        detail: expect.stringContaining(reason) as string,
+      });
+      expect(server.count('/elsewhere')).toBe(0);
+      expect(JSON.stringify(given)).not.toContain(token);
+    },
+  );
 
   test('is not asked again before the pause is over, and then it is', async () => {
     const { server, time, present } = await start();

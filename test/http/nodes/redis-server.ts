@@ -62,9 +62,16 @@ export class RedisServer {
 
   static async start(): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), 'redis-'));
-    const server = new RedisServer(folder, await freePort());
-    await server.start();
-    return server;
+    for (let attempt = 1; ; attempt++) {
+      const server = new RedisServer(folder, await freePort());
+      try {
+        await server.start();
+        return server;
+      } catch (error) {
+        // Somebody else may have taken the port since it was free.
+        if (attempt === 3) throw error;
+      }
+    }
   }
 
   get url(): string {
