@@ -279,6 +279,55 @@ test('keeps a login in the folder that it is given, for the next driver', async 
   }
 });
 
+describe('a login of a driver', () => {
+  const redirectUrl = 'http://127.0.0.1:1/back?of=driver';
+  const asked = ({ told: { all } }: DriverProcess): URLSearchParams => {
+    const visit = all.find(({ event }) => event === 'authorize');
+    return new URL(String(visit?.['url'])).searchParams;
+  };
+
+  test('is that of the client that is registered already, with its secret and its redirect URL', async () => {
+    const { url, issuer } = await startProtected();
+    const client = { clientId: 'desk', clientSecret: 's3 cr:t' };
+    issuer.admit(client, [redirectUrl]);
+    const driver = startDriver();
+    const server = { type: 'http', url: url.href };
+    await connect(driver, server, { auth: { ...client, redirectUrl } });
+    expect(issuer.count('/register')).toBe(0);
+    expect(asked(driver).get('client_id')).toBe('desk');
+    expect(asked(driver).get('redirect_uri')).toBe(redirectUrl);
+    const wrong = { ...client, clientSecret: 'guessed', redirectUrl };
+    const forged = { op: 'connect', name: 'b', server, options: { auth: wrong } };
+    expect(await driver.fail(forged)).toMatchObject({ code: 'AUTH' });
+    const without = { auth: { clientSecret: 'alone' } };
+    expect(await driver.fail({ op: 'connect', name: 'c', server, options: without })).toMatchObject(
+      {
+        code: 'CONFIG',
+      },
+    );
+  });
+
+  test('registers with its redirect URL, and asks for its scope if the server names none', async () => {
+    const { issuer } = await startProtected();
+    const server = await scriptedServer((asking) => {
+      const { path, headers } = asking;
+      if (path.startsWith('/.well-known/oauth-protected-resource')) {
+        return asking.json({ resource: server.url.href, authorization_servers: [issuer.issuer] });
+      }
+      if (path !== '/mcp') return asking.text('not here', 'text/plain', 404);
+      if (headers.authorization === undefined) return asking.json({}, 401);
+      return greeted(asking) || asking.result();
+    });
+    const driver = startDriver();
+    const auth = { scope: 'desk:all', redirectUrl };
+    await connect(driver, { type: 'http', url: server.url.href }, { auth, era: 'legacy' });
+    expect(asked(driver).get('scope')).toBe('desk:all');
+    expect(issuer.count('/register')).toBe(1);
+    expect(asked(driver).get('redirect_uri')).toBe(redirectUrl);
+    await driver.run({ op: 'close', name: 'a' });
+  });
+});
+
 test.each(['SIGTERM', 'SIGINT'] as const)('ends its servers and itself upon %s', async (signal) => {
   const driver = startDriver();
   await connect(driver, small('pid'));

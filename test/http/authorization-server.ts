@@ -48,6 +48,7 @@ export class AuthorizationServer {
   readonly #options: Options;
   readonly #http = createServer((request, response) => void this.#serve(request, response));
   readonly #clients = new Map<string, readonly string[]>();
+  readonly #secrets = new Map<string, Secret>();
   readonly #codes = new Map<string, Code>();
   readonly #refreshing = new Map<string, Grant>();
   readonly #opaque = new Map<string, object>();
@@ -129,6 +130,12 @@ export class AuthorizationServer {
   forgetClients(): void {
     this.#clients.clear();
     this.#refreshing.clear();
+  }
+
+  /** Registers a client by hand, which has to show its secret for each token. */
+  admit(client: Secret, redirectUris: readonly string[]): void {
+    this.#clients.set(client.clientId, redirectUris);
+    this.#secrets.set(client.clientId, client);
   }
 
   /** How often this path was asked for. */
@@ -232,7 +239,8 @@ export class AuthorizationServer {
   async #token(form: URLSearchParams, request: IncomingMessage): Promise<object> {
     const type = form.get('grant_type');
     if (type === 'client_credentials') return await this.#machineToken(form, request);
-    const grant = type === 'refresh_token' ? this.#refresh(form) : this.#code(form);
+    const client = this.#clientOf(form, request);
+    const grant = type === 'refresh_token' ? this.#refresh(form, client) : this.#code(form, client);
     // A token is for the resource that was asked for, and for no other.
     if (form.has('resource') && form.get('resource') !== grant.resource) {
       throw new Refused('invalid_target');
@@ -256,12 +264,20 @@ export class AuthorizationServer {
     return { access_token, token_type: 'Bearer', expires_in: this.lifetime };
   }
 
-  #code(form: URLSearchParams): Grant {
+  /** The client that asks for a token. */
+  #clientOf(form: URLSearchParams, request: IncomingMessage): string {
+    const shown = [...this.#secrets.values()].find((secret) => isGiven(request, secret));
+    const clientId = shown?.clientId ?? form.get('client_id') ?? '';
+    if (this.#secrets.has(clientId) && !shown) throw new Refused('invalid_client');
+    return clientId;
+  }
+
+  #code(form: URLSearchParams, clientId: string): Grant {
     const code = this.#codes.get(form.get('code') ?? '');
     this.#codes.delete(form.get('code') ?? '');
     const digest = createHash('sha256').update(form.get('code_verifier') ?? '');
     const isTheirs =
-      code?.clientId === form.get('client_id') &&
+      code?.clientId === clientId &&
       code?.redirectUri === form.get('redirect_uri') &&
       code?.challenge === digest.digest('base64url');
     if (!code || !isTheirs) throw new Refused('invalid_grant');
@@ -269,12 +285,12 @@ export class AuthorizationServer {
   }
 
   /** Each refresh token serves once. */
-  #refresh(form: URLSearchParams): Grant {
-    if (!this.#clients.has(form.get('client_id') ?? '')) throw new Refused('invalid_client');
+  #refresh(form: URLSearchParams, clientId: string): Grant {
+    if (!this.#clients.has(clientId)) throw new Refused('invalid_client');
     const token = form.get('refresh_token') ?? '';
     const grant = this.#refreshing.get(token);
     this.#refreshing.delete(token);
-    if (!grant || grant.clientId !== form.get('client_id')) throw new Refused('invalid_grant');
+    if (!grant || grant.clientId !== clientId) throw new Refused('invalid_grant');
     return grant;
   }
 
