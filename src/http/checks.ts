@@ -66,10 +66,16 @@ export function foreign(
 /** Allowed with any port. */
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
+/** The host that was allowed last: most requests name the same one. */
+let lastAllowed: { readonly host: string; readonly by: readonly string[] } | undefined = undefined;
+
 function allowsHost(allowed: readonly string[], host: string | undefined): boolean {
   if (host === undefined) return false;
+  if (lastAllowed?.host === host && lastAllowed.by === allowed) return true;
   const name = host.toLowerCase();
-  return allowed.includes(name) || allowed.includes(name.replace(/:\d+$/, ''));
+  const isAllowed = allowed.includes(name) || allowed.includes(name.replace(/:\d+$/, ''));
+  if (isAllowed) lastAllowed = { host, by: allowed };
+  return isAllowed;
 }
 
 /** Whether a page of this origin may use the endpoint. */
@@ -101,15 +107,26 @@ export function accepts(accept: string | undefined, type: string): boolean {
 }
 
 /** The headers that were fit last: a client sends the same ones with each of its messages. */
-let lastFit: readonly unknown[] = [];
+let lastFit: {
+  readonly types: readonly string[];
+  readonly contentType: string | undefined;
+  readonly encoding: string | undefined;
+  readonly accept: string | undefined;
+} = { types: [], contentType: undefined, encoding: undefined, accept: undefined };
 
 /** What is wrong with the headers of a POST. @param types what its client has to take */
 export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAnswer | undefined {
   const contentType = exchange.header('content-type');
   const encoding = exchange.header('content-encoding');
   const accept = exchange.header('accept');
-  const headers = [types, contentType, encoding, accept];
-  if (headers.every((each, at) => each === lastFit[at])) return undefined;
+  if (
+    types === lastFit.types &&
+    contentType === lastFit.contentType &&
+    encoding === lastFit.encoding &&
+    accept === lastFit.accept
+  ) {
+    return undefined;
+  }
   const [mediaType = ''] = contentType?.split(';') ?? [];
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     return fault(
@@ -123,6 +140,6 @@ export function unfit(exchange: HttpExchange, types: readonly string[]): HttpAns
   if (!types.every((type) => accepts(accept, type))) {
     return fault(406, `Accept must have ${types.join(' and ')}, this is ${describe(accept)}`);
   }
-  lastFit = headers;
+  lastFit = { types, contentType, encoding, accept };
   return undefined;
 }

@@ -18,6 +18,9 @@ export const streamHeaders = {
 
 const jsonHeaders = { 'content-type': 'application/json' };
 
+/** Of an answer that has none of its own. */
+export const noHeaders: { readonly [name: string]: string } = {};
+
 /** True for the answer to a request, or to a batch. */
 function isResponse(frame: OutboundFrame): boolean {
   return 'length' in frame || !('method' in frame);
@@ -175,7 +178,8 @@ export abstract class RequestAnswer implements RequestOrigin {
   }
 
   #answer(frame: OutboundFrame, text: string): void {
-    const headers = { ...jsonHeaders, ...this.headers };
+    const { headers: own } = this;
+    const headers = own === noHeaders ? jsonHeaders : { ...jsonHeaders, ...own };
     this.#exchange.answer({ status: this.statusOf(frame), headers, body: text });
   }
 

@@ -25,14 +25,19 @@ interface Prepared {
 const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /** Of these headers node keeps the first one alone, whatever the others say. */
-const firstKept = new Set(['host', 'content-type', 'authorization']);
+function isFirstKept(name: string): boolean {
+  return name === 'host' || name === 'content-type' || name === 'authorization';
+}
 
 export class NodeExchange implements HttpExchange {
   principal?: Principal;
   admission?: Admission;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
+  readonly target: string;
   readonly remoteAddress: string | undefined;
+  /** The host in the target, if it is sent as proxies do. */
+  readonly #sentHost: string | undefined = undefined;
   #added: Headers | undefined = undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
@@ -42,24 +47,22 @@ export class NodeExchange implements HttpExchange {
     // would be two hidden classes of sockets, and each function of node's that takes one would be
     // compiled anew for the second (docs/performance.md).
     this.remoteAddress = request.socket.remoteAddress;
+    const sent = sentTarget(this.#request);
+    this.target = sent;
+    if (sent.startsWith('/')) return;
+    const [, host, path] = absoluteForm.exec(sent) ?? [];
+    this.#sentHost = host;
+    if (path !== undefined) this.target = path.startsWith('/') ? path : `/${path}`;
   }
 
   get method(): string {
     return this.#request.method ?? 'GET';
   }
 
-  get target(): string {
-    const sent = this.#sentTarget;
-    const path = sent.startsWith('/') ? undefined : absoluteForm.exec(sent)?.[2];
-    if (path === undefined) return sent;
-    return path.startsWith('/') ? path : `/${path}`;
-  }
-
   header(name: string): string | undefined {
     const request = this.#request;
-    const host = name === 'host' ? this.#sentHost : undefined;
-    if (host !== undefined) return host;
-    if (firstKept.has(name) && this.headerCount(name) > 1) {
+    if (name === 'host' && this.#sentHost !== undefined) return this.#sentHost;
+    if (isFirstKept(name) && this.headerCount(name) > 1) {
       // Node reads all headers anew for these.
       return request.headersDistinct[name]?.join(', ');
     }
@@ -114,12 +117,14 @@ export class NodeExchange implements HttpExchange {
   answer({ status, headers, body }: HttpAnswer): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    const isBodiless = status === 204 || status === 304;
-    const length = { 'content-length': body === undefined ? 0 : Buffer.byteLength(body) };
-    const isLeft = this.#isMuchLeft();
     // Not with spreads: each answer's headers would have a hidden class of their own.
-    const all = Object.assign({}, this.#added, headers, isBodiless ? undefined : length);
-    response.writeHead(status, isLeft ? { ...all, connection: 'close' } : all);
+    const all: Record<string, string | number> = Object.assign({}, this.#added, headers);
+    if (status !== 204 && status !== 304) {
+      all['content-length'] = body === undefined ? 0 : Buffer.byteLength(body);
+    }
+    const isLeft = this.#isMuchLeft();
+    if (isLeft) all['connection'] = 'close';
+    response.writeHead(status, all);
     const text = this.method === 'HEAD' ? undefined : body;
     if (!isLeft) return void response.end(text);
     if (text === undefined) response.flushHeaders();
@@ -146,23 +151,17 @@ export class NodeExchange implements HttpExchange {
     });
   }
 
-  /** The host in the target, if it is sent as proxies do. */
-  get #sentHost(): string | undefined {
-    const sent = this.#sentTarget;
-    return sent.startsWith('/') ? undefined : absoluteForm.exec(sent)?.[1];
-  }
-
-  get #sentTarget(): string {
-    const { originalUrl, url = '/' } = this.#request;
-    return typeof originalUrl === 'string' ? originalUrl : url;
-  }
-
   /** Whether more of the body is on its way than node should read only to keep the connection. */
   #isMuchLeft(): boolean {
     const { complete, headers } = this.#request;
     if (complete) return false;
     return 'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > maxUnreadBody;
   }
+}
+
+/** The target as it was sent. */
+function sentTarget({ originalUrl, url = '/' }: IncomingMessage & Prepared): string {
+  return typeof originalUrl === 'string' ? originalUrl : url;
 }
 
 /** How long a body that nobody wants may be, bytes, so that its connection is kept. */
