@@ -5,26 +5,19 @@
  */
 import type { Clock } from '../actors/clock.ts';
 import type { HttpLimits } from './options.ts';
+import { Roster } from './roster.ts';
+import type { Listed } from './roster.ts';
 
 /** Something that is looked after by one upkeep. */
-export interface Tended {
-  /** Its place among those that are looked after; only the upkeep sets it. {@link untended} at first. */
-  tendedAt: number;
+export interface Tended extends Listed {
   /** @param now the clock's milliseconds */
   tend(now: number): void;
 }
 
-/** The place of what is not looked after. */
-export const untended = -1;
-
 export class Upkeep {
   readonly #clock: Clock;
   readonly #everyMs: number;
-  /**
-   * A list whose last one takes the place of one that leaves. A set's outgrown tables would keep
-   * answers in memory that ended long ago (docs/performance.md).
-   */
-  readonly #tended: Tended[] = [];
+  readonly #tended = new Roster<Tended>();
   #timer: unknown = undefined;
 
   /** @param everyMs how often it looks */
@@ -35,37 +28,30 @@ export class Upkeep {
 
   /** How many it looks after. */
   get size(): number {
-    return this.#tended.length;
+    return this.#tended.size;
   }
 
   add(tended: Tended): void {
-    if (tended.tendedAt === untended) tended.tendedAt = this.#tended.push(tended) - 1;
+    this.#tended.add(tended);
     this.#timer ??= this.#next();
   }
 
   delete(tended: Tended): void {
-    const place = tended.tendedAt;
-    if (place === untended) return;
-    tended.tendedAt = untended;
-    const last = this.#tended.pop();
-    if (!last || last === tended) return;
-    this.#tended[place] = last;
-    last.tendedAt = place;
+    this.#tended.delete(tended);
   }
 
   /** Ends its timer. */
   stop(): void {
     this.#clock.clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const tended of this.#tended.splice(0)) tended.tendedAt = untended;
+    this.#tended.clear();
   }
 
   #next(): unknown {
     return this.#clock.setTimeout(() => {
       const now = this.#clock.now();
-      // From the last one: those that leave meanwhile are replaced by others that have had their turn.
-      for (let at = this.#tended.length - 1; at >= 0; at--) this.#tended[at]?.tend(now);
-      this.#timer = this.#tended.length > 0 ? this.#next() : undefined;
+      this.#tended.each((tended) => tended.tend(now));
+      this.#timer = this.#tended.size > 0 ? this.#next() : undefined;
     }, this.#everyMs);
   }
 }

@@ -90,6 +90,16 @@ export interface InboundNotification {
   readonly params: JsonObject | undefined;
 }
 
+/** A frame with its origin. All requests have the same shape, wherever they come from. */
+export function withOrigin(
+  frame: InboundRequest | InboundBatch | InvalidFrame,
+  origin: RequestOrigin,
+): InboundFrame {
+  if (frame.kind !== 'request') return { ...frame, origin };
+  const { kind, id, method, params, size } = frame;
+  return { kind, id, method, params, size, origin };
+}
+
 /** The peer's answer to one of our requests. */
 export interface InboundResponse {
   readonly kind: 'response';

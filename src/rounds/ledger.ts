@@ -12,6 +12,8 @@ import type { RequestState, StatedQuestion } from './request-state.ts';
 /** What a run goes on from. */
 export type Earlier = Pick<RequestState, 'questions' | 'kept' | 'checkpoint' | 'round'>;
 
+const nothingEarlier: Pick<Earlier, 'questions' | 'kept'> = { questions: [], kept: [] };
+
 export class Ledger {
   /** What has an answer, and what an earlier run has asked. */
   #stated: StatedQuestion[];
@@ -21,7 +23,7 @@ export class Ledger {
   readonly #made = new Map<string, Promise<unknown>>();
   readonly #values = new Map<string, unknown>();
 
-  constructor({ questions, kept }: Pick<Earlier, 'questions' | 'kept'>) {
+  constructor({ questions, kept }: Pick<Earlier, 'questions' | 'kept'> = nothingEarlier) {
     this.#stated = [...questions];
     this.#unclaimed = questions.filter(({ isDemand }) => !isDemand);
     this.#keys = new QuestionKeys(questions.map(({ key }) => key));

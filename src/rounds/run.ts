@@ -48,8 +48,6 @@ export interface RunKeeper {
   settled(run: Run): void;
 }
 
-const nothingEarlier: Earlier = { questions: [], kept: [], round: 0 };
-
 /** What one request of the run's is answered with. */
 interface Round {
   /** What {@link Run.round} was when it began. */
@@ -69,7 +67,8 @@ export type RunState = 'serving' | 'gathering' | 'suspended' | 'demanding' | 'en
 
 export class Run extends OverRequests implements Exchange {
   readonly keeper: RunKeeper;
-  readonly ledger: Ledger;
+  readonly #earlier: Earlier | undefined;
+  #ledger: Ledger | undefined = undefined;
   /** Unguessable; set when the run is suspended for the first time. */
   runId = '';
   /** How many times the client has been asked. */
@@ -93,13 +92,18 @@ export class Run extends OverRequests implements Exchange {
   #cancelledBy: Error | undefined = undefined;
   #atEnd: (() => void)[] | undefined = undefined;
 
-  constructor(keeper: RunKeeper, exchange: Exchange, earlier: Earlier = nothingEarlier) {
+  constructor(keeper: RunKeeper, exchange: Exchange, earlier?: Earlier) {
     super(exchange);
     this.keeper = keeper;
-    this.round = earlier.round;
+    this.round = earlier?.round ?? 0;
     this.receivedAt = keeper.clock.now();
-    this.ledger = new Ledger(earlier);
-    this.#checkpoint = earlier.checkpoint;
+    this.#earlier = earlier;
+    this.#checkpoint = earlier?.checkpoint;
+  }
+
+  /** Made when it is first needed: most handlers ask nothing. */
+  get ledger(): Ledger {
+    return (this.#ledger ??= new Ledger(this.#earlier));
   }
 
   get state(): RunState {
@@ -212,12 +216,11 @@ export class Run extends OverRequests implements Exchange {
     if (this.#state !== 'suspended' || this.round !== from) return undefined;
     this.keeper.resumed(this);
     const { outcome } = this.#beginRound(exchange);
-    if (this.#late) {
-      this.#late();
-      return outcome;
+    if (this.#late) this.#late();
+    else {
+      for (const [question, answer] of given) this.#settleQuestion(question, answer);
+      this.#beginGathering();
     }
-    for (const [question, answer] of given) this.#settleQuestion(question, answer);
-    this.#beginGathering();
     return outcome;
   }
 
@@ -329,8 +332,7 @@ export class Run extends OverRequests implements Exchange {
   async #suspend(): Promise<void> {
     this.ledger.refuseDivergence(this.method, this.#open);
     this.round++;
-    const open = [...this.#open];
-    const result = await this.keeper.endRound(this, open);
+    const result = await this.keeper.endRound(this, [...this.#open]);
     const round = this.#round;
     if (this.#state !== 'gathering' || !round) return;
     this.#round = undefined;

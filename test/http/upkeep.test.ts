@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Upkeep, untended } from '../../src/http/upkeep.ts';
+import { unlisted } from '../../src/http/roster.ts';
+import { Upkeep } from '../../src/http/upkeep.ts';
 import type { Tended } from '../../src/http/upkeep.ts';
 import { TestClock } from '../../src/testing/index.ts';
 
@@ -8,7 +9,7 @@ function startUpkeep() {
   const upkeep = new Upkeep(clock, 10);
   const tended: string[] = [];
   const made = (name: string, onTurn = () => {}): Tended => ({
-    tendedAt: untended,
+    place: unlisted,
     tend: () => {
       tended.push(name);
       onTurn();

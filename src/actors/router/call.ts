@@ -353,7 +353,10 @@ export class Call implements Asker, Exchange {
   }
 
   #callBack(): void {
-    if (this.#atEnd) for (const callback of this.#atEnd.splice(0)) callback();
+    const callbacks = this.#atEnd;
+    if (!callbacks) return;
+    this.#atEnd = undefined;
+    for (const callback of callbacks) callback();
   }
 
   #cancelAsked(reason: unknown): void {

@@ -169,6 +169,11 @@ export class CallsInFlight implements HandlerRunsHome {
     else this.#atFlow.push(callback);
   }
 
+  /** Whether a call waits to be started, or begins once the turn's answers are sent. */
+  get isStarting(): boolean {
+    return this.#queue.waiting > 0 || this.#starting.length > 0;
+  }
+
   /** Starts what waits, as far as there is room: before the turn's answers are sent. */
   startWaiting(): void {
     this.#queue.startWaiting();

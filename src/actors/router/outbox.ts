@@ -16,6 +16,11 @@ export class Outbox implements Replies {
     this.#writer = writer;
   }
 
+  /** Whether this turn has gathered nothing. */
+  get isEmpty(): boolean {
+    return this.#frames.length === 0;
+  }
+
   add(response: OutboundFrame, request: AnsweredInput): void {
     if (request.origin) {
       this.#writer.send({ type: 'frames.send', frames: [response], relatedTo: request });

@@ -16,6 +16,8 @@ export class PartyQueues {
   readonly #own: CallQueue;
   /** The one that was served last comes last. */
   #parties: Map<string, CallQueue> | undefined = undefined;
+  /** The one that became idle last. It is kept: who has called calls again. */
+  #idle: string | undefined = undefined;
 
   constructor(bounds: QueueBounds, runner: CallRunner) {
     this.#bounds = bounds;
@@ -111,7 +113,13 @@ export class PartyQueues {
   #forget({ origin }: Call): void {
     const party = origin?.party;
     if (party === undefined) return;
+    if (!this.#isIdle(party) || this.#idle === party) return;
+    if (this.#idle !== undefined && this.#isIdle(this.#idle)) this.#parties?.delete(this.#idle);
+    this.#idle = party;
+  }
+
+  #isIdle(party: string): boolean {
     const queue = this.#parties?.get(party);
-    if (queue && queue.running === 0 && queue.waiting === 0) this.#parties?.delete(party);
+    return queue !== undefined && queue.running === 0 && queue.waiting === 0;
   }
 }

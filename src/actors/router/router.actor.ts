@@ -355,12 +355,18 @@ class Router<TInput extends RouterInput, TOptions extends RouterOptions>
   }
 
   #late(): void {
-    if (this.#lateTurn === 'due') return;
+    if (this.#lateTurn === 'due' || this.#isSettled()) return;
     this.#lateTurn = 'due';
     afterThis(() => {
       this.#lateTurn = 'none';
       this.#endTurn();
     });
+  }
+
+  /** Whether the end of a turn would have nothing to do. */
+  #isSettled(): boolean {
+    if (this.gate.state === 'closed' || !this.outbox.isEmpty) return false;
+    return !this.#made?.isStarting;
   }
 
   /** The end of a turn: calls that waited for room start, and the outbox goes to the writer. */

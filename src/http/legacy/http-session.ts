@@ -23,6 +23,7 @@ import type {
 } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { Dialect } from '../../protocol/dialects/dialect.ts';
+import { withOrigin } from '../../protocol/frames.ts';
 import type { InboundFrame, InboundRequest, InboundRequestId } from '../../protocol/frames.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
@@ -45,7 +46,7 @@ import type { WaitingPush } from './push-streams.ts';
 import type { SessionStream } from './session-stream.ts';
 import { SessionStreams, noStreams } from './session-streams.ts';
 import type { StreamingSession } from './session-streams.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Tended, Upkeep } from '../upkeep.ts';
 
 /** What all sessions of an endpoint have in common. */
@@ -76,7 +77,7 @@ export class HttpSession
   readonly server: McpServer;
   /** What other nodes have to do with it; undefined if there are none. */
   readonly share: SharedSession | undefined;
-  tendedAt = untended;
+  place = unlisted;
   /** When it was last used, the clock's milliseconds. */
   usedAt: number;
   report: Report<HttpFactName | ActorFactName> = defaultReport;
@@ -167,8 +168,7 @@ export class HttpSession
       case 'batch':
       case 'invalid': {
         const origin = this.#answer(exchange, frame);
-        // In this order: with the spread in front, each would have a hidden class of its own.
-        return this.receive({ origin, ...frame });
+        return this.receive(withOrigin(frame, origin));
       }
       case 'response':
         // Whoever waits for it hears that it cannot be read.

@@ -15,12 +15,10 @@ import type {
 import { Method } from '../../protocol/methods.ts';
 import { unreadable } from '../checks.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
-import { RequestAnswer } from '../request-answer.ts';
+import { RequestAnswer, noHeaders } from '../request-answer.ts';
 import type { SessionStream } from './session-stream.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Tended } from '../upkeep.ts';
-
-const noHeaders = {};
 
 /** Why a client cannot be asked whose answers are never streams. */
 export const jsonOnly =
@@ -51,7 +49,7 @@ export interface AnsweringSession {
 export class PostAnswer extends RequestAnswer implements Tended {
   readonly #session: AnsweringSession;
   readonly frame: AnsweredFrame;
-  tendedAt = untended;
+  place = unlisted;
   #stream: SessionStream | undefined = undefined;
 
   constructor(

@@ -19,7 +19,7 @@ import { HeldSink } from '../replicas/held-sink.ts';
 import type { SharedEvents } from '../replicas/shared-events.ts';
 import { eventId, readEventId } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Tended } from '../upkeep.ts';
 
 /** What the streams of a session have in common. */
@@ -64,7 +64,7 @@ export class SessionStream implements LoggedStream, Tended {
   readonly name: string;
   /** The requests that it answers; undefined if it is for what belongs to none. */
   readonly answers: readonly InboundRequestId[] | undefined;
-  tendedAt = untended;
+  place = unlisted;
   readonly #home: StreamHome;
   #state: StreamState = apart;
   /** The number of its last event. */

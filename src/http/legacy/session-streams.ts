@@ -26,7 +26,7 @@ import { SessionStream, lostAnswer } from './session-stream.ts';
 import type { StreamHome } from './session-stream.ts';
 import { readEventId, streamName } from './stream-names.ts';
 import type { EventPlace } from './stream-names.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Upkeep } from '../upkeep.ts';
 
 /** What streams ask and tell their session. */
@@ -189,7 +189,7 @@ export class SessionStreams implements StreamHome, ResumingHome {
     const { clock, limits, upkeep } = this.#session;
     const since = clock.now();
     const lingering = {
-      tendedAt: untended,
+      place: unlisted,
       tend: (now: number) => {
         const isOverdue = now - since >= limits.unreadTimeoutMs;
         if (isOverdue) sink.cut();

@@ -32,7 +32,7 @@ import { servedRequest } from '../http-exchange.ts';
 import type { EventSink, HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
 import { streamHeaders } from '../request-answer.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Tended } from '../upkeep.ts';
 
 export interface SseSessionOptions {
@@ -47,7 +47,7 @@ export class SseSession implements Tended {
   readonly server: McpServer;
   readonly principal: Principal | undefined;
   readonly mcp: McpSession;
-  tendedAt = untended;
+  place = unlisted;
   readonly #limits: HttpLimits;
   readonly #clock: Clock;
   readonly #sink: EventSink;

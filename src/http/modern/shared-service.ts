@@ -18,6 +18,7 @@ import type {
 } from '../../machines/peer-ports.ts';
 import { describe } from '../../protocol/classify.ts';
 import { errorResponse, shuttingDown } from '../../protocol/errors.ts';
+import { withOrigin } from '../../protocol/frames.ts';
 import type { InboundBatch, InboundRequest } from '../../protocol/frames.ts';
 import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
@@ -28,6 +29,7 @@ import type { AdmissionEnd } from '../admission.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import type { HttpLimits } from '../options.ts';
+import { Roster } from '../roster.ts';
 import { StatelessAnswer } from './stateless-answer.ts';
 import type { AnswerKeeper } from './stateless-answer.ts';
 
@@ -47,7 +49,7 @@ export class SharedService implements AnswerKeeper {
   /** How many requests and batches have come. */
   #served = 0;
   /** The answers that somebody waits for. */
-  readonly #due = new Set<StatelessAnswer>();
+  readonly #due = new Roster<StatelessAnswer>();
   /** How long nothing was due, milliseconds. */
   #idleMs = 0;
   #report: Report<HttpFactName | ActorFactName> = defaultReport;
@@ -90,13 +92,13 @@ export class SharedService implements AnswerKeeper {
     this.#idleMs = 0;
     this.#served++;
     this.#due.add(answer);
-    this.#router?.send({ type: 'frames.received', frames: [{ origin: answer, ...frame }] });
+    this.#router?.send({ type: 'frames.received', frames: [withOrigin(frame, answer)] });
   }
 
   /** Time has passed: see {@link StatelessAnswer.passed}. */
   passed(elapsedMs: number, now: number): void {
     if (!this.isBusy) this.#idleMs += elapsedMs;
-    for (const answer of this.#due) answer.passed(elapsedMs, now);
+    this.#due.each((answer) => answer.passed(elapsedMs, now));
   }
 
   /** Ends when what is in flight is drained. */
@@ -148,7 +150,7 @@ export class SharedService implements AnswerKeeper {
   }
 
   get #view(): HttpRequestsView {
-    const due = [...this.#due];
+    const due = this.#due.all;
     const dueOf: { [principal: string]: number } = {};
     for (const { principal } of due) {
       if (principal) dueOf[principal.id] = (dueOf[principal.id] ?? 0) + 1;
@@ -169,7 +171,7 @@ export class SharedService implements AnswerKeeper {
 
   /** The session has ended, and these were not answered: it has failed. */
   #refuseDue(): void {
-    for (const answer of this.#due) answer.send(errorResponse(answer.id, shuttingDown), () => {});
+    this.#due.each((answer) => answer.send(errorResponse(answer.id, shuttingDown), () => {}));
   }
 }
 

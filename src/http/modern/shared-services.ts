@@ -15,7 +15,8 @@ import { servedRequest } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { beginning } from '../options.ts';
 import type { HttpLimits, HttpOptions, Served, ServerOf } from '../options.ts';
-import { Upkeep, untended, upkeepMs } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
+import { Upkeep, upkeepMs } from '../upkeep.ts';
 import type { Tended } from '../upkeep.ts';
 import { SharedService } from './shared-service.ts';
 
@@ -26,7 +27,7 @@ const maxIdle = 64;
 const maxKeeping = 1024;
 
 export class SharedServices implements Tended {
-  tendedAt = untended;
+  place = unlisted;
   readonly #server: ServerOf;
   readonly #servedTo: (request: ServedHttpRequest) => Served;
   readonly #limits: HttpLimits;

@@ -7,7 +7,9 @@ import type { Admission, AdmissionEnd } from '../admission.ts';
 import { partyOf } from '../http-exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import type { HttpLimits } from '../options.ts';
-import { RequestAnswer } from '../request-answer.ts';
+import { unlisted } from '../roster.ts';
+import type { Listed } from '../roster.ts';
+import { RequestAnswer, noHeaders } from '../request-answer.ts';
 import type { AnswerOptions } from '../request-answer.ts';
 
 type AnswerLimits = Pick<HttpLimits, 'streamAfterMs' | 'keepaliveIntervalMs' | 'maxUnreadBytes'>;
@@ -31,8 +33,9 @@ export type StatelessAnswerOptions = AnswerOptions & {
   readonly admission?: Admission | undefined;
 };
 
-export abstract class StatelessAnswer extends RequestAnswer {
-  protected override readonly headers = {};
+export abstract class StatelessAnswer extends RequestAnswer implements Listed {
+  place = unlisted;
+  protected override readonly headers = noHeaders;
   readonly #keeper: AnswerKeeper;
   /** Of its request; undefined if it is the answer to a batch. */
   readonly id: InboundRequestId | undefined;

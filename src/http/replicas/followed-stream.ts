@@ -12,7 +12,7 @@ import type { EventSink } from '../http-exchange.ts';
 import type { Followed, StreamEvent } from '../nodes/event-store.ts';
 import { eventId } from '../nodes/names.ts';
 import type { HttpLimits } from '../options.ts';
-import { untended } from '../upkeep.ts';
+import { unlisted } from '../roster.ts';
 import type { Tended } from '../upkeep.ts';
 
 export interface FollowingHome {
@@ -26,7 +26,7 @@ export interface FollowingHome {
 }
 
 export class FollowedStream implements Tended {
-  tendedAt = untended;
+  place = unlisted;
   readonly #sink: EventSink;
   readonly #home: FollowingHome;
   /** The requests whose responses have not been read yet. */
