@@ -163,7 +163,7 @@ class Silent implements SdkTransport {
     if (method !== 'initialize') return;
     const { protocolVersion } = params as { readonly protocolVersion: string };
     const serverInfo = { name: 'silent', version: '1' };
-    const result = { protocolVersion, capabilities: {}, serverInfo };
+    const result = { protocolVersion, capabilities: { tools: {} }, serverInfo };
     queueMicrotask(() => this.onmessage?.({ jsonrpc: '2.0', id: id as number, result }));
   }
 
