@@ -10,7 +10,7 @@ import {
 } from '../recording/recording-file.ts';
 import { recordSessions } from '../recording/recorded-sessions.ts';
 import { UsageError, packageVersion } from './command.ts';
-import type { RecordWish } from './options/arguments.ts';
+import type { RecordWish } from './options/record-options.ts';
 
 /** @throws {UsageError} the file exists already or cannot be created */
 export function recordOne(wish: RecordWish, launch: JsonObject): Recorder {
@@ -34,15 +34,15 @@ export function recordEach(
 export type RecordConnection = typeof recordingConnection;
 
 /** @throws {UsageError} the file exists already or cannot be created */
-export function recordingConnection(path: string): ConnectionRecorder {
-  return refusing(() => recordConnectionToFile(path, { header: { package: packageVersion() } }));
+export function recordingConnection(wish: RecordWish): ConnectionRecorder {
+  return refusing(() => recordConnectionToFile(wish.path, optionsOf(wish)));
 }
 
-function optionsOf({ maxBytes, redact }: RecordWish, launch: JsonObject): RecordOptions {
+function optionsOf({ maxBytes, redact }: RecordWish, launch?: JsonObject): RecordOptions {
   return {
     ...(maxBytes === undefined ? {} : { maxBytes }),
     redact,
-    header: { package: packageVersion(), launch },
+    header: { package: packageVersion(), ...(launch ? { launch } : {}) },
   };
 }
 

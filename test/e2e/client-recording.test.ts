@@ -56,3 +56,24 @@ test('of several servers each has its file, also one that is killed and made aga
     expect(note).toBeUndefined();
   }
 });
+
+test('call and shell record no more than --record-limit, and secrets as they are if that is wanted', async () => {
+  const folder = temporaryFolder();
+  const secret = 'Bearer abcdefghijklmnopqrstuvwxyz012345';
+  const record = (file: string, ...options: readonly string[]) => [
+    ...['call', '--record', join(folder, file), ...options, 'one', `text=${secret}`],
+    ...['--', ...smallServer, 'one'],
+  ];
+  const linesOf = (file: string) => readFileSync(join(folder, file), 'utf8');
+  expect(await runCommand(record('plain.jsonl'))).toMatchObject({ code: 0 });
+  expect(linesOf('plain.jsonl')).not.toContain(secret);
+  expect(await runCommand(record('all.jsonl', '--record-unredacted'))).toMatchObject({ code: 0 });
+  expect(linesOf('all.jsonl')).toContain(secret);
+  const short = record('short.jsonl', '--record-limit', '4KiB');
+  expect(await runCommand(short)).toMatchObject({ code: 0, stdout: `one ${secret}\n` });
+  expect(linesOf('short.jsonl').length).toBeLessThan(linesOf('plain.jsonl').length);
+  expect(linesOf('short.jsonl').trimEnd().split('\n').at(-1)).toContain('"stopped"');
+  const shell = ['shell', '--record-limit', '1MiB', '--', ...smallServer, 'one'];
+  const { code, stderr } = await runCommand(shell);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('add --record FILE') as string]);
+});

@@ -5,6 +5,8 @@ import { UsageError } from '../command.ts';
 import { inspectorWish, openPage } from '../inspector.ts';
 import type { RecordConnection } from '../recording.ts';
 import type { OptionTable } from '../options/option.ts';
+import { recordOptionsOf, recordWish } from '../options/record-options.ts';
+import type { RecordWish } from '../options/record-options.ts';
 import type { ConnectionRecorder } from '../../recording/connection-recorder.ts';
 
 export const watchOptions = {
@@ -19,6 +21,7 @@ export const watchOptions = {
     placeholder: 'FILE',
     help: 'Record the connection into a new file, which mcp-actors replay plays again. Of several servers each has its file: mine.jsonl becomes mine-NAME.jsonl. Secrets are replaced, as far as they can be told by their form.',
   },
+  ...recordOptionsOf('connection'),
 } as const satisfies OptionTable;
 
 /** What watches the connections of a command. */
@@ -34,7 +37,7 @@ export interface Watching extends AsyncDisposable {
  * @throws {UsageError} the port or the file cannot be used
  */
 export async function watching(
-  values: { readonly inspect: string | undefined; readonly record: string | undefined },
+  values: { readonly inspect: string | undefined } & Parameters<typeof recordWish>[0],
   of: 'one' | 'each',
 ): Promise<Watching> {
   const wish = inspectorWish(values.inspect);
@@ -43,7 +46,7 @@ export async function watching(
       '--inspect: the official inspector shows sessions; give a port or nothing',
     );
   }
-  const { record } = values;
+  const record = recordWish(values);
   const recorderFor =
     record === undefined
       ? undefined
@@ -65,15 +68,15 @@ export async function watching(
 
 /** A server may be started again, as a new connection: that has a number. */
 function recordersInto(
-  path: string,
+  wish: RecordWish,
   of: 'one' | 'each',
   recordInto: RecordConnection,
 ): (server: string) => ConnectionRecorder {
-  const { dir, name, ext } = parse(path);
+  const { dir, name, ext } = parse(wish.path);
   const counts = new Map<string, number>();
   let first: ConnectionRecorder | undefined;
   // What is wrong with the file is told before anything is started.
-  if (of === 'one') first = recordInto(path);
+  if (of === 'one') first = recordInto(wish);
   return (server) => {
     const prepared = first;
     first = undefined;
@@ -83,6 +86,6 @@ function recordersInto(
     // A name of a file of servers may be anything, and is not to lead elsewhere.
     const stem = [name, ...(of === 'one' ? [] : [server.replaceAll(/[^\w.-]+/g, '_')])];
     const file = [...stem, ...(count > 1 ? [count] : [])].join('-');
-    return recordInto(join(dir, `${file}${ext}`));
+    return recordInto({ ...wish, path: join(dir, `${file}${ext}`) });
   };
 }

@@ -5,9 +5,10 @@ import type { InspectorWish } from '../inspector.ts';
 import type { LogThreshold } from '../../log/log.ts';
 import { httpWish } from './http-wish.ts';
 import type { HttpWish } from './http-wish.ts';
+import { recordWish } from './record-options.ts';
+import type { RecordWish } from './record-options.ts';
 import { limitsOf, options } from './serve-options.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
-import type { Values } from './parse-options.ts';
 import { UsageError, commandNames, isCommandName } from '../command.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import type { CommandName } from '../command.ts';
@@ -37,15 +38,6 @@ export interface ServeInvocation {
   readonly http: HttpWish | undefined;
   /** Only the limits that were given. */
   readonly limits: Partial<Limits>;
-}
-
-/** What `--record` asks for. */
-export interface RecordWish {
-  /** A new file, or a directory. */
-  readonly path: string;
-  /** Bytes. */
-  readonly maxBytes: number | undefined;
-  readonly redact: boolean;
 }
 
 /** Another command, which reads its arguments itself. */
@@ -95,12 +87,4 @@ function helpOn(topic: string | undefined): Invocation {
   const near = nearest(topic, commandNames);
   const advice = near === undefined ? 'See mcp-actors help' : `Did you mean ${near}?`;
   throw new UsageError(`There is no command ${JSON.stringify(topic)}. ${advice}`);
-}
-
-function recordWish(values: Values<typeof options>): RecordWish | undefined {
-  const { record: path, 'record-limit': maxBytes, 'record-unredacted': unredacted } = values;
-  if (path !== undefined) return { path, maxBytes, redact: !unredacted };
-  if (maxBytes === undefined && !unredacted) return undefined;
-  const given = unredacted ? '--record-unredacted' : '--record-limit';
-  throw new UsageError(`${given} says how to record, and nothing says where: add --record FILE`);
 }

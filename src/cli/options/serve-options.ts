@@ -1,5 +1,4 @@
 /** The options of `mcp-actors serve`. */
-import { defaultRecordingBytes } from '../../recording/format.ts';
 import { defaultLimits } from '../../actors/limits.ts';
 import type { Limits } from '../../actors/limits.ts';
 import { defaultSearchTimeoutMs } from '../../workspace/search/search-turns.ts';
@@ -7,6 +6,7 @@ import { logLevels } from '../../log/log.ts';
 import type { Measured, OptionTable } from './option.ts';
 import { count, duration, from, size } from './option.ts';
 import { httpLimitOptions, httpOptions } from './http-options.ts';
+import { recordOptionsOf } from './record-options.ts';
 
 /** An option that sets a limit. Its default is the limit's own. */
 export interface LimitOption extends Measured {
@@ -220,15 +220,7 @@ export const options = {
     placeholder: 'FILE',
     help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Over HTTP each session has its file: mine.jsonl becomes mine-1.jsonl, mine-2.jsonl and so on. Secrets are replaced, as far as they can be told by their form.',
   },
-  'record-limit': {
-    ...from(size, 4096),
-    default: defaultRecordingBytes,
-    help: 'How much is recorded; then recording stops, and the session goes on.',
-  },
-  'record-unredacted': {
-    kind: 'switch',
-    help: 'Record secrets as they are.',
-  },
+  ...recordOptionsOf('session'),
   ...httpOptions,
   ...limitTable(),
   ...httpLimitOptions,
