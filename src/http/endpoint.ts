@@ -12,6 +12,7 @@ import type { InboundFrame } from '../protocol/frames.ts';
 import { defaultLimits } from '../actors/limits.ts';
 import { Method } from '../protocol/methods.ts';
 import { defaultReport } from '../session/default-report.ts';
+import { safeReport } from '../session/guarded-listeners.ts';
 import { withKeysChecked } from './replicas/state-keys.ts';
 import type { McpSession } from '../server/session.ts';
 import { closing, fault, foreign, unfit } from './checks.ts';
@@ -72,12 +73,13 @@ export class Endpoint implements EndpointControl {
   readonly #sessionless: SessionlessRequests | undefined;
   #phase: 'serving' | 'closing' = 'serving';
 
-  constructor(server: ServerOf, options: HttpOptions = {}) {
+  constructor(server: ServerOf, given: HttpOptions = {}) {
+    const report = safeReport(given.report ?? defaultReport);
+    const options = { ...given, report };
     this.#options = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     const door = new Doorkeeper(options);
     this.#door = door;
-    const { report = defaultReport } = options;
     const served = servedBy(server, options);
     const servedTo = options.stores ? withKeysChecked(served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');

@@ -93,24 +93,26 @@ export class SseSessions {
       tell(this.#report, 'warning', 'session.refused', message);
       return exchange.answer(fault(503, `${message}; try again later`, { 'retry-after': '10' }));
     }
-    const served = this.#served(exchange);
-    if (!served) return;
-    const session: SseSession = new SseSession(exchange, served.server, {
-      listening: { ...beginning(served, this.#options), clock: this.#clock },
-      limits: this.#limits,
-      clock: this.#clock,
-      ended: () => {
-        this.#sessions.delete(session.id);
-        this.#upkeep.delete(session);
-      },
-    });
+    const session = this.#made(exchange);
+    if (!session) return;
     this.#sessions.set(session.id, session);
     this.#upkeep.add(session);
   }
 
-  #served(exchange: HttpExchange): Served | undefined {
+  /** A session; undefined if the host's code fails to make one, and the request is answered. */
+  #made(exchange: HttpExchange): SseSession | undefined {
     try {
-      return this.#servedTo(servedRequest(exchange));
+      const served = this.#servedTo(servedRequest(exchange));
+      const session: SseSession = new SseSession(exchange, served.server, {
+        listening: { ...beginning(served, this.#options), clock: this.#clock },
+        limits: this.#limits,
+        clock: this.#clock,
+        ended: () => {
+          this.#sessions.delete(session.id);
+          this.#upkeep.delete(session);
+        },
+      });
+      return session;
     } catch (error) {
       const message = `No server was made for a session: ${textOfError(error)}`;
       this.#report({ level: 'error', name: 'server.failed', message, details: { error } });

@@ -304,6 +304,16 @@ test('what makes the server of a session may fail: that request is 500, and a fa
   );
 });
 
+test('a report of the host’s that fails is its own fault: requests are answered, and refused', async () => {
+  const report = () => {
+    throw new Error('a bug');
+  };
+  const { url } = await serveTools([], { report });
+  const abroad = await fetch(url, { headers: { 'mcp-session-id': 'nobody' } });
+  expect(abroad.status).toBe(404);
+  expect(await statusOf(await begin(url))).toBe(200);
+});
+
 test('what is refused is told to the host: http.refused has the status', async () => {
   const { url, told } = await serveTools([]);
   const abroad = await fetch(url, { headers: { 'mcp-session-id': 'nobody' } });

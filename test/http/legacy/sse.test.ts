@@ -9,7 +9,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SimulatedClock } from 'xstate';
-import { defineTool } from '../../../src/index.ts';
+import type { HttpOptions, ServerOf } from '../../../src/http/index.ts';
+import { createMcpServer, defineTool } from '../../../src/index.ts';
 import { gate } from '../../../src/testing/index.ts';
 import { post, serveHttp } from '../serving.ts';
 import { EventReader, initializeOf, jsonOf, serveTools } from './raw-session.ts';
@@ -157,13 +158,20 @@ describe('HTTP+SSE', () => {
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(':\n\n');
   });
 
-  test('tells why a server could not be made [HTTP-17]', async () => {
+  const plain = createMcpServer({ name: 'plain', version: '1' });
+  const fail = () => {
+    throw new Error('none today');
+  };
+
+  test.each<[string, ServerOf, HttpOptions]>([
+    ['a server', fail, {}],
+    ['options', plain, { session: fail }],
+    ['an environment', plain, { environment: fail }],
+    ['a session of its options', plain, { session: { limits: { maxRunning: -1 } } }],
+  ])('tells why %s could not be made [HTTP-17]', async (_, server, options) => {
     const facts: string[] = [];
     const report = ({ name }: { readonly name: string }) => void facts.push(name);
-    const fail = () => {
-      throw new Error('none today');
-    };
-    const url = await serveHttp(fail, { sse: true, report });
+    const url = await serveHttp(server, { ...options, sse: true, report });
     expect((await fetch(at(url, '/sse'))).status).toBe(500);
     expect(facts).toEqual(['server.failed']);
   });
