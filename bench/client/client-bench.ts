@@ -53,12 +53,22 @@ const subjects = [floor, ours, 'sdk-1', 'sdk-2'] as const;
 const packages = { 'sdk-1': '@modelcontextprotocol/sdk', 'sdk-2': '@modelcontextprotocol/client' };
 
 /** The ways on which each is measured, a process for each. */
-const ways = ['connect', 'stdio', 'enveloped', 'http', 'http-enveloped'] as const;
+const ways = [
+  'connect',
+  'stdio',
+  'structured',
+  'tasks',
+  'enveloped',
+  'lists',
+  'http',
+  'http-enveloped',
+] as const;
 type Way = (typeof ways)[number];
 
 /** What a client has no way for. */
 const lacking: { readonly [subject: string]: readonly Way[] } = {
-  'sdk-1': ['enveloped', 'http-enveloped'],
+  'sdk-1': ['enveloped', 'lists', 'http-enveloped'],
+  'sdk-2': ['tasks'],
 };
 
 const metrics = [
@@ -66,8 +76,11 @@ const metrics = [
   ['call.256.cpu', 'CPU per call, 256 in flight, µs'],
   ['call.atOnce.cpu', 'CPU per call, all at once, µs'],
   ['pending.bytes', 'heap per pending call, bytes'],
+  ['structured.256.cpu', 'a structured result, checked: CPU per call, 256 in flight, µs'],
+  ['task.256.cpu', 'a tool called as a task, and its result: CPU, 256 in flight, µs'],
   ['enveloped.1.cpu', '2026-07-28: CPU per call, 1 in flight, µs'],
   ['enveloped.256.cpu', '2026-07-28: CPU per call, 256 in flight, µs'],
+  ['list.256.cpu', '2026-07-28: CPU to give a list that is known, µs'],
   ['http.1.cpu', 'over HTTP: CPU per call, 1 in flight, µs'],
   ['http.64.cpu', 'over HTTP: CPU per call, 64 in flight, µs'],
   ['http-enveloped.1.cpu', '2026-07-28 over HTTP: CPU per call, 1 in flight, µs'],
@@ -139,7 +152,8 @@ function sizesFor(way: Way, sizes: ClientSizes): ClientSizes {
 /** @throws {Error} the client did something wrong */
 function measured(subject: string, way: Way, sizes: ClientSizes): Found {
   const host = fileURLToPath(new URL('host.mjs', import.meta.url));
-  const args = ['--expose-gc', host, subject, way, JSON.stringify(sizes)];
+  // The official clients warn of their listeners with each call after the 1,500th over HTTP.
+  const args = ['--expose-gc', '--no-warnings', host, subject, way, JSON.stringify(sizes)];
   const stdio = ['ignore', 'pipe', 'inherit'] as const;
   const text = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: [...stdio] });
   return JSON.parse(text) as Found;

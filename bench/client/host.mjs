@@ -22,16 +22,16 @@ async function cpuPerCall(calls, run) {
   return cpuSince(before) / calls;
 }
 
-async function echo(client) {
-  const { content } = await client.call('echo', text);
+async function echo(client, asked = client.call('echo', text)) {
+  const { content } = await asked;
   if (content[0]?.text !== text) throw new Error('The answer is not that of its call');
 }
 
 /** @param lanes so many calls are in flight at once */
-async function echoes(client, calls, lanes) {
+async function echoes(client, calls, lanes, one = echo) {
   let left = calls;
   const lane = async () => {
-    while (left-- > 0) await echo(client);
+    while (left-- > 0) await one(client);
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }
@@ -62,6 +62,17 @@ async function inFlight(client, prefix, lanes) {
   };
 }
 
+/** What else a client does than plain calls: `one` of it. */
+async function besides(client, metric, one) {
+  await echoes(client, sizes.warmUp, 256, one);
+  return { [metric]: await cpuPerCall(sizes.calls, () => echoes(client, sizes.calls, 256, one)) };
+}
+
+async function listed(client) {
+  const tools = await client.list();
+  if (tools.length !== 4) throw new Error('The list is not that of the server');
+}
+
 async function pendingBytes(client) {
   const before = heapBytes();
   const held = Array.from({ length: sizes.pending }, () => client.call('hold', text));
@@ -89,6 +100,15 @@ const ways = {
       ),
       'pending.bytes': await pendingBytes(client),
     })),
+  structured: () =>
+    withClient(launched, 'legacy', (client) =>
+      besides(client, 'structured.256.cpu', () => echo(client, client.checked('measure', text))),
+    ),
+  tasks: () =>
+    withClient(launched, 'legacy', (client) =>
+      besides(client, 'task.256.cpu', () => echo(client, client.task('later', text))),
+    ),
+  lists: () => withClient(launched, 'modern', (client) => besides(client, 'list.256.cpu', listed)),
   enveloped: () => withClient(launched, 'modern', (client) => inFlight(client, 'enveloped', 256)),
   http: () => overHttp('legacy', 'http'),
   'http-enveloped': () => overHttp('modern', 'http-enveloped'),

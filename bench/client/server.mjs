@@ -15,7 +15,37 @@ function flush() {
   output = '';
 }
 
-const tools = ['echo', 'hold'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const inputSchema = { type: 'object' };
+const outputSchema = {
+  type: 'object',
+  properties: { text: { type: 'string' }, length: { type: 'integer', minimum: 0 } },
+  required: ['text', 'length'],
+};
+const tools = [
+  { name: 'echo', inputSchema },
+  { name: 'hold', inputSchema },
+  { name: 'measure', inputSchema, outputSchema },
+  { name: 'later', inputSchema, execution: { taskSupport: 'optional' } },
+];
+const texts = new Map();
+let lastTask = 0;
+
+function resultOf({ name, arguments: { text }, task }) {
+  const content = [{ type: 'text', text }];
+  if (name === 'measure') return { content, structuredContent: { text, length: text.length } };
+  if (!task) return { content };
+  const taskId = `t-${++lastTask}`;
+  texts.set(taskId, text);
+  const at = new Date().toISOString();
+  const { ttl } = task;
+  return { task: { taskId, status: 'completed', ttl, createdAt: at, lastUpdatedAt: at } };
+}
+
+function resultOfTask({ taskId }) {
+  const content = [{ type: 'text', text: texts.get(taskId) }];
+  texts.delete(taskId);
+  return { content, _meta: { [`${key}related-task`]: { taskId } } };
+}
 
 function answer({ id, method, params }) {
   if (id === undefined) return;
@@ -25,13 +55,15 @@ function answer({ id, method, params }) {
     send({ id, result: { ...result, _meta: { [`${key}serverInfo`]: identity } } });
   } else if (method === 'initialize') {
     const { protocolVersion } = params;
-    send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: identity } });
+    const capabilities = { tools: {}, tasks: { requests: { tools: { call: {} } } } };
+    send({ id, result: { protocolVersion, capabilities, serverInfo: identity } });
   } else if (method === 'tools/list') {
-    send({ id, result: { resultType, tools } });
+    send({ id, result: { resultType, tools, ttlMs: 3_600_000, cacheScope: 'private' } });
   } else if (method === 'tools/call') {
     if (params.name === 'hold') return;
-    const content = [{ type: 'text', text: params.arguments.text }];
-    send({ id, result: { resultType, content } });
+    send({ id, result: { resultType, ...resultOf(params) } });
+  } else if (method === 'tasks/result') {
+    send({ id, result: resultOfTask(params) });
   } else {
     send({ id, error: { code: -32601, message: `Method not found: ${method}` } });
   }

@@ -13,7 +13,7 @@ const handshake = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo 
 
 /**
  * What a client costs at least: it has no deadlines, no cancellation and no checks. Over stdio it writes what one turn asks in one go, keeps
- * who waits in a map, and parses each line. Over HTTP it is `fetch`.
+ * who waits in a map, and parses each line. Over HTTP it is what `fetch` stands upon.
  */
 export function open(server, { era }) {
   return 'url' in server ? openUrl(server, era) : launch(server, era);
@@ -31,29 +31,45 @@ async function openUrl({ url }, era) {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
   };
+  const { origin, pathname: path } = new URL(url);
+  // Node makes its dispatcher when it is first asked for a class of its fetch.
+  void Headers;
+  const dispatcher = globalThis[Symbol.for('undici.globalDispatcher.1')];
   const post = (body, more) =>
-    fetch(url, {
-      method: 'POST',
-      headers: { ...headers, ...more },
-      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+    new Promise((resolve, reject) => {
+      const pieces = [];
+      let head;
+      const request = {
+        ...{ origin, path, method: 'POST', headers: { ...headers, ...more } },
+        body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+      };
+      dispatcher.dispatch(request, {
+        onConnect: () => {},
+        onHeaders: (_status, given) => {
+          head = given.map((each) => each.toString('latin1'));
+          return true;
+        },
+        onData: (piece) => pieces.push(piece) > 0,
+        onComplete: () => resolve({ head, text: Buffer.concat(pieces).toString() }),
+        onError: reject,
+      });
     });
   if (era === 'modern') {
     headers = { ...headers, 'mcp-protocol-version': modern, 'mcp-method': 'tools/call' };
   } else {
     const greeted = await post({ id: ++lastId, method: 'initialize', params: handshake });
-    await greeted.text();
     headers = {
       ...headers,
       'mcp-protocol-version': handshake.protocolVersion,
-      'mcp-session-id': greeted.headers.get('mcp-session-id'),
+      'mcp-session-id': greeted.head[greeted.head.indexOf('mcp-session-id') + 1],
     };
     await post({ method: 'notifications/initialized' });
   }
   return {
     call: async (name, text) => {
       const body = { id: ++lastId, method: 'tools/call', params: paramsOf(era, name, text) };
-      const response = await post(body, era === 'modern' ? { 'mcp-name': name } : {});
-      return JSON.parse(await response.text()).result;
+      const { text: answer } = await post(body, era === 'modern' ? { 'mcp-name': name } : {});
+      return JSON.parse(answer).result;
     },
     close: () => Promise.resolve(),
   };
@@ -96,8 +112,20 @@ async function launch({ command, args }, era) {
     await request('initialize', handshake);
     send({ method: 'notifications/initialized' });
   }
+  let listed;
+  const call = (name, text) => request('tools/call', paramsOf(era, name, text));
   return {
-    call: (name, text) => request('tools/call', paramsOf(era, name, text)),
+    call,
+    list: async () => {
+      const params = era === 'modern' ? { _meta: envelope } : {};
+      return (await (listed ??= request('tools/list', params))).tools;
+    },
+    checked: call,
+    task: async (name, text) => {
+      const params = { ...paramsOf(era, name, text), task: { ttl: 60_000 } };
+      const { task } = await request('tools/call', params);
+      return request('tasks/result', { taskId: task.taskId });
+    },
     close: () =>
       new Promise((resolve) => {
         child.once('exit', resolve);

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
 /** Opens a connection. It knows the older era alone. */
 export async function open({ command, args, url }) {
@@ -9,7 +10,21 @@ export async function open({ command, args, url }) {
     ? new StreamableHTTPClientTransport(new URL(url))
     : new StdioClientTransport({ command, args });
   await client.connect(transport);
+  let listed;
   return {
+    // It knows how to check what it has listed.
+    checked: async (name, text) => {
+      await (listed ??= client.listTools());
+      return client.callTool({ name, arguments: { text } });
+    },
+    task: async (name, text) => {
+      const params = { name, arguments: { text } };
+      const request = { method: 'tools/call', params };
+      const { task } = await client.request(request, CreateTaskResultSchema, {
+        task: { ttl: 60_000 },
+      });
+      return client.experimental.tasks.getTaskResult(task.taskId, CallToolResultSchema);
+    },
     call: (name, text) =>
       client.callTool({ name, arguments: { text } }, undefined, { timeout: 600_000 }),
     close: () => client.close(),

@@ -13,7 +13,14 @@ export async function open({ command, args, url }, { era }) {
     ? new StreamableHTTPClientTransport(new URL(url))
     : new StdioClientTransport({ command, args });
   await client.connect(transport);
+  let listed;
   return {
+    list: async () => (await client.listTools()).tools,
+    // It knows how to check what it has listed.
+    checked: async (name, text) => {
+      await (listed ??= client.listTools());
+      return client.callTool({ name, arguments: { text } });
+    },
     call: (name, text) => client.callTool({ name, arguments: { text } }, { timeout: 600_000 }),
     close: () => client.close(),
   };
