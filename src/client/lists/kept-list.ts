@@ -105,11 +105,15 @@ export class KeptList<T extends JsonObject> {
     if (wait.signal?.aborted) return Promise.reject(this.#cancelled(wait.signal));
     const before = this.#actor.getSnapshot();
     const freshUntil = before.context.catalog?.freshUntil ?? Infinity;
+    const isKnown = before.matches('known');
+    const isOld = isKnown && this.#clock.now() >= freshUntil;
+    if (isKnown && !isOld && wait.refresh !== true) {
+      return new Promise((resolve, reject) => this.#settle(before, resolve, reject));
+    }
     // What is asked for anew by being wanted must not be asked for twice.
     const isAsked = !(['unknown', 'waiting', 'retrying'] as const).some((value) =>
       before.matches(value),
     );
-    const isOld = before.matches('known') && this.#clock.now() >= freshUntil;
     this.#actor.send({ type: 'list.wanted' });
     if (isOld || (wait.refresh === true && isAsked)) this.#actor.send({ type: 'list.refresh' });
     return new Promise((resolve, reject) => this.#await(wait, resolve, reject));
