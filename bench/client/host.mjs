@@ -62,10 +62,11 @@ async function inFlight(client, prefix, lanes) {
   };
 }
 
-/** What else a client does than plain calls: `one` of it. */
-async function besides(client, metric, one) {
-  await echoes(client, sizes.warmUp, 256, one);
-  return { [metric]: await cpuPerCall(sizes.calls, () => echoes(client, sizes.calls, 256, one)) };
+/** What else a client does than plain calls: `one` of it, so many `times` as often as those. */
+async function besides(client, metric, one, times = 1) {
+  const calls = times * sizes.calls;
+  await echoes(client, times * sizes.warmUp, 256, one);
+  return { [metric]: await cpuPerCall(calls, () => echoes(client, calls, 256, one)) };
 }
 
 async function listed(client) {
@@ -108,7 +109,8 @@ const ways = {
     withClient(launched, 'legacy', (client) =>
       besides(client, 'task.256.cpu', () => echo(client, client.task('later', text))),
     ),
-  lists: () => withClient(launched, 'modern', (client) => besides(client, 'list.256.cpu', listed)),
+  lists: () =>
+    withClient(launched, 'modern', (client) => besides(client, 'list.256.cpu', listed, 10)),
   enveloped: () => withClient(launched, 'modern', (client) => inFlight(client, 'enveloped', 256)),
   http: () => overHttp('legacy', 'http'),
   'http-enveloped': () => overHttp('modern', 'http-enveloped'),
