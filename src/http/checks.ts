@@ -37,6 +37,11 @@ export function unreadable(error: WireError, id?: InboundRequestId): HttpAnswer 
   return { ...fault(400, ''), body: JSON.stringify(errorResponse(id, error)) };
 }
 
+/** The answer to a response that is none. @param why what is wrong with it */
+export function malformedResponse(why: string): HttpAnswer {
+  return fault(400, `The response is malformed: ${why}`);
+}
+
 /** Another node may take what this one does not; so may this one, after its restart. */
 export const closing = fault(503, 'The server is closing; try again', { 'retry-after': '1' });
 

@@ -161,9 +161,9 @@ async function readText(request: Request, maxBytes: number): Promise<Body> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let length = 0;
-  if (request.bodyUsed) return readBefore;
   // Not every host's streams are iterable.
   const body: ReadableStream<Uint8Array> | null = request.body;
+  if (request.bodyUsed || body?.locked) return readBefore;
   const reader = body?.getReader();
   while (reader) {
     const { done, value } = await reader.read();

@@ -34,12 +34,15 @@ test('a body that is too long is refused, and its rest is not read', async () =>
   expect(wasCancelled).toBe(true);
 });
 
-test('a body that is not UTF-8, or was read before, is refused', async () => {
+test('a body that is not UTF-8, or was read before, or is read by somebody else, is refused', async () => {
   expect(await bodyOf(posted(Uint8Array.of(0xff)))).toMatchObject({ status: 400 });
   expect(await bodyOf(posted(Uint8Array.of(0xe2)))).toMatchObject({ status: 400 });
   const used = posted('{}');
   await used.text();
   expect(await bodyOf(used)).toMatchObject({ status: 500 });
+  const held = posted('{}');
+  held.body?.getReader();
+  expect(await bodyOf(held)).toMatchObject({ status: 500 });
 });
 
 /** An exchange whose client may leave, and whether that was heard of. */

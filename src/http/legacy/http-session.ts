@@ -30,7 +30,7 @@ import type { ListenOptions, McpServer } from '../../server/create-server.ts';
 import type { McpSession } from '../../server/session.ts';
 import { defaultReport } from '../../session/default-report.ts';
 import type { TransportActors } from '../../transports/transport.ts';
-import { fault } from '../checks.ts';
+import { malformedResponse } from '../checks.ts';
 import { tell } from '../facts.ts';
 import type { HttpFactName } from '../facts.ts';
 import type { HttpExchange } from '../http-exchange.ts';
@@ -175,7 +175,7 @@ export class HttpSession
         this.receive(frame);
         return exchange.answer(
           'malformed' in frame.outcome
-            ? fault(400, `The response is malformed: ${frame.outcome.malformed}`)
+            ? malformedResponse(frame.outcome.malformed)
             : { status: 202 },
         );
       default:

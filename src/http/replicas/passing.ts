@@ -8,9 +8,10 @@ import type {
   InboundFrame,
   InboundNotification,
   InboundResponse,
+  InvalidFrame,
 } from '../../protocol/frames.ts';
 import { Method } from '../../protocol/methods.ts';
-import { fault } from '../checks.ts';
+import { fault, malformedResponse, unreadable } from '../checks.ts';
 import type { HttpAnswer } from '../http-exchange.ts';
 import type { Letter } from '../nodes/mailbox.ts';
 import { askerOf } from '../nodes/names.ts';
@@ -49,6 +50,8 @@ export function passOn(frame: InboundFrame, session: PassingSession): Promise<Pa
       return passNotification(frame, session);
     case 'batch':
       return passParts(frame, session);
+    case 'invalid':
+      return passUnreadable(frame, session);
     default:
       return undefined;
   }
@@ -61,7 +64,27 @@ function passResponse(
   const asker = otherAsker(frame.id, session);
   if (asker === undefined) return undefined;
   const text = textOfResponse(frame);
-  return send(asker, { kind: 'answer', session: session.id, text }, session, frame.id);
+  const sent = send(asker, { kind: 'answer', session: session.id, text }, session, frame.id);
+  if (!('malformed' in frame.outcome)) return sent;
+  return refusedAfter(sent, malformedResponse(frame.outcome.malformed));
+}
+
+/** What was meant as an answer, and cannot be read: whoever waits for that hears so. */
+function passUnreadable(
+  { answers, error }: InvalidFrame,
+  session: PassingSession,
+): Promise<Passed> | undefined {
+  const asker = otherAsker(answers, session);
+  if (asker === undefined) return undefined;
+  const text = JSON.stringify({ jsonrpc: '2.0', id: answers, result: null });
+  const sent = send(asker, { kind: 'answer', session: session.id, text }, session, answers);
+  return refusedAfter(sent, unreadable(error));
+}
+
+/** The fault of the message counts, unless it has found nobody. */
+async function refusedAfter(sent: Promise<Passed>, answer: HttpAnswer): Promise<Passed> {
+  const passed = await sent;
+  return passed === accepted ? { kind: 'answered', answer } : passed;
 }
 
 function passNotification(
@@ -159,7 +182,7 @@ function letterOf({ method, params }: InboundNotification, { id }: PassingSessio
   return { kind: 'notification', session: id, text };
 }
 
-/** As the client sent it; the fault of a malformed one is told where it arrived. */
+/** As the client sent it; what is wrong with a malformed one is told where it arrived. */
 function textOfResponse({ id, outcome }: InboundResponse): string {
   const body = outcome.ok
     ? { result: outcome.result }

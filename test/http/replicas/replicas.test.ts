@@ -61,6 +61,20 @@ describe('a session of several nodes', () => {
     expect(text((await events.message()).data)).toBe(JSON.stringify(roots));
   });
 
+  test.each<[string, (id: string) => string]>([
+    ['malformed', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{},"error":{}}`],
+    ['cut off', (id) => `{"jsonrpc":"2.0","id":"${id}","result":{`],
+  ])('refuses an answer that is %s, and the node that has asked hears of it', async (_, textOf) => {
+    const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
+    const here = await begin(a!.url, '2025-06-18', { roots: {} });
+    const { events, id } = await asked(await here.call('ask'));
+    const headers = { ...here.headers, 'content-type': 'application/json' };
+    const body = textOf(String(id));
+    expect((await fetch(b!.url, { method: 'POST', headers, body })).status).toBe(400);
+    const { data } = await events.message();
+    expect(text(data)).toContain('malformed');
+  });
+
   test('says so if the node that has asked is no more', async () => {
     const [a, b] = await startNodes(2, () => ({ tools: [asking] }));
     const here = await begin(a!.url, '2025-06-18', { roots: {} });
