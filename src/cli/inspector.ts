@@ -16,7 +16,7 @@ export type InspectorWish =
 export interface SessionInspector {
   /** Options for the session to inspect. */
   readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
-  /** For a host's connection; empty if the inspector shows none. */
+  /** The same, for a host's connection. */
   readonly connectionWatchers: readonly ConnectionWatcher[];
   close(): Promise<void>;
 }
@@ -55,8 +55,11 @@ export async function openInspector(wish: InspectorWish): Promise<SessionInspect
       const watchers = [page.watcher];
       return { options: { watchers }, connectionWatchers: watchers, close: () => page.close() };
     }
-    case 'stately':
-      return openStately(wish.port);
+    case 'stately': {
+      const inspection = await openStately(wish.port, 'session is');
+      const watchers = [inspection.watcher];
+      return { options: { watchers }, connectionWatchers: watchers, close: inspection.close };
+    }
   }
 }
 
@@ -88,20 +91,21 @@ async function pageOn(port: number | undefined): Promise<InspectedPage> {
 }
 
 /**
- * Sends the session to the official inspector on this machine, and writes its address to stderr.
+ * Sends sessions or connections to the official inspector on this machine, and writes its address to
+ * stderr.
  *
+ * @param what is sent, with its verb
  * @throws {UsageError} the inspector's package is not installed
  */
-async function openStately(port: number): Promise<SessionInspector> {
+export async function openStately(
+  port: number,
+  what: 'session is' | 'connections are',
+): Promise<StatelyInspection> {
   const inspection = await inspectionOn(`ws://127.0.0.1:${port}`);
   process.stderr.write(
-    `mcp-actors: the session is sent to the inspector at ${inspection.url}, whenever one listens there\n`,
+    `mcp-actors: the ${what} sent to the inspector at ${inspection.url}, whenever one listens there\n`,
   );
-  return {
-    options: { watchers: [inspection.watcher] },
-    connectionWatchers: [],
-    close: () => inspection.close(),
-  };
+  return inspection;
 }
 
 async function inspectionOn(url: string): Promise<StatelyInspection> {

@@ -7,8 +7,10 @@ import { createInterface } from 'node:readline';
 import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { inspectStately } from 'mcp-actors/inspect';
+import { connect as connectTo } from 'mcp-actors/client';
 import { connect, gate } from 'mcp-actors/testing';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { smallServer, startCommand, temporaryFolder } from './client-command.ts';
 import { freePort, receive } from './inspector-receiver.ts';
 import { command, launch, reapServers, repository } from './server-process.ts';
 
@@ -129,6 +131,55 @@ describe('the official inspector', () => {
     const before = events.all.length;
     for (const session of sessions) await session[Symbol.asyncDispose]();
     expect(events.all).toHaveLength(before);
+  });
+});
+
+describe('a connection of a host', () => {
+  test('is told of with its process and its lists, by the name of its server, and without contexts', async () => {
+    const port = await freePort();
+    const { events } = await receive(port);
+    await using stately = await inspectStately({ url: `ws://127.0.0.1:${port}` });
+    const [program, script] = smallServer;
+    const entry = {
+      command: program,
+      args: [script, 'one', 'die'],
+      env: { PLACE: 'hidden-place' },
+    };
+    const connection = await connectTo(entry, { name: 'files', watchers: [stately.watcher] });
+    onTestFinished(() => connection.close());
+    await connection.listTools();
+    const named = (name: string) => (event: StatelyInspectionEvent) =>
+      (event as Told).name === name;
+    const root = await events.find(named('connection of files'));
+    await connection.reconnect();
+    const { event } = (await events.find(
+      (each) => each.sessionId === root.sessionId && reached('clearing')(each),
+    )) as Told;
+    expect(event).toMatchObject({ type: 'connection.reopen' });
+    for (const machine of ['process', 'catalog']) {
+      expect(await events.find(named(`${machine} of files`))).toMatchObject({
+        parentId: root.sessionId,
+        rootId: root.sessionId,
+      });
+    }
+    await events.find((each) => each.sessionId === root.sessionId && reached('ready')(each));
+    const contexts = (events.all as readonly Told[]).map(({ snapshot }) => snapshot?.context ?? {});
+    expect(contexts.every((context) => Object.keys(context as object).length === 0)).toBe(true);
+    expect(JSON.stringify(events.all)).not.toContain('hidden-place');
+  });
+
+  test('is sent by call and shell with --inspect=stately', async () => {
+    const port = await freePort();
+    const { events } = await receive(port);
+    const line = ['shell', `--inspect=stately:${port}`, '--', ...smallServer, 'one'];
+    const { child, ended } = startCommand(line, temporaryFolder());
+    // It may be ready before it is told of.
+    await events.find((event) => isIn((event as Told).snapshot?.value, 'ready'));
+    child.stdin.end();
+    expect(await ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/the connections are sent to the inspector at ws:/) as string,
+    });
   });
 });
 

@@ -1,8 +1,8 @@
 /** `--inspect` and `--record` of `call` and `shell`: their connections live on a page, and in files. */
 import { join, parse } from 'node:path';
 import type { ServersOptions } from '../../client/connect-all.ts';
-import { UsageError } from '../command.ts';
-import { inspectorWish, openPage } from '../inspector.ts';
+import { inspectorWish, openPage, openStately } from '../inspector.ts';
+import type { InspectorWish } from '../inspector.ts';
 import type { RecordConnection } from '../recording.ts';
 import type { OptionTable } from '../options/option.ts';
 import { recordOptionsOf, recordWish } from '../options/record-options.ts';
@@ -12,9 +12,9 @@ import type { ConnectionRecorder } from '../../recording/connection-recorder.ts'
 export const watchOptions = {
   inspect: {
     kind: 'text',
-    placeholder: 'PORT',
+    placeholder: 'PORT|stately[:PORT]',
     optional: true,
-    help: 'Show the connections live on a local page, whose address is written to stderr.',
+    help: 'Show the connections live on a local page, whose address is written to stderr; or in the official inspector of XState.',
   },
   record: {
     kind: 'text',
@@ -41,30 +41,30 @@ export async function watching(
   of: 'one' | 'each',
 ): Promise<Watching> {
   const wish = inspectorWish(values.inspect);
-  if (wish?.kind === 'stately') {
-    throw new UsageError(
-      '--inspect: the official inspector shows sessions; give a port or nothing',
-    );
-  }
   const record = recordWish(values);
   const recorderFor =
     record === undefined
       ? undefined
       : recordersInto(record, of, (await import('../recording.ts')).recordingConnection);
-  const page = wish && (await openPage(wish.port, 'connections'));
+  const inspector = wish && (await openInspector(wish));
   return {
     options: (besides) => ({
       ...besides,
-      ...(page ? { watchers: [page.watcher] } : {}),
+      ...(inspector ? { watchers: [inspector.watcher] } : {}),
       ...(recorderFor
         ? {
             forServer: (name) => ({ ...besides.forServer?.(name), record: recorderFor(name) }),
           }
         : {}),
     }),
-    [Symbol.asyncDispose]: async () => page?.close(),
+    [Symbol.asyncDispose]: async () => inspector?.close(),
   };
 }
+
+const openInspector = (wish: InspectorWish) =>
+  wish.kind === 'page'
+    ? openPage(wish.port, 'connections')
+    : openStately(wish.port, 'connections are');
 
 /** A server may be started again, as a new connection: that has a number. */
 function recordersInto(

@@ -227,7 +227,7 @@ export class HostConnection extends ServerFeatures {
       this.actor.subscribe({ complete, error });
     });
     const dump = () => this.dump();
-    return { side: 'host', id: this.id, dump, closed, traffic, transitions };
+    return { side: 'host', id: this.id, actor: this.actor, dump, closed, traffic, transitions };
   }
 
   ready({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {

@@ -1,4 +1,5 @@
 /** A connection as the inspector's page sees it. */
+import type { AnyActorRef } from 'xstate';
 import type { Traffic } from '../../actors/traffic.ts';
 import type { Transitions } from '../../actors/transitions.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
@@ -11,6 +12,8 @@ export interface WatchedConnection {
   readonly side: 'host';
   /** Tells it apart from all others; the name of its server is in its dump. */
   readonly id: string;
+  /** The connection's actor. What its context holds is not meant to be shown. */
+  readonly actor: AnyActorRef;
   dump(): ConnectionDump;
   /** Resolves once nothing of it is left; with an error if that was a bug of ours. */
   readonly closed: Promise<Error | undefined>;

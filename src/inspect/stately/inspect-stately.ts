@@ -1,7 +1,8 @@
 /** Sends sessions to XState's official inspector, through `@statelyai/inspect`. */
 import { createActor } from 'xstate';
 import { systemClock } from '../../actors/clock.ts';
-import type { WatchedSession, Watcher } from '../../server/session.ts';
+import type { WatchedConnection } from '../../client/connection/watched-connection.ts';
+import type { WatchedSession } from '../../server/session.ts';
 import { receiverMachine } from './receiver.machine.ts';
 import { socketActor } from './socket.actor.ts';
 import { loadStatelyPackage } from './stately-package.ts';
@@ -23,16 +24,19 @@ export interface InspectStatelyOptions {
 /** An inspection under way. */
 export interface StatelyInspection extends AsyncDisposable {
   readonly url: string;
-  /** For `listen(transport, { watchers: [inspection.watcher] })`, for any number of sessions. */
-  readonly watcher: Watcher;
+  /**
+   * For `listen(transport, { watchers: [inspection.watcher] })` and `connect(entry, { watchers:
+   * [inspection.watcher] })`, for any number of both.
+   */
+  readonly watcher: (watched: WatchedSession | WatchedConnection) => void;
   /** Sends what is left and stops. The sessions go on. */
   close(): Promise<void>;
 }
 
 /**
- * Sends the sessions that it watches to a receiver of the official inspector: their machines,
- * each change of state, and what caused it. Secrets are redacted. Of the traffic, it sends only the
- * results of tasks.
+ * Sends the sessions and connections that it watches to a receiver of the official inspector: their
+ * machines, each change of state, and what caused it. Secrets are redacted; of a connection no
+ * machine's context is sent. Of the traffic, it sends only the results of tasks.
  *
  * The receiver may be absent, come later or go away. The inspection looks for it once a second,
  * sends it the present state when it appears, and listens to nothing while it is absent.
@@ -52,10 +56,10 @@ export async function inspectStately({
   const { createInspector, WebSocket } = await loadStatelyPackage();
   const machine = receiverMachine.provide({ actors: { socket: socketActor(WebSocket, url) } });
   const receiver = createActor(machine, { clock: systemClock, logger: () => {} });
-  /** The sessions; each with what stops sending it, while it is sent. */
-  const sessions = new Map<WatchedSession, (() => void) | undefined>();
+  /** The sessions and connections; each with what stops sending it, while it is sent. */
+  const sessions = new Map<WatchedSession | WatchedConnection, (() => void) | undefined>();
   const isThere = () => receiver.getSnapshot().matches({ linked: 'open' });
-  const tell = (session: WatchedSession) =>
+  const tell = (session: WatchedSession | WatchedConnection) =>
     tellStately(createInspector, session, (text) => {
       receiver.send({ type: 'message.send', text });
     });
