@@ -51,7 +51,8 @@ export function admitSessionless(
   if (ofSessions.has(method)) return { response: errorResponse(id, needsSession(method)) };
   const handler = handlers.handlerOf(method);
   if (!handler) return { response: errorResponse(id, methodNotOffered(method)) };
-  return { handler, peer: unknownClient(revision) };
+  // It was not told that there would be log messages, and could not say how severe ones it wants.
+  return { handler, peer: unknownClient(revision), logLevel: 'none' };
 }
 
 /** What would be kept for a client, or shown to it of what others have. */

@@ -97,6 +97,12 @@ test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', '
   },
 );
 
+test('a client that was told of no logging gets no log messages, and the answer alone [HTTP-19]', async () => {
+  const url = await serveHttp(laboratory, stateless);
+  const { frames } = await say(url, toolCall(1, 'log', { level: 'emergency', message: 'fire' }));
+  expect(frames.map(({ id }) => id)).toEqual([1]);
+});
+
 test.each(['GET', 'DELETE'])('%s is refused with 405 [HTTP-19]', async (method) => {
   const url = await serveHttp(laboratory, stateless);
   const { status, headers } = await fetch(url, {
