@@ -44,7 +44,7 @@ const extents = {
 } satisfies { readonly [extent: string]: ClientSizes };
 
 /** A call over HTTP costs so many over stdio. */
-const httpShare = 10;
+const httpShare = 4;
 
 const ours = 'mcp-actors';
 const floor = 'floor';

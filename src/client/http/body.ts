@@ -8,27 +8,42 @@ export type BodyReading =
   | { readonly kind: 'too-long'; readonly begin: string }
   | { readonly kind: 'broken'; readonly begin: string; readonly error: unknown };
 
+/** One for all: a decoder of a stream's pieces would be made anew for each body. */
+const decoder = new TextDecoder();
+
 /** Reads all of a body; its byte order mark is no part of it. What is longer is not waited for. */
 export async function readBody(response: HttpResponse, maxBytes: number): Promise<BodyReading> {
   const { body } = response;
-  const decoder = new TextDecoder();
-  const parts: string[] = [];
+  const pieces: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for (let chunk = await body.read(); !chunk.done; chunk = await body.read()) {
-      bytes += chunk.value.byteLength;
-      parts.push(decoder.decode(chunk.value, { stream: true }));
+    for (let piece = await body.read(); !piece.done; piece = await body.read()) {
+      bytes += piece.value.byteLength;
+      pieces.push(piece.value);
       if (bytes > maxBytes) {
         await discard(response);
-        return { kind: 'too-long', begin: parts.join('') };
+        return { kind: 'too-long', begin: textOf(pieces, bytes) };
       }
     }
   } catch (error) {
-    return { kind: 'broken', begin: parts.join(''), error };
+    return { kind: 'broken', begin: textOf(pieces, bytes), error };
   }
-  parts.push(decoder.decode());
-  return { kind: 'whole', text: parts.join('') };
+  return { kind: 'whole', text: textOf(pieces, bytes) };
 }
+
+function textOf(pieces: readonly Uint8Array[], bytes: number): string {
+  const [first = nothing] = pieces;
+  if (pieces.length < 2) return decoder.decode(first);
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return decoder.decode(whole);
+}
+
+const nothing = new Uint8Array();
 
 /** How much of the body of a refusal is read, bytes. It may hold an error with data. */
 const maxRefusalBytes = 64 * 1024;
