@@ -204,8 +204,8 @@ export interface Resumption {
 /** Runs one request; what it gives is the response's `result`. */
 export interface RequestHandler {
   (params: JsonObject | undefined, exchange: Exchange): unknown;
-  /** Loads what the handler needs, before its first call. */
-  readonly prepare?: () => Promise<void>;
+  /** Loads what the handler needs, before its first call; undefined if that is loaded already. */
+  readonly prepare?: () => Promise<void> | undefined;
   /** How a call with these params may go on after its client was asked. */
   readonly resumption?: (params: JsonObject | undefined) => Resumption;
 }

@@ -37,8 +37,10 @@ export function recordedHandlers(
     }
     if (!prepare) return run;
     const loaded = () => timeline.input({ loaded: method }, () => {});
+    // A replay does not know what its process has loaded before, so that is recorded all the same.
+    const prepared = async () => await prepare();
     return Object.assign(run, {
-      prepare: () => timeline.call({ load: method }, () => prepare().then(loaded, loaded)),
+      prepare: () => timeline.call({ load: method }, () => prepared().then(loaded, loaded)),
     });
   };
   return new Map([...handlers].map(([method, handler]) => [method, recorded(method, handler)]));

@@ -10,23 +10,33 @@ export type ValueCheck = (value: unknown) => string | undefined;
 
 type Compile = (schema: JsonSchema, side: SchemaSide) => ValueCheck;
 
+type Loading =
+  | { readonly name: 'unloaded' | 'loaded' }
+  | { readonly name: 'loading'; readonly done: Promise<void> };
+
 /** Loads a validator once, then compiles schemas. */
 export class SchemaCompiler {
   #compile: Compile = () => {
     throw new Error('The schema validator is not loaded');
   };
 
-  #loading: Promise<void> | undefined;
+  #loading: Loading = { name: 'unloaded' };
 
+  /** Whether it is loaded, or soon will be. */
   get isLoading(): boolean {
-    return this.#loading !== undefined;
+    return this.#loading.name !== 'unloaded';
   }
 
   /**
    * Loads it at the first call. It never fails: {@link compile} throws the error of a failed load.
+   * @returns undefined once it is loaded
    */
-  load(): Promise<void> {
-    return (this.#loading ??= this.#load());
+  load(): Promise<void> | undefined {
+    if (this.#loading.name === 'loaded') return undefined;
+    if (this.#loading.name === 'loading') return this.#loading.done;
+    const done = this.#load();
+    this.#loading = { name: 'loading', done };
+    return done;
   }
 
   async #load(): Promise<void> {
@@ -37,6 +47,7 @@ export class SchemaCompiler {
         throw error;
       };
     }
+    this.#loading = { name: 'loaded' };
   }
 
   /**

@@ -230,13 +230,15 @@ export class CallsInFlight implements HandlerRunsHome {
   #prepare(handler: RequestHandler): void {
     if (!handler.prepare || this.#prepared?.has(handler)) return;
     (this.#prepared ??= new Set()).add(handler);
+    const preparing = handler.prepare();
+    if (!preparing) return;
     this.#queue.hold('preparation');
     const release = () => {
       this.#queue.release('preparation');
       this.#onLate();
     };
     // What went wrong is the handler's to say, call by call.
-    handler.prepare().then(release, release);
+    preparing.then(release, release);
   }
 
   answered(call: Call, response: OutboundResponse): void {
