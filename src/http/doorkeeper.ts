@@ -36,7 +36,8 @@ export class Doorkeeper {
 
   /** The document for clients, if the path is one of its own. */
   metadata(path: string, { method }: HttpExchange): HttpAnswer | undefined {
-    const { metadata, metadataPaths = [] } = this.#authorizer ?? {};
+    if (!this.#authorizer) return undefined;
+    const { metadata, metadataPaths } = this.#authorizer;
     if (!metadata || !metadataPaths.includes(path)) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
       return fault(405, 'The metadata can only be read', { allow: 'GET, HEAD' });

@@ -63,10 +63,10 @@ export class EventLog {
     this.#bytes += text.length;
     const oldest = this.#events[this.#first];
     const isOld = oldest !== undefined && oldest.loggedAt <= loggedAt - this.#limits.eventTtlMs;
-    if (isOld || this.#isTooMuch) this.#trimAt(loggedAt);
+    if (isOld || this.#isTooMuch()) this.#trimAt(loggedAt);
   }
 
-  get #isTooMuch(): boolean {
+  #isTooMuch(): boolean {
     const { maxEvents, maxEventBytes } = this.#limits;
     return this.#events.length - this.#first > maxEvents || this.#bytes > maxEventBytes;
   }
@@ -89,7 +89,7 @@ export class EventLog {
     let excess = 0;
     let aged = 0;
     for (let event = this.#events[this.#first]; event; event = this.#events[this.#first]) {
-      if (this.#isTooMuch) excess += this.#dropFirst(event);
+      if (this.#isTooMuch()) excess += this.#dropFirst(event);
       else if (event.loggedAt <= now - eventTtlMs) aged += this.#dropFirst(event);
       else break;
     }

@@ -20,6 +20,10 @@ export type PushLimits = Pick<HttpLimits, 'maxWaitingPushes' | 'maxWaitingPushBy
 /** What a stream may be behind, bytes, while another one is given messages before it. */
 const behindBytes = 64 * 1024;
 
+function keepsUp({ unreadBytes }: SessionStream): boolean {
+  return unreadBytes <= behindBytes;
+}
+
 export class PushStreams {
   readonly #limits: PushLimits;
   readonly #lost: (count: number, reason: string) => void;
@@ -49,7 +53,7 @@ export class PushStreams {
   }
 
   push(message: WaitingPush): void {
-    const stream = this.#reading;
+    const stream = this.#reading();
     if (stream) stream.send(message.text);
     else this.#wait(message);
   }
@@ -72,9 +76,10 @@ export class PushStreams {
   }
 
   /** The newest that its client keeps up with; if there is none, the newest. */
-  get #reading(): SessionStream | undefined {
-    const keepsUp = ({ unreadBytes }: SessionStream) => unreadBytes <= behindBytes;
-    return this.#open.findLast(keepsUp) ?? this.#open.at(-1);
+  #reading(): SessionStream | undefined {
+    const { newest } = this;
+    if (!newest || keepsUp(newest)) return newest;
+    return this.#open.findLast(keepsUp) ?? newest;
   }
 
   #wait(message: WaitingPush): void {

@@ -118,7 +118,7 @@ export class SessionStream implements LoggedStream, Tended {
 
   /** Whether there is nothing to resume it for: all is said, and this was its last event. */
   isCompleteAt(number: number): boolean {
-    return this.#isComplete && number === this.#last;
+    return this.#isComplete() && number === this.#last;
   }
 
   /** Whether it has, or had, such an event. */
@@ -159,7 +159,7 @@ export class SessionStream implements LoggedStream, Tended {
     const lost = isAnswerLost && answers ? answers.map(lostAnswer) : [];
     this.#given = this.#last;
     const text = [from, told, ...events, ...lost].join('');
-    if (this.#isComplete) {
+    if (this.#isComplete()) {
       sink.write(text);
       sink.end();
       return;
@@ -175,7 +175,7 @@ export class SessionStream implements LoggedStream, Tended {
    * @param answers the request that this answers
    */
   send(text: string, answers?: InboundRequestId): void {
-    if (this.#isComplete) return;
+    if (this.#isComplete()) return;
     const number = ++this.#last;
     const event = `id: ${eventId(this.name, number)}\ndata: ${text}\n`;
     this.#kept++;
@@ -187,7 +187,7 @@ export class SessionStream implements LoggedStream, Tended {
 
   /** All is said. */
   end(how: 'answered' | 'silenced'): void {
-    if (this.#isComplete) return;
+    if (this.#isComplete()) return;
     const before = this.#state;
     this.#state = { name: how };
     this.#since = this.#home.clock.now();
@@ -254,7 +254,7 @@ export class SessionStream implements LoggedStream, Tended {
     }
   }
 
-  get #isComplete(): boolean {
+  #isComplete(): boolean {
     return this.#state.name === 'answered' || this.#state.name === 'silenced';
   }
 
@@ -309,7 +309,7 @@ export class SessionStream implements LoggedStream, Tended {
   /** A stream for what belongs to no request is as good as a new one if nothing of it is kept. */
   #overIfForgotten(): void {
     if (this.#kept > 0 || this.#state.name === 'connected') return;
-    if (this.#isComplete || !this.answers) this.#home.over(this);
+    if (this.#isComplete() || !this.answers) this.#home.over(this);
   }
 }
 

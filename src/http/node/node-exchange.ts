@@ -89,7 +89,7 @@ export class NodeExchange implements HttpExchange {
   readBody(maxBytes: number, done: (body: Body) => void): void {
     const request = this.#request;
     if (request.readableEnded) return done(parsedBody(request.body, maxBytes));
-    if (Number(request.headers['content-length']) > maxBytes) return done(tooLarge(maxBytes));
+    if (Number(this.header('content-length')) > maxBytes) return done(tooLarge(maxBytes));
     const chunks: Buffer[] = [];
     let length = 0;
     const take = (chunk: Buffer) => {
@@ -102,7 +102,7 @@ export class NodeExchange implements HttpExchange {
       done(tooLarge(maxBytes));
     };
     const end = () => {
-      const coding = request.headers['transfer-encoding'] ?? 'chunked';
+      const coding = this.header('transfer-encoding') ?? 'chunked';
       if (coding.toLowerCase() !== 'chunked') return done(unknownCoding(coding));
       done(textOf(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     };
@@ -198,8 +198,6 @@ class NodeEventSink implements EventSink {
   readonly #response: ServerResponse;
   /** What this turn has written. */
   #text = '';
-  /** Counted as it comes: whoever writes asks each time. */
-  #bytes = 0;
 
   constructor(response: ServerResponse) {
     this.#response = response;
@@ -207,14 +205,17 @@ class NodeEventSink implements EventSink {
     response.on('error', () => {});
   }
 
+  /**
+   * Whoever writes asks each time, and to count what is not encoded yet would copy it. So until the
+   * end of the turn it counts by its UTF-16 units.
+   */
   get untakenBytes(): number {
-    return this.#response.writableLength + this.#bytes;
+    return this.#response.writableLength + this.#text.length;
   }
 
   write(text: string): void {
     if (this.#text === '' && text !== '') afterThis(() => this.#flush());
     this.#text += text;
-    this.#bytes += Buffer.byteLength(text);
   }
 
   end(): void {
@@ -224,14 +225,12 @@ class NodeEventSink implements EventSink {
 
   cut(): void {
     this.#text = '';
-    this.#bytes = 0;
     this.#response.destroy();
   }
 
   #flush(): void {
     const text = this.#text;
     this.#text = '';
-    this.#bytes = 0;
     if (text === '' || this.#response.destroyed || this.#response.writableEnded) return;
     this.#response.write(text);
   }
@@ -265,7 +264,12 @@ function unknownCoding(coding: string): Body {
 const byteOrderMark = '\ufeff';
 
 function textOf(bytes: Uint8Array): Body {
-  if (!isUtf8(bytes)) return { ok: false, status: 400, message: 'The body is not UTF-8' };
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  const isBuffer = Buffer.isBuffer(bytes);
+  const buffer = isBuffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = buffer.toString();
+  // What is not UTF-8 becomes this character. It may also have been sent.
+  if (text.includes('\ufffd') && !isUtf8(buffer)) {
+    return { ok: false, status: 400, message: 'The body is not UTF-8' };
+  }
   return { ok: true, text: text.startsWith(byteOrderMark) ? text.slice(1) : text };
 }
