@@ -10,9 +10,16 @@ export function connectionHeadline(dump: ConnectionDump): Headline {
     case 'closed':
     case 'ended':
       return { mood: 'ended', sentence: 'The connection is closed.' };
+    case 'idle':
+      return { mood: 'idle', sentence: `${dump.name} is not started. Its first use starts it.` };
+    case 'disabled':
+      return { mood: 'idle', sentence: `The configuration says that ${dump.name} is disabled.` };
     case 'stopping':
       return { mood: 'ended', sentence: `What is left of ${dump.name} is being ended.` };
     case 'failed':
+      if (dump.launches === 0 && dump.loss) {
+        return waiting(dump, `${dump.name} was not started${why(dump)}`);
+      }
       return waiting(
         dump,
         `The connection has failed, and is made again only if the host asks${why(dump)}`,

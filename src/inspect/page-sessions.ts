@@ -58,9 +58,13 @@ export class PageSessions {
   /** A watcher of sessions and of connections. */
   readonly watch = (session: Watched): void => {
     const kept: Kept = { session, sampler: new SessionSampler(session), closed: undefined };
+    // A server that was shown without a connection may have one now.
+    const before = this.#kept.get(session.id);
+    if (before) this.#shown.remove(before);
     this.#kept.set(session.id, kept);
     if (this.#viewers.size > 0) this.#shown.admit(kept);
     const end = (text: string) => {
+      if (this.#kept.get(session.id) !== kept) return;
       kept.closed = text;
       // A viewer is told of each end first.
       if (this.#viewers.size === 0) this.#forgetOldest();

@@ -123,6 +123,40 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
+  test('has a row for servers that are not started, with why, which their connections go on in', async (context) => {
+    needsChromium(context);
+    const shown = await inspectPage();
+    onTestFinished(() => shown.close());
+    const [program, script] = smallServer;
+    const mcpServers = {
+      later: { command: program, args: [script, 'one'], lazy: true },
+      never: { command: program, disabled: true },
+      wrong: { command: 5 },
+    };
+    const options = { watchers: [shown.watcher], cacheFolder: false, report: () => {} } as const;
+    const servers = openServers({ mcpServers }, options);
+    onTestFinished(() => servers.close());
+    const { page, faults } = await open(browser as Browser, shown.url);
+    const why = async (name: string) => {
+      await entry(page, name).click();
+      await page.locator('#announcement', { hasText: name }).waitFor({ state: 'attached' });
+      return page.locator('#why').textContent();
+    };
+    expect(await why('later')).toBe('later is not started. Its first use starts it.');
+    expect(await why('never')).toBe('The configuration says that never is disabled.');
+    expect(await why('wrong')).toBe(
+      'wrong was not started: server "wrong", key "command": 5 is not the name or path of a program.',
+    );
+    await entry(page, 'never').filter({ hasText: 'disabled' }).waitFor();
+    await entry(page, 'wrong').filter({ hasText: 'failed' }).waitFor();
+    await servers.callTool('later__one');
+    await entry(page, 'later').click();
+    await page.locator('#state', { hasText: 'ready' }).waitFor();
+    await page.locator('#chart-connection .s-ready_fresh.active').waitFor();
+    expect(await entry(page, 'later').count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   test('shows the connections of mcp-actors shell --inspect', async (context) => {
     needsChromium(context);
     const line = ['shell', '--inspect', '--', ...smallServer, 'one'];

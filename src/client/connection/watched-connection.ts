@@ -4,7 +4,11 @@ import type { Traffic } from '../../actors/traffic.ts';
 import type { Transitions } from '../../actors/transitions.ts';
 import type { ConnectionDump } from '../../diagnosis/connection-dump.ts';
 
-/** Watches a connection. Called once, before it opens; what it throws is thrown to who opens it. */
+/**
+ * Watches a connection. Called once, before it opens; what it throws is thrown to who opens it. Of
+ * many servers it is also given those that there is no connection to, whose dumps say why: `idle`,
+ * `disabled`, `failed`. A connection that comes later has the id of its server's.
+ */
 export type ConnectionWatcher = (watched: WatchedConnection) => void;
 
 /** A connection as a {@link ConnectionWatcher} gets it. */

@@ -8,6 +8,7 @@ import { guardOf } from '../../session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConnectOptions, RequestOptions } from '../connection/options.ts';
+import { AbsentServers, watchingAs } from './absent-servers.ts';
 import { changesBetween } from './config-changes.ts';
 import { configInvalid } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
@@ -40,6 +41,7 @@ export class ServerManager implements Servers {
   readonly #host: SlotHost;
   readonly #places: StartPlaces;
   readonly #startup: ShownStartup;
+  readonly #absent: AbsentServers;
   #config: HostsConfig;
   #merging: 'settled' | 'scheduled' = 'settled';
   #closed: Promise<void> | undefined;
@@ -66,7 +68,11 @@ export class ServerManager implements Servers {
     const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
     const { startupMs = defaultStartupMs } = options;
     const servers = started.map(([name]) => name);
-    this.#startup = new ShownStartup({ servers, startupMs }, clock, report);
+    const startup = new ShownStartup({ servers, startupMs }, clock, report);
+    this.#startup = startup;
+    const { watchers = [] } = options;
+    const { actor } = startup;
+    this.#absent = new AbsentServers({ watchers, clock, actor, dumped: () => startup.dumped() });
     this.#changed();
   }
 
@@ -240,7 +246,9 @@ export class ServerManager implements Servers {
   #optionsFor(name: string, options: ServersOptions): ConnectOptions {
     const wanted = { ...options, ...options.forServer?.(name) };
     const { watchers } = wanted;
-    return watchers ? { ...wanted, watchers: this.#startup.shownTo(watchers) } : wanted;
+    if (!watchers) return wanted;
+    const shown = this.#startup.shownTo(watchers);
+    return { ...wanted, watchers: watchingAs(this.#absent.take(name), shown) };
   }
 
   #connections(): readonly Connection[] {
@@ -254,9 +262,11 @@ export class ServerManager implements Servers {
     queueMicrotask(() => {
       this.#merging = 'settled';
       if (this.#closed) return;
-      for (const [name, { state }] of this.status) {
+      const { status } = this;
+      for (const [name, { state }] of status) {
         if (!isUnderway(state)) this.#startup.settled(name);
       }
+      this.#absent.show(new Map([...status].filter(([name]) => !this.get(name))));
       this.#feed.tell(this.tools);
     });
   }
@@ -287,6 +297,7 @@ export class ServerManager implements Servers {
     const ends = [...this.#slots.values()].map((slot) => slot.close());
     const results = await Promise.allSettled(ends);
     this.#startup.stop();
+    this.#absent.end();
     this.#feed.complete();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;

@@ -6,6 +6,7 @@ import { Transitions, observedMachine } from '../../actors/transitions.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
 import type { Report } from '../../actors/facts.ts';
 import { dumpActor } from '../../diagnosis/peer-dump.ts';
+import type { ActorDump } from '../../diagnosis/peer-dump.ts';
 import { startupMachine } from '../../machines/startup.machine.ts';
 import type { StartupInput } from '../../machines/startup.machine.ts';
 import type { ConnectionWatcher, WatchedConnection } from '../connection/watched-connection.ts';
@@ -23,6 +24,14 @@ export class ShownStartup implements ObservedScope {
 
   get observedTransitions(): Transitions | undefined {
     return this.#transitions;
+  }
+
+  get actor(): Actor<typeof startupMachine> {
+    return this.#actor;
+  }
+
+  dumped(): ActorDump {
+    return dumpActor(this.#actor, 'startup');
   }
 
   /** Resolves once each server is ready or has failed, or the time is over. */
@@ -52,7 +61,7 @@ export class ShownStartup implements ObservedScope {
       ...watched,
       dump: () => {
         const dump = watched.dump();
-        return { ...dump, actors: [...dump.actors, dumpActor(this.#actor, 'startup')] };
+        return { ...dump, actors: [...dump.actors, this.dumped()] };
       },
       transitions: {
         listen: (listener) => {

@@ -121,7 +121,7 @@ function Sessions(view: View) {
           const doing = {
             waiting: `${awayOf(session.dump) ?? 'waits'} ${age}`,
             working: `works ${age}`,
-            idle: 'idle',
+            idle: awayOf(session.dump) ?? 'idle',
             ended: 'ends',
           };
           return (

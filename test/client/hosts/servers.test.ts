@@ -5,6 +5,7 @@ import { filter, firstValueFrom, map, startWith } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectAll, openServers } from '../../../src/client/connect-all.ts';
+import type { WatchedConnection } from '../../../src/client/connection/watched-connection.ts';
 import type { ServersEvent } from '../../../src/client/hosts/server-reports.ts';
 import type { Servers, ServersOptions } from '../../../src/client/hosts/servers.ts';
 
@@ -187,6 +188,33 @@ describe('many servers', () => {
     await servers.close();
     expect(told).toContain('a ready');
     expect(told.at(-1)).toBe('a closed');
+  });
+});
+
+describe('servers without a connection', () => {
+  test('are shown to what watches the connections, which then have their ids', async () => {
+    const seen: WatchedConnection[] = [];
+    const servers = await connected(
+      { a: { ...small('one'), lazy: true, idleMs: 1 }, off: { ...small('x'), disabled: true } },
+      { watchers: [(watched) => seen.push(watched)] },
+    );
+    const dumps = () =>
+      seen.map(({ id, dump }) => ({ id, name: dump().name, state: dump().state }));
+    expect(dumps()).toMatchObject([
+      { name: 'a', state: 'idle' },
+      { name: 'off', state: 'disabled' },
+    ]);
+    const [first, off] = seen;
+    await servers.callTool('a__one');
+    await first?.closed;
+    expect(seen[2]).toMatchObject({ id: first?.id, side: 'host' });
+    expect(seen[2]?.dump()).toMatchObject({ id: first?.id, launches: 1 });
+    // Once it has slept it is shown anew.
+    await expect.poll(() => dumps()[3]).toMatchObject({ name: 'a', state: 'idle' });
+    expect(seen[3]?.id).not.toBe(first?.id);
+    await servers.close();
+    for (const each of [off, seen[3]]) expect(await each?.closed).toBeUndefined();
+    expect(seen).toHaveLength(4);
   });
 });
 
