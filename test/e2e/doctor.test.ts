@@ -97,7 +97,7 @@ describe('mcp-actors doctor', () => {
 
   test('says the same as JSON, of each process that serves', async () => {
     const servers = [await hanging(), await hanging()];
-    const { stdout } = await doctor('--json');
+    const { stdout } = await doctor('--json', patient);
     const sessions = JSON.parse(stdout) as readonly { readonly pid: number }[];
     for (const server of servers) {
       expect(sessions.find(({ pid }) => pid === pidOf(server))).toMatchObject({

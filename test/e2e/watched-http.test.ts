@@ -46,7 +46,8 @@ const readsWhere = { name: 'read_file', arguments: { path: 'where.txt' } };
 
 describe('the doctor', () => {
   test('says how an endpoint stands, and why a session on it does not go on', async () => {
-    const serving = await serve('--max-sessions', '9');
+    // The doctor may take its time to look: until then the client is still asked.
+    const serving = await serve('--max-sessions', '9', '--roots-timeout', '10min');
     const { url } = serving;
     expect((await doctor(serving)).stdout).toContain(
       `${url.href}: 0 of 9 sessions open, 0 idle; 0 streams open; 0 requests without a session, 0 not answered yet`,
