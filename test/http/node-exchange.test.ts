@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { gate } from '../../src/testing/index.ts';
 import { NodeExchange } from '../../src/http/node/node-exchange.ts';
 
 /** Serves exchanges until the test is over. */
@@ -142,6 +143,30 @@ test('a HEAD has the headers of its answer, and no body', async () => {
   const answer = await raw(port, head);
   expect(answer).toMatch(/content-length: 2/i);
   expect(answer.endsWith('\r\n\r\n')).toBe(true);
+});
+
+test('who leaves is heard of once for each request on the connection, whosever turn it is', async () => {
+  const left: string[] = [];
+  const [asked, gone] = [gate(), gate()];
+  const port = await serveExchanges((exchange) => {
+    exchange.onGone(() => {
+      left.push(exchange.target);
+      void gone.pass();
+    });
+    void asked.pass();
+    if (exchange.target === '/answered') exchange.answer({ status: 200, body: 'first' });
+    if (exchange.target === '/3') exchange.stream({ 'content-type': 'text/plain' });
+  });
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  for (const path of ['answered', '1', '2', '3']) {
+    socket.write(`GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  }
+  await Promise.all([once(socket, 'data'), asked.arrived(4)]);
+  socket.destroy();
+  await gone.arrived(3);
+  for (const held of [asked, gone]) held.release();
+  expect(left.sort()).toEqual(['/1', '/2', '/3']);
 });
 
 test('who has gone before anybody asked is known to have gone', async () => {

@@ -1,6 +1,7 @@
 /** An exchange over the request and the response of `node:http`. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { afterThis } from '../../actors/microtask.ts';
 import { describe } from '../../protocol/classify.ts';
 import type { Principal } from '../../protocol/request-origin.ts';
@@ -140,15 +141,26 @@ export class NodeExchange implements HttpExchange {
   }
 
   get isGone(): boolean {
-    return this.#response.destroyed && !this.#response.writableFinished;
+    const response = this.#response;
+    if (response.writableFinished) return false;
+    return response.destroyed || (this.#waitsForItsTurn && this.#request.socket.destroyed);
   }
 
   onGone(callback: () => void): void {
     const response = this.#response;
     if (this.isGone) return callback();
+    const stop = this.#waitsForItsTurn
+      ? onClosed(this.#request.socket, () => this.#waitsForItsTurn && callback())
+      : undefined;
     response.on('close', () => {
+      stop?.();
       if (!response.writableFinished) callback();
     });
+  }
+
+  /** Answers come in the order of the requests: one has no connection while others are before it. */
+  get #waitsForItsTurn(): boolean {
+    return !this.#response.socket && !this.#response.writableFinished;
   }
 
   /** Whether more of the body is on its way than node should read only to keep the connection. */
@@ -162,6 +174,23 @@ export class NodeExchange implements HttpExchange {
 /** The target as it was sent. */
 function sentTarget({ originalUrl, url = '/' }: IncomingMessage & Prepared): string {
   return typeof originalUrl === 'string' ? originalUrl : url;
+}
+
+/** Who wants to hear of a connection's end. One listener for all: a client may send many at once. */
+const closing = new WeakMap<Socket, Set<() => void>>();
+
+/** Calls back when a connection is closed. Node tells that only to the response whose turn it is. */
+function onClosed(socket: Socket, callback: () => void): () => void {
+  const known = closing.get(socket);
+  const callbacks = known ?? new Set();
+  if (!known) {
+    closing.set(socket, callbacks);
+    socket.once('close', () => {
+      for (const each of callbacks) each();
+    });
+  }
+  callbacks.add(callback);
+  return () => callbacks.delete(callback);
 }
 
 /** How long a body that nobody wants may be, bytes, so that its connection is kept. */

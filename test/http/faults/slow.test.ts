@@ -166,6 +166,22 @@ describe.each(eras)('a connection %s', (era, callsOf) => {
     first.release();
   });
 
+  test('that is closed has been left by all that was asked on it, in turn or not yet [HTTP-18]', async () => {
+    const { url, first, second, signals, facts } = await serveHeld();
+    const bytes = await callsOf(url);
+    const socket = socketTo(url);
+    socket.write(bytes(1, 'first') + bytes(2, 'second'));
+    await Promise.all([first.arrived(), second.arrived()]);
+    socket.destroy();
+    if (era === 'in a session') {
+      const lost = () => facts.filter(({ name }) => name === 'answer.lost');
+      await expect.poll(lost).toHaveLength(2);
+    } else {
+      await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    }
+    for (const held of [first, second]) held.release();
+  });
+
   test('may bring what another one brings at the same time: nobody gets two answers [HTTP-18]', async () => {
     const { url, first } = await serveHeld();
     const bytes = (await callsOf(url))(1, 'first');
