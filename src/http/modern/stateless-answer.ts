@@ -12,7 +12,10 @@ import type { Listed } from '../roster.ts';
 import { RequestAnswer, noHeaders } from '../request-answer.ts';
 import type { AnswerOptions } from '../request-answer.ts';
 
-type AnswerLimits = Pick<HttpLimits, 'streamAfterMs' | 'keepaliveIntervalMs' | 'maxUnreadBytes'>;
+type AnswerLimits = Pick<
+  HttpLimits,
+  'streamAfterMs' | 'keepaliveIntervalMs' | 'maxUnreadBytes' | 'unreadTimeoutMs'
+>;
 
 /** What such answers are told by, and tell. */
 export interface AnswerKeeper {
@@ -44,9 +47,12 @@ export abstract class StatelessAnswer extends RequestAnswer implements Listed {
   readonly #admission: Admission | undefined;
   /** How long it has said nothing, milliseconds. */
   #quietMs = 0;
-  /** How long it has been due, and how long its client has not read all of it, milliseconds. */
+  /** How long it has been due, and how long its client has taken nothing of what waits, milliseconds. */
   #ageMs = 0;
   #unreadMs = 0;
+  /** What its stream was given, and what the client had taken when that was looked at last. */
+  #givenBytes = 0;
+  #takenBytes = 0;
 
   constructor(exchange: HttpExchange, options: StatelessAnswerOptions, keeper: AnswerKeeper) {
     super(exchange, options, 0);
@@ -102,8 +108,12 @@ export abstract class StatelessAnswer extends RequestAnswer implements Listed {
     if (end) return this.#expire(end);
     this.#quietMs += elapsedMs;
     this.#ageMs += elapsedMs;
-    this.#unreadMs = this.unreadBytes > 0 ? this.#unreadMs + elapsedMs : 0;
-    const { streamAfterMs, keepaliveIntervalMs } = this.#keeper.limits;
+    this.#unreadMs = this.#isReading() ? 0 : this.#unreadMs + elapsedMs;
+    const { streamAfterMs, keepaliveIntervalMs, unreadTimeoutMs } = this.#keeper.limits;
+    if (this.#unreadMs >= unreadTimeoutMs) {
+      const unread = this.unreadBytes;
+      return this.cut(`The client has taken none of ${unread} bytes for ${unreadTimeoutMs} ms`);
+    }
     const { state } = this;
     if (state.name === 'unbegun' && this.#quietMs >= streamAfterMs) this.begin();
     if (state.name !== 'streaming' || keepaliveIntervalMs === 0) return;
@@ -132,8 +142,21 @@ export abstract class StatelessAnswer extends RequestAnswer implements Listed {
     return `data: ${text}\n`;
   }
 
+  protected override emit(text: string, answers: InboundRequestId | undefined): void {
+    this.#givenBytes += text.length;
+    super.emit(text, answers);
+  }
+
   protected override ended(): void {
     this.#keeper.answerEnded(this);
+  }
+
+  /** Whether its client has all, or more than when it was looked at last. */
+  #isReading(): boolean {
+    const { unreadBytes } = this;
+    const before = this.#takenBytes;
+    this.#takenBytes = this.#givenBytes - unreadBytes;
+    return unreadBytes === 0 || this.#takenBytes > before;
   }
 
   /** Without a result: its client is to ask again. */

@@ -1,10 +1,11 @@
-import { connect } from 'node:net';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { enveloped, gate } from 'mcp-actors/testing';
-import { expect, onTestFinished, test } from 'vitest';
+import { SimulatedClock } from 'xstate';
+import { expect, test } from 'vitest';
 import { changeOf, echo } from '../../../examples/lab/tools.ts';
 import { laboratory } from '../../../examples/lab/laboratory.ts';
 import { httpHandler } from '../../../src/http/index.ts';
+import { posted, socketTo } from '../faults/wire.ts';
 import { postHeaders, serveHttp } from '../serving.ts';
 import { ReadStream, ask, callTool, check, headersOf, request } from './asking.ts';
 import type { Frame } from './asking.ts';
@@ -150,6 +151,45 @@ test('answers are JSON alone if they have to be, and a subscription is refused [
   ]);
 });
 
+/** Sends a request, of whose answer nothing is ever read. */
+function unread(url: URL, message: Frame): void {
+  const socket = socketTo(url);
+  socket.pause();
+  socket.write(posted(url, message, headersOf(message)));
+}
+
+test('a client that takes nothing of its stream for too long is cut, and its request cancelled [HMOD-09]', async () => {
+  const clock = new SimulatedClock();
+  const said = gate();
+  const signals: AbortSignal[] = [];
+  const say = defineTool({
+    name: 'say',
+    description: 'Says more than the buffers of a system hold, and waits',
+    handler: async (_args, { notify, signal }) => {
+      signals.push(signal);
+      notify('test/step', { text: 'x'.repeat(2 ** 24) });
+      void said.pass();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return 'done';
+    },
+  });
+  const server = createMcpServer({ name: 'unread', version: '1', tools: [say, echo] });
+  const url = await serveHttp(server, { clock });
+  unread(url, enveloped(1, 'tools/call', { name: 'say' }) as Frame);
+  await said.arrived();
+  said.release();
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.increment(1000);
+      await callTool(url, 'echo', { message: 'beside it' });
+    }
+  };
+  await pass(28);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  await pass(7);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+});
+
 test('a client that does not read its stream is cut, and its request cancelled [HMOD-09]', async () => {
   const aborted = gate();
   const flood = defineTool({
@@ -175,21 +215,7 @@ test('a client that does not read its stream is cut, and its request cancelled [
     limits: { maxUnreadBytes: 256 * 1024 },
     session: { limits: { maxLogsPerSecond: 1_000_000 } },
   });
-  const message = enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Frame;
-  const body = JSON.stringify(message);
-  const headers = {
-    host: url.host,
-    ...postHeaders,
-    ...headersOf(message),
-    'content-length': String(Buffer.byteLength(body)),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const socket = connect(Number(url.port), url.hostname);
-  onTestFinished(() => void socket.destroy());
-  socket.on('error', () => {});
-  // Nothing is ever read of the answer.
-  socket.pause();
-  socket.write(`POST ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  unread(url, enveloped(1, 'tools/call', { name: 'flood' }, { logLevel: 'info' }) as Frame);
   await aborted.arrived();
   // Nobody else is kept from anything by it.
   expect((await callTool(url, 'echo', { message: 'hi' })).status).toBe(200);
