@@ -94,10 +94,10 @@ export class PostAnswer extends RequestAnswer implements Tended {
 
   /** Whoever begins a session learns its id. */
   protected override get headers(): { readonly [name: string]: string } {
+    const { frame } = this;
+    if (frame.kind !== 'request' || frame.method !== Method.initialize) return noHeaders;
     const { isBegun, id } = this.#session;
-    const frame = this.frame;
-    const begins = frame.kind === 'request' && frame.method === Method.initialize && isBegun;
-    return begins ? { 'mcp-session-id': id } : noHeaders;
+    return isBegun ? { 'mcp-session-id': id } : noHeaders;
   }
 
   protected override statusOf(frame: OutboundFrame): number {

@@ -227,6 +227,8 @@ class NodeEventSink implements EventSink {
   readonly #response: ServerResponse;
   /** What this turn has written. */
   #text = '';
+  /** Counted as it comes: whoever writes asks each time. */
+  #bytes = 0;
 
   constructor(response: ServerResponse) {
     this.#response = response;
@@ -234,17 +236,16 @@ class NodeEventSink implements EventSink {
     response.on('error', () => {});
   }
 
-  /**
-   * Whoever writes asks each time, and to count what is not encoded yet would copy it. So until the
-   * end of the turn it counts by its UTF-16 units.
-   */
   get untakenBytes(): number {
-    return this.#response.writableLength + this.#text.length;
+    return this.#response.writableLength + this.#bytes;
   }
 
   write(text: string): void {
     if (this.#text === '' && text !== '') afterThis(() => this.#flush());
     this.#text += text;
+    // This makes one string of its parts, too, and it is kept for long: many small ones would cost the
+    // garbage collector more than the copy.
+    this.#bytes += Buffer.byteLength(text);
   }
 
   end(): void {
@@ -254,12 +255,14 @@ class NodeEventSink implements EventSink {
 
   cut(): void {
     this.#text = '';
+    this.#bytes = 0;
     this.#response.destroy();
   }
 
   #flush(): void {
     const text = this.#text;
     this.#text = '';
+    this.#bytes = 0;
     if (text === '' || this.#response.destroyed || this.#response.writableEnded) return;
     this.#response.write(text);
   }
