@@ -35,11 +35,12 @@ export class ChannelPosts {
   }
 
   /** Sends frames, each with a request of its own. @param left called when less waits than before */
-  post({ frames, taken, ...heard }: FramesToSend, left: () => void): void {
+  post({ frames, taken, rejected, returned }: FramesToSend, left: () => void): void {
     let untaken = frames.length;
-    const hearers = { ...heard, taken: taken && (() => void (--untaken === 0 && taken())) };
+    const allTaken = taken && (() => void (--untaken === 0 && taken()));
+    const hearers = { rejected, returned, taken: allTaken };
     for (const frame of frames) {
-      const body = encodeFrame(frame, (_, error) => hearers.rejected?.(error, frame)).trimEnd();
+      const body = encodeFrame(frame, (_, error) => rejected?.(error, frame)).trimEnd();
       // A host answers no batches.
       if (body === '' || 'length' in frame) continue;
       const message = this.#messageOf(frame, body, hearers);

@@ -96,7 +96,7 @@ class Exchange implements DispatchHandler, HttpResponse, BodyReader {
     if (signal.aborted) return this.#aborted();
     signal.addEventListener('abort', this.#aborted);
     const path = url.pathname + url.search;
-    const sent = { ...ownHeaders, ...headers };
+    const sent = Object.assign({}, ownHeaders, headers);
     dispatcher.dispatch({ origin: url.origin, path, method, headers: sent, body }, this);
   }
 

@@ -164,7 +164,7 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     if (revision !== undefined && method !== undefined) {
       const parameters = method === 'tools/call' ? this.#options.tools.of(params?.['name']) : [];
       const mirrored = mirroredHeaders(method, params, parameters);
-      return { 'mcp-protocol-version': revision, ...mirrored };
+      return Object.assign({ 'mcp-protocol-version': revision }, mirrored);
     }
     return this.#versionHeaders;
   }

@@ -117,12 +117,11 @@ export class Posting implements StreamOwner {
       what: this.what,
       method: 'POST',
       url: target.url,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...this.#channel.sessionHeaders(session),
-        ...this.#channel.messageHeaders(this.message),
-      },
+      headers: Object.assign(
+        { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        this.#channel.sessionHeaders(session),
+        this.#channel.messageHeaders(this.message),
+      ),
       body,
       signal: this.signal,
     });
