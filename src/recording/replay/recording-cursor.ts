@@ -81,6 +81,7 @@ export class RecordingCursor {
   /** Compares what the session does with what is due. */
   output(output: SessionOutputLine): void {
     if (this.#difference) return;
+    this.#prefer(output);
     const due = this.#due;
     if (due && isSameJson(withoutTime(due.line), withoutTime(output))) {
       this.#nextOutput++;
@@ -104,6 +105,25 @@ export class RecordingCursor {
   }
 
   /**
+   * When a promise of the host's is settled, among what is done in one turn, is a matter of the length
+   * of chains of promises: it says nothing of what the connection does.
+   */
+  #prefer(done: SessionOutputLine): void {
+    const from = this.#nextOutput;
+    const before = 'settled' in done ? this.#endOfTurn : (this.input?.number ?? Infinity);
+    for (let at = from; at < this.#outputs.length; at++) {
+      const output = this.#outputs[at];
+      if (!output || output.number > before) return;
+      if (isSameJson(withoutTime(output.line), withoutTime(done))) {
+        this.#outputs.splice(from, 0, ...this.#outputs.splice(at, 1));
+        return;
+      }
+      // Everything else has its order.
+      if (!('settled' in done) && !('settled' in output.line)) return;
+    }
+  }
+
+  /**
    * Notes a difference unless the session has done everything that it did before the next input.
    */
   expectCaughtUp(): void {
@@ -121,9 +141,23 @@ export class RecordingCursor {
     this.#difference ??= { problem, number, recorded: line };
   }
 
+  /** The number of the first input that came in a later turn. */
+  get #endOfTurn(): number {
+    for (let at = this.#nextInput; at < this.#inputs.length; at++) {
+      const input = this.#inputs[at];
+      if (input && !isOfTurn(input.line)) return input.number;
+    }
+    return Infinity;
+  }
+
   get #due(): NumberedLine<SessionOutputLine> | undefined {
     return this.#outputs[this.#nextOutput];
   }
+}
+
+/** Whether an input came in the turn of the one before it. */
+function isOfTurn({ rounds, nested }: InputLine): boolean {
+  return rounds !== undefined || nested === true;
 }
 
 function contrast(replayed: string, recorded: string): string {
