@@ -136,7 +136,7 @@ async function recorded(era: 'legacy' | 'modern', steps: readonly Step[]): Promi
         connection.callTool(tool, {}, { signal, onProgress: () => {}, retry: 'reads' }),
       ),
     cancel: ({ nth }) => cancels.at(-1 - nth)?.abort('enough'),
-    time: ({ ms }) => void clock.increment(ms),
+    time: ({ ms }) => clock.increment(ms),
     release: () => held.release(1),
     list: () => begin(({ signal }) => connection.listTools({ signal })),
     refresh: () => begin(({ signal }) => connection.listTools({ signal, refresh: true })),
