@@ -8,7 +8,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 const all = 'test/**/*.test.ts';
 
-/** What mocks a module, or looks at what is loaded. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
+/** What mocks a module, looks at what is loaded, or collects the heap, which is large where many files have run. Nothing of any other file shows in another: they share what they import, which would be half of their time. */
 const apart = 'test/**/*.apart.test.ts';
 
 /** By its real name: on macOS the folder is behind a link, on Windows its name may be a short one, and servers give real paths. */
