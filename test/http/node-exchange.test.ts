@@ -13,9 +13,12 @@ import { NodeExchange } from '../../src/http/node/node-exchange.ts';
 async function serveExchanges(
   handle: (exchange: NodeExchange) => void,
   prepare: (request: IncomingMessage) => unknown = () => {},
+  unreadTimeoutMs?: number,
 ): Promise<number> {
   const http = createServer((request: IncomingMessage, response: ServerResponse) => {
-    void Promise.resolve(prepare(request)).then(() => handle(new NodeExchange(request, response)));
+    void Promise.resolve(prepare(request)).then(() =>
+      handle(new NodeExchange(request, response, unreadTimeoutMs)),
+    );
   });
   await new Promise<void>((resolve) => {
     http.listen(0, '127.0.0.1', resolve);
@@ -185,4 +188,36 @@ test('who has gone before anybody asked is known to have gone', async () => {
   const { port } = http.address() as AddressInfo;
   await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow('fetch failed');
   expect(await heard).toBe('gone');
+});
+
+/** More than the buffers of a connection hold. */
+const large = 'x'.repeat(32 * 1024 ** 2);
+
+test('an answer of which its client takes nothing is cut off, and its connection with it', async () => {
+  const closed = new Promise((resolve) => {
+    const http = createServer((request, response) => {
+      request.socket.once('close', resolve);
+      new NodeExchange(request, response, 50).answer({ status: 200, body: large });
+    }).listen(0, '127.0.0.1', () => {
+      const socket = connect((http.address() as AddressInfo).port, '127.0.0.1').pause();
+      onTestFinished(() => void socket.destroy());
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    });
+    onTestFinished(() => void http.close());
+  });
+  await closed;
+});
+
+test('an answer that its client takes is whole, and the connection goes on without a time', async () => {
+  const port = await serveExchanges(
+    (exchange) => exchange.answer({ status: 200, body: large }),
+    () => {},
+    5000,
+  );
+  const received = await raw(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', last);
+  const answers = received.split('HTTP/1.1 200 OK').slice(1);
+  expect(answers.map((answer) => answer.length - answer.indexOf('\r\n\r\n') - 4)).toEqual([
+    large.length,
+    large.length,
+  ]);
 });

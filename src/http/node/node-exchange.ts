@@ -35,13 +35,16 @@ export class NodeExchange implements HttpExchange {
   admission?: Admission;
   readonly #request: IncomingMessage & Prepared;
   readonly #response: ServerResponse;
+  readonly #unreadTimeoutMs: number;
   readonly target: string;
   readonly remoteAddress: string | undefined;
   /** The host in the target, if it is sent as proxies do. */
   readonly #sentHost: string | undefined = undefined;
   #added: Headers | undefined = undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** @param unreadTimeoutMs how long a client may take nothing of an answer; then it is cut off */
+  constructor(request: IncomingMessage, response: ServerResponse, unreadTimeoutMs = Infinity) {
+    this.#unreadTimeoutMs = unreadTimeoutMs;
     this.#request = request;
     this.#response = response;
     // Node keeps the address in the socket once it is asked for it. If only some were asked, there
@@ -127,10 +130,23 @@ export class NodeExchange implements HttpExchange {
     if (isLeft) all['connection'] = 'close';
     response.writeHead(status, all);
     const text = this.method === 'HEAD' ? undefined : body;
-    if (!isLeft) return void response.end(text);
-    if (text === undefined) response.flushHeaders();
-    else response.write(text);
-    endAfter(this.#request, response);
+    if (isLeft) {
+      if (text === undefined) response.flushHeaders();
+      else response.write(text);
+      endAfter(this.#request, response);
+    } else {
+      response.end(text);
+    }
+    if (response.writableLength > 0) this.#cutIfUnread();
+  }
+
+  /** The connection's own time, which begins anew with whatever the client takes. */
+  #cutIfUnread(): void {
+    const response = this.#response;
+    if (this.#unreadTimeoutMs === Infinity) return;
+    response.setTimeout(this.#unreadTimeoutMs, () => {
+      if (!response.writableFinished) response.destroy();
+    });
   }
 
   stream(headers: Headers): EventSink {

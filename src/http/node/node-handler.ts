@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Endpoint, controlled } from '../endpoint.ts';
 import type { EndpointControl } from '../endpoint.ts';
+import { defaultHttpLimits } from '../options.ts';
 import type { HttpOptions, ServerOf } from '../options.ts';
 import { NodeExchange } from './node-exchange.ts';
 
@@ -13,7 +14,8 @@ export interface NodeHandler extends EndpointControl {
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
 export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
+  const { unreadTimeoutMs } = { ...defaultHttpLimits, ...options.limits };
   const handle = (request: IncomingMessage, response: ServerResponse) =>
-    endpoint.handle(new NodeExchange(request, response));
+    endpoint.handle(new NodeExchange(request, response, unreadTimeoutMs));
   return controlled(handle, endpoint);
 }
