@@ -20,10 +20,10 @@ function monotonicMs(): number {
   return time ? time[0] * 1e3 + time[1] / 1e6 : performance.now();
 }
 
-/** A timer that is late by more was held up by other code of this process, milliseconds. */
+/** Other code of this process has held up a timer that is later than this, milliseconds. */
 const heldUpMs = 10;
 
-/** The second timer of one that was held up. */
+/** The timers that run in the place of those that were held up. */
 const second = new WeakMap<object, unknown>();
 
 /**
@@ -49,25 +49,27 @@ export const systemClock: Clock = {
     releaseProcess(timer);
     return timer;
   },
-  clearTimeout: (handle) => {
-    clearTimeout(handle as TimerId);
-    if (isNodeTimer(handle)) clearTimeout(second.get(handle) as TimerId);
-  },
+  clearTimeout: (handle) => clearTimeout(running(handle) as Parameters<typeof clearTimeout>[0]),
 };
 
-type TimerId = Parameters<typeof clearTimeout>[0];
+/** The timer itself, or the second one if it was held up. */
+function running(timer: unknown): unknown {
+  return isNodeTimer(timer) ? (second.get(timer) ?? timer) : timer;
+}
 
 /**
  * Lets a timer keep the process alive: somebody waits for what it will do. Another clock than the
  * real one has no such timers.
  */
 export function holdProcess(timer: unknown): void {
-  if (isNodeTimer(timer)) timer.ref();
+  const current = running(timer);
+  if (isNodeTimer(current)) current.ref();
 }
 
 /** Undoes {@link holdProcess}. */
 export function releaseProcess(timer: unknown): void {
-  if (isNodeTimer(timer)) timer.unref();
+  const current = running(timer);
+  if (isNodeTimer(current)) current.unref();
 }
 
 /** Keeps the process alive until what it gives is called. */

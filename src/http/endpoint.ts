@@ -62,7 +62,7 @@ export function controlled<Handle extends object>(
 
 export class Endpoint implements EndpointControl {
   readonly #options: HttpOptions;
-  readonly #limits: HttpLimits;
+  readonly limits: HttpLimits;
   readonly #door: Doorkeeper;
   readonly #sessions: HttpSessions;
   /** Serves the deprecated transport, if it is wanted. */
@@ -77,18 +77,18 @@ export class Endpoint implements EndpointControl {
     const report = safeReport(given.report ?? defaultReport);
     const options = { ...given, report };
     this.#options = options;
-    this.#limits = { ...defaultHttpLimits, ...options.limits };
+    this.limits = { ...defaultHttpLimits, ...options.limits };
     const door = new Doorkeeper(options);
     this.#door = door;
     const served = servedBy(server, options);
     const servedTo = options.stores ? withKeysChecked(served, report) : served;
     const shared = (request: ServedHttpRequest) => servedTo(request, 'requests');
-    this.#services = new SharedServices(server, shared, { limits: this.#limits, options });
+    this.#services = new SharedServices(server, shared, { limits: this.limits, options });
     this.#modern = new ModernRequests(this.#services, door);
     if (options.stateless) this.#sessionless = new SessionlessRequests(this.#services, door);
     const begun = (request: ServedHttpRequest) => servedTo(request, 'session');
-    this.#sessions = new HttpSessions(begun, options, { limits: this.#limits, door });
-    if (options.sse) this.#sse = new SseSessions(begun, options, { limits: this.#limits, door });
+    this.#sessions = new HttpSessions(begun, options, { limits: this.limits, door });
+    if (options.sse) this.#sse = new SseSessions(begun, options, { limits: this.limits, door });
   }
 
   get sessions(): readonly McpSession[] {
@@ -149,7 +149,7 @@ export class Endpoint implements EndpointControl {
     const types = this.#options.jsonResponses ? jsonTypes : postTypes;
     const refusal = unfit(exchange, types);
     if (refusal) return exchange.answer(refusal);
-    exchange.readBody(this.#limits.maxBodyBytes, (body) => {
+    exchange.readBody(this.limits.maxBodyBytes, (body) => {
       if (!body.ok) return exchange.answer(fault(body.status, body.message));
       const frame = decodeLine(body.text, defaultLimits.maxDepth);
       if (this.#isClosing && (frame.kind === 'request' || frame.kind === 'batch')) {

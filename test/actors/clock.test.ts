@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { holdProcess, systemClock } from '../../src/actors/clock.ts';
+import { holdProcess, releaseProcess, systemClock } from '../../src/actors/clock.ts';
 import { workFor } from '../workspace/busy-loop.ts';
 
 beforeEach(() => {
@@ -103,6 +103,22 @@ describe('after other code has held the event loop', () => {
     // Behind the timer's second.
     await new Promise((resolve) => setTimeout(resolve, 1));
     expect(callback).not.toHaveBeenCalled();
+    vi.useFakeTimers();
+  });
+
+  test('a timer goes on holding the process, or begins to', async () => {
+    vi.useRealTimers();
+    const held = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const timer = systemClock.setTimeout(() => {}, 5);
+    const fired = new Promise((resolve) => setTimeout(resolve, 5));
+    workFor(50);
+    // Right behind it: the second timer runs, and is not due yet.
+    await fired;
+    const before = held();
+    holdProcess(timer);
+    expect(held() - before).toBe(1);
+    releaseProcess(timer);
+    expect(held()).toBe(before);
     vi.useFakeTimers();
   });
 });

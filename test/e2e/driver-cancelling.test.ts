@@ -1,15 +1,13 @@
 /** `cancel`, for every command that takes time (docs/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { smallServer } from './client-command.ts';
+import { small } from './driver-commands.ts';
 import { startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-const [command, script] = smallServer;
-const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
 const odd = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
 const never = 600_000;
 

@@ -1,27 +1,15 @@
 /** What a driver promises of every command, whatever comes (docs/driver.md). */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
-import { smallServer } from './client-command.ts';
+import { call, connect, small, textOf } from './driver-commands.ts';
 import { startDriver } from './driver-process.ts';
 import type { DriverProcess, Told } from './driver-process.ts';
 import { lab, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-const [command, script] = smallServer;
-const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
 const oddServer = fileURLToPath(new URL('../client/odd-server.mjs', import.meta.url));
 const odd = (what: string) => ({ command: process.execPath, args: [oddServer, what] });
-const connect = (driver: DriverProcess, server: object, options: object = {}) =>
-  driver.run({ op: 'connect', name: 'a', server, options });
-const call = (tool: string, args: object = {}) => ({
-  op: 'callTool',
-  name: 'a',
-  tool,
-  arguments: args,
-});
-const textOf = ({ content }: Record<string, unknown>) =>
-  (content as readonly { readonly text: string }[])[0]?.text ?? '';
 const statesOf = ({ told }: DriverProcess, name: string) =>
   told.all.flatMap((line) =>
     line.event === 'state' && line['name'] === name ? [line['state']] : [],

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startProtected } from '../client/auth/protected-server.ts';
 import { greeted, scriptedServer } from '../client/http/scripted-server.ts';
 import type { Scripted } from '../client/http/scripted-server.ts';
-import { smallServer } from './client-command.ts';
+import { call, connect, small, textOf } from './driver-commands.ts';
 import { startDriver } from './driver-process.ts';
 import type { DriverProcess, Told } from './driver-process.ts';
 import { launchLab } from './http-process.ts';
@@ -16,21 +16,9 @@ import { lab, reapServers } from './server-process.ts';
 
 afterEach(reapServers);
 
-const [command, script] = smallServer;
-const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
 const laboratory = { command: process.execPath, args: lab };
 const crashing = fileURLToPath(new URL('../client/crashing-server.mjs', import.meta.url));
 
-const connect = (driver: DriverProcess, server: object, options: object = {}) =>
-  driver.run({ op: 'connect', name: 'a', server, options });
-const call = (tool: string, args: object = {}) => ({
-  op: 'callTool',
-  name: 'a',
-  tool,
-  arguments: args,
-});
-const textOf = ({ content }: Record<string, unknown>) =>
-  (content as readonly { readonly text: string }[])[0]?.text ?? '';
 const isGone = (pid: number) => {
   try {
     process.kill(pid, 0);

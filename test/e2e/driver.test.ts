@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startProtected } from '../client/auth/protected-server.ts';
-import { smallServer } from './client-command.ts';
+import { connect, small, textOf } from './driver-commands.ts';
 import { startDriver } from './driver-process.ts';
 import type { DriverProcess } from './driver-process.ts';
 import { launchLab } from './http-process.ts';
@@ -14,10 +14,6 @@ const { version } = createRequire(import.meta.url)('mcp-actors/package.json') as
 
 afterEach(reapServers);
 
-const [command, script] = smallServer;
-const small = (...tools: readonly string[]) => ({ command, args: [script, ...tools] });
-const connect = (driver: DriverProcess, server: object, options: object = {}) =>
-  driver.run({ op: 'connect', name: 'a', server, options });
 const statesTold = ({ told }: DriverProcess) =>
   told.all.flatMap(({ event, state }) => (event === 'state' ? [state] : []));
 const isGone = (pid: number) => {
@@ -28,8 +24,6 @@ const isGone = (pid: number) => {
     return true;
   }
 };
-const textOf = ({ content }: Record<string, unknown>) =>
-  (content as readonly { readonly text: string }[])[0]?.text ?? '';
 
 describe('the driver', () => {
   test('says who it is first, and refuses what is no command', async () => {

@@ -140,13 +140,20 @@ export class NodeExchange implements HttpExchange {
     if (response.writableLength > 0) this.#cutIfUnread();
   }
 
-  /** The connection's own time, which begins anew with whatever the client takes. */
+  /** By the connection's own time, which begins anew with whatever the client takes. */
   #cutIfUnread(): void {
     const response = this.#response;
-    if (this.#unreadTimeoutMs === Infinity) return;
-    response.setTimeout(this.#unreadTimeoutMs, () => {
-      if (!response.writableFinished) response.destroy();
-    });
+    const unreadTimeoutMs = this.#unreadTimeoutMs;
+    if (unreadTimeoutMs === Infinity) return;
+    const begin = (socket: Socket) => {
+      const before = socket.timeout ?? 0;
+      socket.setTimeout(unreadTimeoutMs);
+      // First of all: node then gives the connection its time until the next request.
+      response.prependOnceListener('finish', () => socket.setTimeout(before));
+    };
+    response.once('timeout', () => response.destroy());
+    if (response.socket) begin(response.socket);
+    else response.once('socket', begin);
   }
 
   stream(headers: Headers): EventSink {

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Endpoint, controlled } from '../endpoint.ts';
 import type { EndpointControl } from '../endpoint.ts';
-import { defaultHttpLimits } from '../options.ts';
 import type { HttpOptions, ServerOf } from '../options.ts';
 import { NodeExchange } from './node-exchange.ts';
 
@@ -14,7 +13,7 @@ export interface NodeHandler extends EndpointControl {
 /** A server as a handler of node's requests: for `node:http`, Express and Fastify. */
 export function nodeHandler(server: ServerOf, options: HttpOptions = {}): NodeHandler {
   const endpoint = new Endpoint(server, options);
-  const { unreadTimeoutMs } = { ...defaultHttpLimits, ...options.limits };
+  const { unreadTimeoutMs } = endpoint.limits;
   const handle = (request: IncomingMessage, response: ServerResponse) =>
     endpoint.handle(new NodeExchange(request, response, unreadTimeoutMs));
   return controlled(handle, endpoint);

@@ -105,8 +105,8 @@ export class RecordingCursor {
   }
 
   /**
-   * When a promise of the host's is settled, among what is done in one turn, is a matter of the length
-   * of chains of promises: it says nothing of what the connection does.
+   * Within one turn, when a promise of the host's settles depends on how long the chains of promises
+   * are. It says nothing of what the connection does.
    */
   #prefer(done: SessionOutputLine): void {
     const from = this.#nextOutput;
