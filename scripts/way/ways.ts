@@ -1,0 +1,263 @@
+/**
+ * The five messages whose ways are measured, each with real peers: raw lines and raw requests for a server, a server in a process
+ * of its own for a host.
+ */
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createConnection, createServer as createListener } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process';
+import { connect } from '../../src/client/index.ts';
+import type { Connection } from '../../src/client/index.ts';
+import { createMcpServer, defineTool, stdio } from '../../src/index.ts';
+import type { JsonObject } from '../../src/index.ts';
+import { nodeHandler } from '../../src/http/node/index.ts';
+import { arrive, depart } from './trail.ts';
+import type { Entry, Length } from './trail.ts';
+
+/** One of the ways, and the longest that it may be. */
+export interface Way {
+  readonly name: string;
+  /** What it was when it was last shortened. Lower it with the way; never raise it without a reason in the commit. */
+  readonly ceiling: Length;
+  /** Sends the message once everything that its first run loads is there. */
+  readonly travel: () => Promise<readonly Entry[]>;
+}
+
+/** Each message is sent so often; the last one is measured. */
+const warmUp = 20;
+
+const server = createMcpServer({
+  name: 'way',
+  version: '1.0.0',
+  tools: [
+    defineTool({
+      name: 'echo',
+      description: 'Says it again.',
+      inputSchema: {
+        type: 'object',
+        properties: { message: { type: 'string' } },
+        required: ['message'],
+      },
+      handler: async ({ message }) => message,
+    }),
+    defineTool({
+      name: 'ask',
+      description: 'Asks which.',
+      inputSchema: { type: 'object' },
+      handler: async (_, context) => {
+        depart();
+        await context.elicit({
+          message: 'Which?',
+          schema: { type: 'object', properties: { which: { type: 'string' } } },
+        });
+        asked = arrive();
+        return 'asked';
+      },
+    }),
+  ],
+});
+
+/** The way of the last question: its handler notes it. */
+let asked: readonly Entry[] = [];
+
+const revision = '2025-11-25';
+const echo = { name: 'echo', arguments: { message: 'hi' } };
+const greeting = {
+  protocolVersion: revision,
+  capabilities: {},
+  clientInfo: { name: 'way', version: '1' },
+};
+
+interface Answer {
+  readonly id: number;
+  readonly result: JsonObject;
+}
+
+/** Sends a request in lines, and reads the answer. */
+function lines() {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const answers = createInterface({ input: output })[Symbol.asyncIterator]();
+  const session = server.listen(stdio({ input, output }));
+  let id = 0;
+  return {
+    ask: async (method: string, params: JsonObject): Promise<Answer> => {
+      input.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`);
+      const { value } = await answers.next();
+      return JSON.parse(String(value)) as Answer;
+    },
+    notify: (method: string) => input.write(`${JSON.stringify({ jsonrpc: '2.0', method })}\n`),
+    end: async () => {
+      input.end();
+      await (
+        await session
+      ).closed;
+    },
+  };
+}
+
+async function repeatedly(send: () => Promise<unknown>): Promise<readonly Entry[]> {
+  let trail: readonly Entry[] = [];
+  for (let count = 0; count < warmUp; count++) {
+    depart();
+    await send();
+    trail = arrive();
+  }
+  return trail;
+}
+
+async function callOverStdio() {
+  const client = lines();
+  await client.ask('initialize', greeting);
+  client.notify('notifications/initialized');
+  const trail = await repeatedly(() => client.ask('tools/call', echo));
+  await client.end();
+  return trail;
+}
+
+async function questionOfModernEra() {
+  const client = lines();
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  };
+  for (let count = 0; count < warmUp; count++) {
+    const { result } = await client.ask('tools/call', { name: 'ask', arguments: {}, _meta });
+    const { inputRequests, requestState } = result as {
+      inputRequests: JsonObject;
+      requestState: string;
+    };
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests).map((key) => [key, { action: 'accept', content: { which: 'a' } }]),
+    );
+    const retry = { name: 'ask', arguments: {}, inputResponses, requestState, _meta };
+    await client.ask('tools/call', retry);
+  }
+  await client.end();
+  return asked;
+}
+
+async function callAsPost() {
+  const handler = nodeHandler(server);
+  const serving = createServer(handler);
+  await once(serving.listen(0, '127.0.0.1'), 'listening');
+  const { port } = serving.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true });
+  const post = async (message: JsonObject, session?: string) => {
+    const sent = request({
+      agent,
+      port,
+      path: '/mcp',
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(session ? { 'mcp-session-id': session, 'mcp-protocol-version': revision } : {}),
+      },
+    });
+    sent.end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    await once(response, 'end');
+    return response;
+  };
+  const begun = await post({ id: 0, method: 'initialize', params: greeting });
+  const session = String(begun.headers['mcp-session-id']);
+  await post({ method: 'notifications/initialized' }, session);
+  let id = 0;
+  const trail = await repeatedly(() =>
+    post({ id: ++id, method: 'tools/call', params: echo }, session),
+  );
+  agent.destroy();
+  await handler.close();
+  serving.close();
+  return trail;
+}
+
+const lab = (file: string) => [
+  createRequire(import.meta.url).resolve('tsx/cli'),
+  fileURLToPath(new URL(`../../examples/lab/${file}`, import.meta.url)),
+];
+
+async function hostCall(connection: Connection) {
+  const trail = await repeatedly(() => connection.callTool('echo', { message: 'hi' }));
+  await connection.close();
+  return trail;
+}
+
+async function hostCallOverStdio() {
+  return hostCall(await connect({ command: process.execPath, args: lab('server.ts') }));
+}
+
+async function freePort(): Promise<number> {
+  const listener = createListener().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, 'close');
+  return port;
+}
+
+/** Resolves as soon as the port accepts a connection. */
+async function listening(port: number): Promise<void> {
+  const attempt = createConnection({ port, host: '127.0.0.1' });
+  const isOpen = await once(attempt, 'connect').then(
+    () => true,
+    () => false,
+  );
+  attempt.destroy();
+  if (isOpen) return;
+  await setTimeout(50);
+  await listening(port);
+}
+
+async function hostCallOverHttp() {
+  const port = await freePort();
+  const child = spawn(process.execPath, lab('http.ts'), {
+    env: { ...process.env, PORT: `${port}` },
+    stdio: 'ignore',
+  });
+  try {
+    await listening(port);
+    return await hostCall(
+      await connect({ type: 'http', url: `http://127.0.0.1:${port}/mcp` }, { era: 'legacy' }),
+    );
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+}
+
+export const ways: readonly Way[] = [
+  {
+    name: 'a tools/call over stdio',
+    ceiling: { files: 38, stays: 106 },
+    travel: callOverStdio,
+  },
+  {
+    name: 'a tools/call as a POST in a session',
+    ceiling: { files: 47, stays: 145 },
+    travel: callAsPost,
+  },
+  {
+    name: 'context.elicit in 2026-07-28, from the call to its resolution',
+    ceiling: { files: 49, stays: 214 },
+    travel: questionOfModernEra,
+  },
+  {
+    name: "a host's callTool over stdio",
+    ceiling: { files: 28, stays: 88 },
+    travel: hostCallOverStdio,
+  },
+  {
+    name: "a host's callTool over HTTP",
+    ceiling: { files: 32, stays: 122 },
+    travel: hostCallOverHttp,
+  },
+];
