@@ -144,9 +144,6 @@ const found = findingsOf<AskOutcome, Published>((error) => {
   return { kind: 'failed', problem, failure: rootsFailureOf(error) };
 });
 
-/** There is something to ask: now, or on behalf of the next call that needs it. */
-const nextQuery = [{ guard: 'hasOwnStream', target: 'querying' }, { target: 'deferred' }] as const;
-
 /** The roots of one session. */
 export const rootsMachine = setup({
   types: {
@@ -209,14 +206,14 @@ export const rootsMachine = setup({
     unasked: {
       description:
         'Before the session is initialized: a change asks nothing, the first query covers it.',
-      on: { 'roots.start': nextQuery },
+      on: { 'roots.start': 'deferred' },
     },
     deferred: {
       description:
         'The client has no stream of its own: it is asked with the next call that needs its roots.',
       tags: 'deferred',
+      always: { guard: 'hasOwnStream', target: 'querying' },
       on: {
-        'ownStream.opened': { target: 'querying', actions: 'openOwnStream' },
         'roots.wanted': {
           target: 'querying',
           actions: { type: 'askFor', params: ({ event }) => event },
@@ -237,21 +234,9 @@ export const rootsMachine = setup({
             actions: { type: 'publish', params: found.settledOutcome },
           },
           {
-            guard: and(['isStale', 'mayDiscard', 'hasOwnStream']),
-            target: 'querying',
-            reenter: true,
-            actions: { type: 'discard', params: found.outcome },
-          },
-          {
             guard: and(['isStale', 'mayDiscard']),
             target: 'deferred',
             actions: { type: 'discard', params: found.outcome },
-          },
-          {
-            guard: and(['isStale', 'hasOwnStream']),
-            target: 'querying',
-            reenter: true,
-            actions: { type: 'publish', params: found.overtakenOutcome },
           },
           {
             guard: 'isStale',
@@ -261,12 +246,6 @@ export const rootsMachine = setup({
           { target: 'known', actions: { type: 'publish', params: found.settledOutcome } },
         ],
         onError: [
-          {
-            guard: and(['isStale', 'hasOwnStream']),
-            target: 'querying',
-            reenter: true,
-            actions: { type: 'publish', params: found.overtakenFailure },
-          },
           {
             guard: 'isStale',
             target: 'deferred',
@@ -281,19 +260,11 @@ export const rootsMachine = setup({
         ],
       },
       on: {
-        'roots.abandoned': [
-          {
-            guard: and(['isAsker', 'hasOwnStream']),
-            target: 'querying',
-            reenter: true,
-            actions: { type: 'askFor', params: { relatedTo: undefined } },
-          },
-          {
-            guard: 'isAsker',
-            target: 'deferred',
-            actions: { type: 'askFor', params: { relatedTo: undefined } },
-          },
-        ],
+        'roots.abandoned': {
+          guard: 'isAsker',
+          target: 'deferred',
+          actions: { type: 'askFor', params: { relatedTo: undefined } },
+        },
         'ownStream.closed': [
           { guard: 'hasAsker', actions: 'closeOwnStream' },
           { target: 'deferred', actions: 'closeOwnStream' },
@@ -314,7 +285,7 @@ export const rootsMachine = setup({
         },
       },
     },
-    known: { tags: 'settled', on: { 'roots.invalidate': nextQuery } },
+    known: { tags: 'settled', on: { 'roots.invalidate': 'deferred' } },
     unsupported: {
       description: 'The client answered -32601: it is not asked again.',
       tags: 'settled',
@@ -324,10 +295,10 @@ export const rootsMachine = setup({
         'The query timed out or failed: ask when the list changes, when its own stream opens, or after a while.',
       tags: 'settled',
       on: {
-        'roots.invalidate': nextQuery,
+        'roots.invalidate': 'deferred',
         'ownStream.opened': { target: 'querying', actions: 'openOwnStream' },
       },
-      after: { retryTimeout: nextQuery },
+      after: { retryTimeout: 'deferred' },
     },
   },
 });

@@ -134,14 +134,6 @@ export abstract class StatelessAnswer extends RequestAnswer implements Listed {
     return this.#keeper.streams;
   }
 
-  protected override opening(): string {
-    return '';
-  }
-
-  protected override eventOf(text: string): string {
-    return `data: ${text}\n`;
-  }
-
   protected override emit(text: string, answers: InboundRequestId | undefined): void {
     this.#givenBytes += text.length;
     super.emit(text, answers);
