@@ -95,9 +95,7 @@ function lines() {
     notify: (method: string) => input.write(`${JSON.stringify({ jsonrpc: '2.0', method })}\n`),
     end: async () => {
       input.end();
-      await (
-        await session
-      ).closed;
+      await session.closed;
     },
   };
 }
