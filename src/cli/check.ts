@@ -17,6 +17,7 @@ import type { Launch } from '../check/server-process.ts';
 import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
+import { printableJson } from '../protocol/printable.ts';
 import { UsageError, print } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
@@ -178,9 +179,7 @@ export const command: Command = {
       progress.end();
       await roots.remove();
     }
-    const text = values.json
-      ? `${JSON.stringify(reportJson(report), null, 2)}\n`
-      : reportText(report);
+    const text = values.json ? `${printableJson(reportJson(report), 2)}\n` : reportText(report);
     await print(process.stdout, text);
     return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },

@@ -2,6 +2,7 @@
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
 import { readFileSync } from 'node:fs';
+import { printableText } from '../protocol/printable.ts';
 
 /** What a command's module exports as `command`. */
 export interface Command {
@@ -40,11 +41,20 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Resolves once the text is written or the stream has failed. */
+/**
+ * Resolves once the text is written or the stream has failed. A terminal gets no control sequences
+ * or turned directions, whoever the text is from: they are written as their numbers. A pipe and a
+ * file get each byte.
+ */
 export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
-    stream.once('error', () => resolve());
-    stream.write(text, () => resolve());
+    const failed = (): void => resolve();
+    stream.once('error', failed);
+    stream.write(stream.isTTY ? printableText(text) : text, (error) => {
+      // A stream that fails says so as an event as well, which nobody else listens for.
+      if (!error) stream.off('error', failed);
+      resolve();
+    });
   });
 }
 

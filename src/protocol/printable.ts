@@ -25,6 +25,26 @@ export function printableLines(lines: readonly string[]): string {
   return lines.map((line) => printable(line)).join('\n');
 }
 
+/**
+ * A text of several lines for a terminal: its line feeds and tabs stay (`\r\n` becomes `\n`), every
+ * other such character is written as its number.
+ */
+export function printableText(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(unprintable, (character) => (character === '\n' ? character : asNumber(character)));
+}
+
+/**
+ * JSON for people and programs: the same value as `JSON.stringify` gives, whose strings hold none of
+ * these characters. `JSON.stringify` alone leaves DEL, C1 and what turns the writing direction.
+ */
+export function printableJson(value: unknown, space?: number): string {
+  return JSON.stringify(value, undefined, space).replaceAll(unprintable, (character) =>
+    character === '\n' ? character : asCodeUnits(character),
+  );
+}
+
 /** A name that somebody else chose: one line of bounded length. */
 export function printableName(name: string, maxCharacters = 120): string {
   return printable(cutName(name, maxCharacters), Infinity);
@@ -37,6 +57,14 @@ export function quoted(text: string, maxCharacters = 300): string {
 
 function cutName(text: string, maxCharacters: number): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
+}
+
+/** As JSON writes them: a character beyond U+FFFF is two. */
+function asCodeUnits(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 function asNumber(character: string): string {

@@ -10,14 +10,25 @@ export const hasTerminals =
   process.platform === 'linux' &&
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true;
 
-export const key = { ctrlC: '\u0003', ctrlD: '\u0004', enter: '\r', tab: '\t' } as const;
+export const key = {
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+
+  enter: '\r',
+  tab: '\t',
+} as const;
 
 export interface TerminalSession {
   /** Resolves once the screen has shown this since it was asked last. */
   shows(text: string): Promise<void>;
   /** Presses these keys, in one go. */
   press(keys: string): void;
-  readonly ended: Promise<{ readonly code: number | null; readonly screen: string }>;
+  /** The screen as text, and as the terminal got it. */
+  readonly ended: Promise<{
+    readonly code: number | null;
+    readonly screen: string;
+    readonly raw: string;
+  }>;
 }
 
 /** Starts the command at a terminal of its own. What is still there at the test's end is killed. */
@@ -40,6 +51,7 @@ export function atTerminal(args: readonly string[], home: string): TerminalSessi
   const ended = once(child, 'close').then(([code]) => ({
     code: code as number | null,
     screen: stripVTControlCharacters(screen),
+    raw: screen,
   }));
   // Without it nobody knows what was waited for in vain.
   onTestFailed(() => void process.stderr.write(`The screen: ${JSON.stringify(screen)}\n`));

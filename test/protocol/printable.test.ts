@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { printable, printableLines, printableName, quoted } from '../../src/protocol/printable.ts';
+import {
+  printable,
+  printableJson,
+  printableLines,
+  printableName,
+  printableText,
+  quoted,
+} from '../../src/protocol/printable.ts';
 
 test.each([
   ['a\u001b[2Jb', 'a\\u001b[2Jb'],
@@ -33,4 +40,19 @@ test('a name is cut before its characters are written as numbers', () => {
 test('a text in a sentence is quoted, and so are its own quotation marks', () => {
   expect(quoted('a "b"\u202e')).toBe('"a \\"b\\"\\u202e"');
   expect(quoted('abcdef', 4)).toBe('"abcd…"');
+});
+
+test('a text keeps its lines and tabs, and nothing else that moves the cursor', () => {
+  expect(printableText('a\r\n\tb\n\rc\u001b[2J\u009b')).toBe('a\n\tb\n\\u000dc\\u001b[2J\\u009b');
+});
+
+test('JSON keeps its value, whatever characters are in it', () => {
+  const value = { 'k\u202e': ['\u007f\u009b', '\u{e0041} 😀 \n', '\ud83d', 'é'] };
+  for (const space of [undefined, 2]) {
+    const json = printableJson(value, space);
+    expect(JSON.parse(json)).toEqual(value);
+    expect(json).toContain(String.raw`\u007f\u009b`);
+    expect(json).toContain(String.raw`\udb40\udc41 😀`);
+    expect(json).not.toMatch(/[\u007F-\u009F\u202E]/u);
+  }
 });

@@ -5,6 +5,7 @@ import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
 import { splitName } from '../../client/hosts/merged-names.ts';
 import type { MergedTool } from '../../client/hosts/server-reports.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
+import { printableJson } from '../../protocol/printable.ts';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { optionsText } from '../options/option.ts';
@@ -179,7 +180,7 @@ async function list(servers: Servers, { json }: Values, signal: AbortSignal): Pr
     ({ name: merged, tool, title, description }) =>
       [isOne ? tool : merged, description ?? title ?? ''] as const,
   );
-  await print(process.stdout, json ? `${JSON.stringify(tools, undefined, 2)}\n` : columns(rows));
+  await print(process.stdout, json ? `${printableJson(tools, 2)}\n` : columns(rows));
   return ExitCode.done;
 }
 

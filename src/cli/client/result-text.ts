@@ -2,6 +2,7 @@
 import { isJsonObject } from '../../protocol/classify.ts';
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { printableJson } from '../../protocol/printable.ts';
 
 /** How a result is printed. */
 export type ResultForm =
@@ -21,7 +22,7 @@ export interface ResultText {
 
 /** The result of a call. */
 export function textOfResult(result: JsonObject, form: ResultForm): ResultText {
-  if (form === 'raw') return { text: `${JSON.stringify(result)}\n`, leftOut: [] };
+  if (form === 'raw') return { text: `${printableJson(result)}\n`, leftOut: [] };
   const content = (Array.isArray(result['content']) ? result['content'] : []) as ContentBlock[];
   const structured = result['structuredContent'];
   if (form === 'json') return { text: pretty(structured ?? content), leftOut: [] };
@@ -32,7 +33,7 @@ export function textOfResult(result: JsonObject, form: ResultForm): ResultText {
   return { text: texts.map(ended).join(''), leftOut };
 }
 
-const pretty = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+const pretty = (value: unknown): string => `${printableJson(value, 2)}\n`;
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 interface Part {

@@ -4,6 +4,7 @@ import type { MergedTool } from '../../client/hosts/server-reports.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
 import type { ResourceContents } from '../../protocol/content.ts';
 import { nearest } from '../../protocol/nearest.ts';
+import { printableJson } from '../../protocol/printable.ts';
 import { UsageError } from '../command.ts';
 import { columns } from './client-options.ts';
 import { textOfFailure } from './exit-codes.ts';
@@ -58,7 +59,7 @@ export class ShellCommands {
       takes: 'tool',
       run: async ([name], signal) => {
         const tool = findTool(await this.#tools(signal), given(name, 'a tool'));
-        this.#stage.print(`${JSON.stringify(tool, undefined, 2)}\n`);
+        this.#stage.print(`${printableJson(tool, 2)}\n`);
       },
     },
     call: {

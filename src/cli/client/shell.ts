@@ -183,7 +183,7 @@ async function talk(
   const commands = new ShellCommands({
     servers,
     logs,
-    print: (text) => void process.stdout.write(text),
+    print: (text) => void print(process.stdout, text),
   });
   complete((line) => commands.complete(line));
   const { ready, late, failed } = await servers.started();

@@ -17,6 +17,7 @@ import type { ServedEndpoint } from '../../diagnosis/sessions-text.ts';
 import type { LineSink } from '../../log/log.ts';
 import { redactText, redacted } from '../../diagnosis/redaction.ts';
 import { isSecretKey } from '../../diagnosis/secrets.ts';
+import { printableText } from '../../protocol/printable.ts';
 import { packageVersion } from '../command.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
 import type { DoctorAnswer } from './exchange.ts';
@@ -46,7 +47,7 @@ export async function answerSignal(
 ): Promise<void> {
   const answer = answerOf(state);
   const taken = await Promise.all(questions(directory).map((path) => send(path, answer)));
-  if (!taken.includes(true)) stderr.write(answer.text);
+  if (!taken.includes(true)) stderr.write(printableText(answer.text));
 }
 
 function answerOf({ dumps: all, endpoint: at, connections }: ServingState): DoctorAnswer {

@@ -1,4 +1,5 @@
 /** `mcp-actors doctor`: asks serving processes what they wait for. */
+import { printableJson } from '../../protocol/printable.ts';
 import { UsageError, print } from '../command.ts';
 import type { Command } from '../command.ts';
 import { ask, notServing } from './ask.ts';
@@ -70,7 +71,7 @@ export const command: Command = {
         ...sessions.map((session) => ({ pid, version, ...session })),
         ...connections.map((connection) => ({ pid, version, connection })),
       ]);
-      await print(process.stdout, `${JSON.stringify(told, undefined, 2)}\n`);
+      await print(process.stdout, `${printableJson(told, 2)}\n`);
     } else {
       await print(
         process.stdout,
