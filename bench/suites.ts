@@ -76,7 +76,7 @@ export const httpSuite: Suite = {
     'enveloped.few.cpu',
     'roots.cpu',
     'pushes.changes.cpu',
-    'beginAndEnd.cpu',
+    'wholeSession.cpu',
     'large',
   ],
 };
