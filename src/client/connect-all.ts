@@ -1,12 +1,14 @@
 /** Connections to all servers of a file, or of an object that says the same. */
 import { systemClock } from '../actors/clock.ts';
-import { openConnection } from './connect.ts';
+import { callerOf, openConnection } from './connect.ts';
 import type { ConnectOptions } from './connect.ts';
 import { watchFile } from './hosts/config-watcher.ts';
 import { readHosts, readHostsFile } from './hosts/hosts-file.ts';
 import type { HostsConfig } from './hosts/hosts-file.ts';
 import { ServerManager } from './hosts/manager.ts';
 import type { Servers, ServersOptions as ManagedOptions } from './hosts/servers.ts';
+
+const maker = { open: openConnection, callerOf };
 
 /** The options of many connections: those of one are for each of them. */
 export interface ServersOptions extends ManagedOptions, Omit<ConnectOptions, 'name' | 'record'> {
@@ -39,12 +41,12 @@ export async function connectAll(
  * @throws {RuntimeError} CONFIG_INVALID: it holds no servers
  */
 export function openServers(config: object, options: ServersOptions = {}): Servers {
-  return new ServerManager(readHosts(config, options), options, openConnection);
+  return new ServerManager(readHosts(config, options), options, maker);
 }
 
 /** The same for a configuration that was read already. */
 export function openConfig(config: HostsConfig, options: ServersOptions = {}): Servers {
-  return new ServerManager(config, options, openConnection);
+  return new ServerManager(config, options, maker);
 }
 
 /**
@@ -55,7 +57,7 @@ export function openConfig(config: HostsConfig, options: ServersOptions = {}): S
 export async function openFile(file: string, options: ServersOptions = {}): Promise<Servers> {
   const { clock = systemClock, environment, watch = true } = options;
   const read = () => readHostsFile(file, environment === undefined ? {} : { environment });
-  const manager = new ServerManager(await read(), options, openConnection);
+  const manager = new ServerManager(await read(), options, maker);
   if (!watch) return manager;
   // One after the other: a slow read must not put an older file in the place of a newer one.
   let reading: Promise<void> = Promise.resolve();

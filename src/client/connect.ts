@@ -14,6 +14,7 @@ import type { ConnectOptions as ConnectionOptions, ServerEntry } from './connect
 import { addressOf } from './http/address.ts';
 import { httpChannelKind } from './http/http-channel-kind.ts';
 import type { HttpChannelKindOptions } from './http/http-channel-kind.ts';
+import { environmentFor } from '../processes/environment.ts';
 import { stdioChannel } from './stdio/stdio-channel.ts';
 
 /** The options of a connection, whatever way leads to the server. */
@@ -70,6 +71,27 @@ export async function connect(
     await connection.close();
     throw error;
   }
+}
+
+/**
+ * Who a server will take the host for, as a text; empty if its entry says it all. Undefined if that is
+ * known only once it is connected: a login, a function that gives tokens, a `fetch` of the host's own,
+ * the whole environment.
+ *
+ * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
+ */
+export function callerOf(
+  entry: ServerEntry,
+  { auth, fetch, inheritEnv = false }: ConnectOptions,
+): string | undefined {
+  if ('command' in entry) {
+    if (inheritEnv === true) return undefined;
+    return inheritEnv === false ? '' : JSON.stringify(environmentFor(entry.env, inheritEnv));
+  }
+  if (fetch !== undefined) return undefined;
+  if (auth === undefined || auth === false) return '';
+  const isToken = auth !== true && auth.kind === 'bearer' && typeof auth.token === 'string';
+  return isToken ? auth.token : undefined;
 }
 
 function channelOptions(entry: ServerEntry, options: ConnectOptions): ChannelOptions {

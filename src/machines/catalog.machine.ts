@@ -65,6 +65,8 @@ export interface CatalogInput extends InputScope, AskingLimits, QuerySpacing {
 export type CatalogEvent =
   | { readonly type: 'channel.opened' }
   | { readonly type: 'channel.closed' }
+  /** What is known was for somebody else. `channel.closed` follows. */
+  | { readonly type: 'list.forget' }
   /** Somebody wants the list: if it is not known, and not being asked for, it is now. */
   | { readonly type: 'list.wanted' }
   /** The list has changed, as the server says. */
@@ -169,6 +171,7 @@ export const catalogMachine = setup({
   actions: {
     openChannel: assign({ channel: 'open', failures: 0, crowd: 0 }),
     closeChannel: assign({ channel: 'none' }),
+    forget: assign({ catalog: undefined, ...neverAsked }),
     crowd: assign(({ context }) => ({ crowd: context.crowd + 1 })),
     disperse: assign({ crowd: 0 }),
     discard: assign(({ context }, { outcome }: Pick<Finding<CatalogOutcome>, 'outcome'>) =>
@@ -192,6 +195,7 @@ export const catalogMachine = setup({
   on: {
     'channel.opened': { actions: 'openChannel' },
     'channel.closed': { target: '.waiting', actions: 'closeChannel' },
+    'list.forget': { actions: 'forget' },
   },
   states: {
     unknown: {

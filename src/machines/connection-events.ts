@@ -35,6 +35,8 @@ export type ConnectionEmitted =
   | { readonly type: 'connection.lost'; readonly loss: Loss }
   /** It is not made again, unless somebody asks. */
   | { readonly type: 'connection.failed'; readonly loss: Loss }
+  /** Somebody else may be logged in: what is kept of the server's lists is forgotten. */
+  | { readonly type: 'login.changed' }
   /** A server behind a pipe has ended upon the probe: it is launched once more, and greeted. */
   | { readonly type: 'probe.ended' }
   | { readonly type: 'connection.closed' };

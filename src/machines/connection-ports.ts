@@ -97,7 +97,12 @@ export type ChannelReport =
    * that met it were given back to the correlation. The channel stays open: the connection greets the
    * server anew over it, with a new session.
    */
-  | { readonly type: 'session.expired' };
+  | { readonly type: 'session.expired' }
+  /**
+   * Somebody else may be logged in from now on: what the server has told the one before is not for
+   * them.
+   */
+  | { readonly type: 'login.changed' };
 
 export interface ChannelInput extends InputScope {
   readonly connection: Ref<ChannelReport>;

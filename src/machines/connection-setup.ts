@@ -85,6 +85,7 @@ export const connectionSetup = setup({
       era.kind === 'legacy' && (era.by === 'memory' || era.by === 'end'),
     hasExtraLaunch: ({ context }) => context.extraLaunch === 'unspent',
     isPipe: ({ context }) => context.shows === 'pipe',
+    isServedModern: ({ context }) => context.profile?.era === 'modern',
     isFoundModern: (_, { era }: { readonly era: Era }) => era === 'modern',
     isProbedModern: ({ context }) => context.probe.state === 'modern',
     isProbePending: ({ context }) => context.probe.state === 'pending',
@@ -216,6 +217,11 @@ export const connectionSetup = setup({
     tellFailure: enqueueActions(({ context, enqueue }) => {
       if (context.loss) enqueue.emit({ type: 'connection.failed', loss: context.loss });
     }),
+    /** What a modern server is, it may be for one caller alone. */
+    forgetDiscovery: assign(({ context: { era } }) =>
+      era.kind === 'modern' ? { era: { kind: 'modern' } } : {},
+    ),
+    tellLoginChanged: emit({ type: 'login.changed' }),
     tellProbeEnded: emit({ type: 'probe.ended' }),
     tellClosed: emit({ type: 'connection.closed' }),
     tellReady: enqueueActions(({ context, enqueue }) => {

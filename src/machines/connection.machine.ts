@@ -42,6 +42,7 @@ export const connectionMachine = connectionSetup.createMachine({
     'output.stalled': {},
     'ownStream.opened': {},
     'ownStream.closed': {},
+    'login.changed': { actions: ['forgetDiscovery', 'tellLoginChanged'] },
     [anyActorFailed]: {
       target: '.lost',
       actions: [{ type: 'noteLoss', params: lossBy.failure }, 'dropChannel'],
@@ -266,6 +267,15 @@ export const connectionMachine = connectionSetup.createMachine({
           target: 'connecting.timed.greeting',
           actions: ['countSession', 'holdRequests', 'sendGreeting'],
         },
+        'login.changed': [
+          {
+            guard: 'isServedModern',
+            target: 'connecting.timed.probing',
+            actions: ['holdRequests', 'forgetDiscovery', 'tellLoginChanged', 'sendProbe'],
+          },
+          // The session goes on: the server was told whose it is by the request itself.
+          { actions: ['tellLoginChanged', 'tellReady'] },
+        ],
         'connection.reopen': {
           target: 'connecting',
           actions: [

@@ -26,7 +26,14 @@ export type ReturnedLine = Input & {
 export type TakenLine = Input & { readonly taken: number };
 /** What became of a channel of a connection's. */
 export type LinkLine = Input & {
-  readonly link: 'opened' | 'lost' | 'stopped' | 'challenged' | 'authorized' | 'expired';
+  readonly link:
+    | 'opened'
+    | 'lost'
+    | 'stopped'
+    | 'challenged'
+    | 'authorized'
+    | 'expired'
+    | 'relogged';
   readonly loss?: RecordedLoss;
 };
 /** The host has called a method of its connection; `withdrawn` is why it gave up. */

@@ -20,6 +20,7 @@ const links = {
   'channel.challenged': 'challenged',
   'channel.authorized': 'authorized',
   'session.expired': 'expired',
+  'login.changed': 'relogged',
 } as const;
 
 export function linkLine(report: ChannelReport): LinkLine {

@@ -125,7 +125,7 @@ const lineShapes: { readonly [kind in LineKind]: Shape } = {
   returned: { returned: text, id: optional(id), reason: text, code: optional(text) },
   taken: { taken: whole },
   link: {
-    link: oneOf('opened', 'lost', 'stopped', 'challenged', 'authorized', 'expired'),
+    link: oneOf('opened', 'lost', 'stopped', 'challenged', 'authorized', 'expired', 'relogged'),
     loss: optional([
       (value) => isJsonObject(value) && isText(value['kind']),
       'an object with its "kind"',

@@ -87,6 +87,7 @@ const catalog: Table<CatalogEvent> = {
   'channel.opened': true,
   'channel.closed': true,
   'list.wanted': true,
+  'list.forget': true,
   'list.invalidate': true,
   'list.refresh': true,
 };
@@ -129,6 +130,7 @@ const connection: Table<Exclude<ConnectionMachineEvent, { readonly type: Unheard
   'channel.stopped': true,
   'channel.challenged': true,
   'channel.authorized': true,
+  'login.changed': true,
   'session.expired': true,
   'era.found': true,
   'era.refused': true,

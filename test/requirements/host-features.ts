@@ -10,6 +10,10 @@ export const hostFeatures: Demands = {
     'LISTS-02':
       'A list that was called fresh is asked for from its beginning once that time is over and somebody wants it, and not before; a change that is told ends the time at once.',
   },
+  'MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"': {
+    'LISTS-07':
+      'What a server has told one login is not shown to another, neither from disk nor after another login in one connection.',
+  },
   'MCP 2026-07-28, basic/patterns/subscriptions': {
     'LISTS-03':
       'A host listens for the changes of what it wants, on each channel anew, and tells its subscriptions apart by their ids.',

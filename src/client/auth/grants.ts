@@ -14,6 +14,8 @@ export interface KnownClient {
 /** A token, and what is needed to renew it. */
 export interface Grant {
   readonly issuer: string;
+  /** Tells the login that it came of from all others; a renewed grant has that of the one before. */
+  readonly login?: string | undefined;
   /** Who it was given to. */
   readonly client: KnownClient;
   readonly accessToken: string;
@@ -41,9 +43,10 @@ export interface GivenTokens {
 export function grantFrom(
   tokens: GivenTokens,
   asked: string | undefined,
-  of: Pick<Grant, 'issuer' | 'client' | 'resource'>,
+  of: Pick<Grant, 'issuer' | 'client' | 'resource' | 'login'>,
 ): Grant {
   return {
+    login: crypto.randomUUID(),
     ...of,
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token,
@@ -139,7 +142,9 @@ function isGrant(value: unknown): value is Grant {
     typeof value['issuer'] === 'string' &&
     typeof value['accessToken'] === 'string' &&
     isClient(value['client']) &&
-    ['refreshToken', 'scope', 'resource'].every((name) => isAbsentOr('string', value[name])) &&
+    ['refreshToken', 'scope', 'resource', 'login'].every((name) =>
+      isAbsentOr('string', value[name]),
+    ) &&
     isAbsentOr('number', value['renewAt'])
   );
 }

@@ -109,6 +109,10 @@ class OAuthAuthorization implements HttpAuthorization {
     return { machine: 'authorization', actor: this.#actor };
   }
 
+  get holder(): string | undefined {
+    return this.#grant && (this.#grant.login ?? this.#grant.accessToken);
+  }
+
   async headers(url: string): Promise<Record<string, string>> {
     if (!this.#isItsOwn(url)) return {};
     await this.#read();

@@ -332,6 +332,9 @@ export class HostConnection extends ServerFeatures {
         return this.lost();
       case 'connection.failed':
         return this.refused(errorOf(event.loss));
+      case 'login.changed':
+        this.lists.forget();
+        return this.lost();
       case 'probe.ended':
         return;
       case 'connection.closed':

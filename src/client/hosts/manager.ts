@@ -19,7 +19,7 @@ import { isAllowed } from './server-entry.ts';
 import { ServerSlot } from './server-slot.ts';
 import type { SlotHost } from './server-slot.ts';
 import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
-import type { OpenConnection, Servers, ServersOptions } from './servers.ts';
+import type { ConnectionMaker, Servers, ServersOptions } from './servers.ts';
 import { ServersFeed } from './servers-streams.observable.ts';
 import { ShownStartup } from './shown-startup.ts';
 import { StartPlaces } from './start-places.ts';
@@ -47,14 +47,16 @@ export class ServerManager implements Servers {
   #closed: Promise<void> | undefined;
   readonly #ends: (() => void)[] = [];
 
-  constructor(config: HostsConfig, options: ServersOptions, open: OpenConnection) {
+  constructor(config: HostsConfig, options: ServersOptions, maker: ConnectionMaker) {
     const { clock = systemClock, cacheFolder = defaultCacheFolder(options.environment) } = options;
     const { report = () => {} } = options;
     const guard = guardOf(report);
     this.#feed = new ServersFeed(guard, () => this.#connections());
     ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
     this.#host = {
-      open,
+      open: (...wanted) => maker.open(...wanted),
+      callerOf: (name, entry) =>
+        maker.callerOf(entry, { ...options, ...options.forServer?.(name) }),
       clock,
       cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
       now: () => new Date().toISOString(),

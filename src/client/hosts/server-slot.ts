@@ -12,17 +12,19 @@ import type { ConnectOptions } from '../connection/options.ts';
 import { isAllowed } from './server-entry.ts';
 import type { ServerSettings } from './server-entry.ts';
 import type { ServerStatus } from './server-reports.ts';
-import type { OpenConnection } from './servers.ts';
-import type { CachedTools, ToolsCache } from './tools-cache.ts';
+import type { ConnectionMaker } from './servers.ts';
+import type { CachedTools, ToolsCache, ToolsOwner } from './tools-cache.ts';
 
 /** What slots need of their manager. */
 export interface SlotHost {
-  readonly open: OpenConnection;
+  readonly open: ConnectionMaker['open'];
   readonly cache: ToolsCache | undefined;
   readonly clock: Clock;
   /** The time of day, ISO 8601. */
   now(): string;
   optionsFor(name: string): ConnectOptions;
+  /** See {@link ConnectionMaker}. */
+  callerOf(name: string, entry: ServerSettings['entry']): string | undefined;
   opened(connection: Connection): void;
   /** Its server has said what tools it has, or is asked for them. */
   reported(server: string, report: ListReport<Tool>): void;
@@ -59,6 +61,8 @@ export class ServerSlot {
   /** What the server itself said last. */
   #report: ListReport<Tool> | undefined;
   #cached: CachedTools | undefined;
+  /** Whose tools are kept on disk; undefined: they are not. */
+  readonly #owner: ToolsOwner | undefined;
   #launchesBefore = 0;
   readonly #host: SlotHost;
 
@@ -68,7 +72,11 @@ export class ServerSlot {
     this.#settings = settings;
     this.#host = host;
     this.#phase = { kind: settings.lazy ? 'idle' : 'waiting', ended: after };
-    void host.cache?.read(settings.entry).then((cached) => {
+    const { entry } = settings;
+    const caller = host.callerOf(name, entry);
+    this.#owner = caller === undefined ? undefined : { entry, caller };
+    if (this.#owner === undefined) return;
+    void host.cache?.read(this.#owner).then((cached) => {
       this.#cached = cached;
       if (cached !== undefined) host.changed();
     });
@@ -226,9 +234,9 @@ export class ServerSlot {
     const { cache, now, changed } = this.#host;
     this.#report = report;
     this.#host.reported(this.name, report);
-    if (report.state === 'known' && cache !== undefined) {
+    if (report.state === 'known' && cache !== undefined && this.#owner !== undefined) {
       this.#cached = { tools: report.items, date: now() };
-      void cache.write(this.#settings.entry, this.#cached);
+      void cache.write(this.#owner, this.#cached);
     }
     changed();
   }

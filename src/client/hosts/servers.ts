@@ -64,5 +64,13 @@ export interface Servers extends ServersStreams, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Makes a connection, without waiting for it. */
-export type OpenConnection = (entry: ServerEntry, options: ConnectOptions) => Connection;
+/** How connections are made. */
+export interface ConnectionMaker {
+  /** Makes a connection, without waiting for it. */
+  open(entry: ServerEntry, options: ConnectOptions): Connection;
+  /**
+   * Who the server will take the host for, as a text; empty if the entry says it all. Undefined if
+   * that is not known before: then nothing that the server says may be kept for another run.
+   */
+  callerOf(entry: ServerEntry, options: ConnectOptions): string | undefined;
+}

@@ -23,12 +23,19 @@ export interface CachedTools {
   readonly date: string;
 }
 
-/** Tools by how their server is launched or reached. */
+/** Whose tools they are: how their server is launched or reached, and by whom. */
+export interface ToolsOwner {
+  readonly entry: ServerSettings['entry'];
+  /** Who the server takes the host for, if its entry does not say so. */
+  readonly caller: string;
+}
+
+/** Tools of servers. What one caller was given is never shown to another. */
 export interface ToolsCache {
   /** Resolves to undefined if there are none, or none that can be read. */
-  read(entry: ServerSettings['entry']): Promise<CachedTools | undefined>;
+  read(owner: ToolsOwner): Promise<CachedTools | undefined>;
   /** Replaces what there is. Resolves to whether it could be written. */
-  write(entry: ServerSettings['entry'], tools: CachedTools): Promise<boolean>;
+  write(owner: ToolsOwner, tools: CachedTools): Promise<boolean>;
 }
 
 /** The folder for what can be made again, as the system has it. */
@@ -45,20 +52,20 @@ export function defaultCacheFolder(
 }
 
 /**
- * A cache in a folder of mode 0700, with a file of mode 0600 for each server. A file's name is a
- * digest of the server's entry: it shows no command and no secret.
+ * A cache in a folder of mode 0700, with a file of mode 0600 for each server and caller. A file's
+ * name is a digest of both: it shows no command and no secret.
  */
 export function toolsCache(folder: string): ToolsCache {
-  const pathOf = (entry: ServerSettings['entry']) => join(folder, `${digestOf(entry)}.json`);
+  const pathOf = (owner: ToolsOwner) => join(folder, `${digestOf(owner)}.json`);
   return {
-    read: async (entry) => {
-      const text = await readFile(pathOf(entry), 'utf8').catch(() => undefined);
+    read: async (owner) => {
+      const text = await readFile(pathOf(owner), 'utf8').catch(() => undefined);
       return text === undefined ? undefined : parse(text);
     },
-    write: async (entry, tools) => {
+    write: async (owner, tools) => {
       const text = JSON.stringify(tools);
       if (text.length > maxBytes) return false;
-      const path = pathOf(entry);
+      const path = pathOf(owner);
       const draft = `${path}.${randomBytes(4).toString('hex')}.tmp`;
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -74,8 +81,8 @@ export function toolsCache(folder: string): ToolsCache {
   };
 }
 
-function digestOf(entry: ServerSettings['entry']): string {
-  const sorted = JSON.stringify(entry, (_key, value: unknown) =>
+function digestOf({ entry, caller }: ToolsOwner): string {
+  const sorted = JSON.stringify({ entry, caller }, (_key, value: unknown) =>
     isJsonObject(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,

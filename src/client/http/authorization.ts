@@ -37,6 +37,11 @@ export interface HttpAuthorization {
   /** Its chart as it stands, for who looks at the connection. */
   readonly machine?: MachineActor;
   /**
+   * Who is logged in, as an opaque text: another one if it may be somebody else. Undefined while
+   * nobody is. It is that of the headers that were given last.
+   */
+  readonly holder?: string | undefined;
+  /**
    * The headers of a request to this URL: empty while there is no login, and for a URL that is not
    * of the server's origin. They win over those of the server's entry. What it throws fails the
    * request.
@@ -56,6 +61,26 @@ export interface HttpAuthorization {
    * that there is still goes with what is sent.
    */
   close(): void;
+}
+
+/**
+ * Who sends the requests of one connection, over all its channels.
+ *
+ * @see MCP 2026-07-28, server/utilities/caching, "Cache Scope Field"
+ */
+export class LoginWatch {
+  #last: { readonly holder: string | undefined; readonly uses: 'one' | 'many' } | undefined;
+
+  /**
+   * Notes who sends a request. Returns whether that may be somebody else than the one who has sent
+   * those before. A login that served for one request says nothing: some hosts make a token for each.
+   */
+  changesTo(holder: string | undefined): boolean {
+    const last = this.#last;
+    const isSame = last !== undefined && last.holder === holder;
+    this.#last = { holder, uses: isSame ? 'many' : 'one' };
+    return !isSame && last?.uses === 'many';
+  }
 }
 
 /**

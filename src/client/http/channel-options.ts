@@ -3,7 +3,7 @@ import type { Clock } from '../../actors/clock.ts';
 import type { Report } from '../../actors/facts.ts';
 import type { ObservedScope } from '../../actors/transitions.ts';
 import type { RestartTimes } from '../../machines/restart-policy.ts';
-import type { HttpAuthorization } from './authorization.ts';
+import type { HttpAuthorization, LoginWatch } from './authorization.ts';
 import type { PostLimits } from './post-queue.ts';
 import type { SendRequest } from './response.ts';
 import type { ToolParameters } from './tool-parameters.ts';
@@ -19,6 +19,7 @@ export interface HttpChannelOptions {
   readonly times: RestartTimes;
   readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
+  readonly logins: LoginWatch;
   /** What the connection's channels have learnt of the server's tools. */
   readonly tools: ToolParameters;
 }

@@ -6,6 +6,7 @@ import type { RestartTimes } from '../../machines/restart-policy.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
 import { addressOf } from './address.ts';
 import type { HttpEntry } from './address.ts';
+import { LoginWatch } from './authorization.ts';
 import type { MakeAuthorization } from './authorization.ts';
 import { sendByPlatform } from './dispatched.ts';
 import { HttpChannel } from './http-channel.ts';
@@ -66,6 +67,7 @@ export function httpChannelKind(
         limits: { ...limits, maxOpenRequests },
         ...{ report, clock, observed, times, tools },
         authorization: authorization?.(authorize, observed),
+        logins: new LoginWatch(),
         send: options.fetch ? sendingBy(options.fetch) : sendByPlatform,
       };
       return plainActor(({ input }) => new HttpChannel(address, channelOptions, input.connection));

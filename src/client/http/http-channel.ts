@@ -79,6 +79,8 @@ export class HttpChannel implements Behaviour<ChannelEvent>, PostingChannel {
     this.wire = new HttpWire(address, {
       send: options.send,
       authorization,
+      logins: options.logins,
+      relogged: () => connection.send({ type: 'login.changed' }),
       challenged: () => this.#challenged(),
     });
     authorization?.begin();

@@ -8,7 +8,7 @@ import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { placeOf } from './address.ts';
 import type { HttpAddress } from './address.ts';
-import type { Challenge, HttpAuthorization } from './authorization.ts';
+import type { Challenge, HttpAuthorization, LoginWatch } from './authorization.ts';
 import { networkFailure } from './failures.ts';
 import type { NetworkFailure } from './failures.ts';
 import { discard } from './response.ts';
@@ -32,6 +32,9 @@ export type Sent =
 export interface WireOptions {
   readonly send: SendRequest;
   readonly authorization: HttpAuthorization | undefined;
+  /** Somebody else may be logged in than when the last request was sent. */
+  readonly relogged: () => void;
+  readonly logins: LoginWatch;
   /** A request waits for a login; gives what is called once it goes on. */
   readonly challenged: () => () => void;
 }
@@ -74,8 +77,12 @@ export class HttpWire {
   }
 
   async #login({ href }: URL): Promise<Headers | RuntimeError> {
+    const { authorization, logins, relogged } = this.#options;
+    if (!authorization) return {};
     try {
-      return (await this.#options.authorization?.headers(href)) ?? {};
+      const headers = await authorization.headers(href);
+      if (logins.changesTo(authorization.holder)) relogged();
+      return headers;
     } catch (cause) {
       return new RuntimeError('UNAUTHORIZED', `There is no login: ${textOfError(cause)}`, {
         cause,

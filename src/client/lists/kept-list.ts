@@ -131,8 +131,8 @@ export class KeptList<T extends JsonObject> {
     if (!this.#ended) this.#actor.send({ type: 'list.invalidate' });
   }
 
-  /** Whether the server can be asked. */
-  channel(type: 'channel.opened' | 'channel.closed'): void {
+  /** Whether the server can be asked; `list.forget`: what it has said was for somebody else. */
+  channel(type: 'channel.opened' | 'channel.closed' | 'list.forget'): void {
     if (!this.#ended) this.#actor.send({ type });
   }
 

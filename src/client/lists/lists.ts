@@ -163,6 +163,11 @@ export class Lists {
     for (const list of this.kept) list.channel('channel.closed');
   }
 
+  /** What is known was for somebody else. {@link closed} follows. */
+  forget(): void {
+    for (const list of this.kept) list.channel('list.forget');
+  }
+
   /** There will be no channel for now: whoever waits hears why. */
   refuse(error: RuntimeError): void {
     for (const list of this.kept) list.refuse(error);

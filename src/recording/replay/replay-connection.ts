@@ -237,6 +237,8 @@ class Player {
         return { type: 'channel.lost', loss: replayedLoss(loss ?? { kind: 'input-ended' }) };
       case 'expired':
         return { type: 'session.expired' };
+      case 'relogged':
+        return { type: 'login.changed' };
       default:
         return { type: `channel.${link}` };
     }

@@ -52,6 +52,24 @@ async function logIn(store = memoryCredentialStore()): Promise<LoggedIn> {
   };
 }
 
+test('a login is another one for whoever keeps lists, a renewed token is not [LISTS-07]', async () => {
+  const { authorization, url, revoke, another, store } = await logIn();
+  const { holder } = authorization;
+  expect(holder).toMatch(/./);
+  await revoke();
+  expect(await call(authorization, url, 'read')).toMatchObject({ text: 'read' });
+  expect(authorization.holder).toBe(holder);
+  const second = another();
+  await second.headers(url.href);
+  expect(second.holder).toBe(holder);
+  const kept = await new Grants(store, url).read();
+  await new Grants(store, url).remove(kept as never);
+  const third = another();
+  expect(await call(third, url, 'read')).toMatchObject({ text: 'read' });
+  expect(third.holder).toMatch(/./);
+  expect(third.holder).not.toBe(holder);
+});
+
 /** Another process with the same store. */
 async function startCaller(folder: string, url: URL): Promise<LineProcess> {
   const caller = await LineProcess.start('test/client/auth/caller.ts', folder, url.href);

@@ -11,24 +11,27 @@ async function temporaryFolder(): Promise<string> {
 }
 
 const entry = { command: 'node', args: ['a.js'], env: { TOKEN: 'hunter2', B: '1' } };
+const owner = { entry, caller: '' };
 const tools = { tools: [{ name: 'echo', inputSchema: {} }], date: '2026-01-01T00:00:00.000Z' };
 
 describe('the cache of tools', () => {
-  test('gives back what a server of the same entry had, and nothing for another', async () => {
+  test('gives back what a server of the same entry had for the same caller, and nothing for another', async () => {
     const folder = await temporaryFolder();
     const cache = toolsCache(folder);
-    expect(await cache.read(entry)).toBeUndefined();
-    expect(await cache.write(entry, tools)).toBe(true);
+    expect(await cache.read(owner)).toBeUndefined();
+    expect(await cache.write(owner, tools)).toBe(true);
     const reordered = { env: { B: '1', TOKEN: 'hunter2' }, args: ['a.js'], command: 'node' };
-    expect(await toolsCache(folder).read(reordered)).toEqual(tools);
-    expect(await cache.read({ ...entry, env: { TOKEN: 'other', B: '1' } })).toBeUndefined();
+    expect(await toolsCache(folder).read({ entry: reordered, caller: '' })).toEqual(tools);
+    const other = { ...entry, env: { TOKEN: 'other', B: '1' } };
+    expect(await cache.read({ entry: other, caller: '' })).toBeUndefined();
+    expect(await cache.read({ entry, caller: 'bob' })).toBeUndefined();
   });
 
   test.skipIf(process.platform === 'win32')(
     'can be read by its owner alone, and names no secret',
     async () => {
       const folder = join(await temporaryFolder(), 'inside');
-      await toolsCache(folder).write(entry, tools);
+      await toolsCache(folder).write(owner, tools);
       const [name = ''] = await readdir(folder);
       expect((await stat(folder)).mode & 0o777).toBe(0o700);
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
@@ -41,10 +44,10 @@ describe('the cache of tools', () => {
     async (text) => {
       const folder = await temporaryFolder();
       const cache = toolsCache(folder);
-      await cache.write(entry, tools);
+      await cache.write(owner, tools);
       const [name = ''] = await readdir(folder);
       await writeFile(join(folder, name), text);
-      expect(await cache.read(entry)).toBeUndefined();
+      expect(await cache.read(owner)).toBeUndefined();
     },
   );
 
@@ -54,7 +57,7 @@ describe('the cache of tools', () => {
     await writeFile(old, '{}');
     await utimes(old, 1, 1);
     for (let count = 1; count < 256; count++) await writeFile(join(folder, `${count}.json`), '{}');
-    await toolsCache(folder).write(entry, tools);
+    await toolsCache(folder).write(owner, tools);
     const names = await readdir(folder);
     expect(names).toHaveLength(256);
     expect(names).not.toContain('old.json');
@@ -63,9 +66,9 @@ describe('the cache of tools', () => {
   test('says that it could not be written, and leaves nothing behind', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'file'), '');
-    expect(await toolsCache(join(folder, 'file')).write(entry, tools)).toBe(false);
+    expect(await toolsCache(join(folder, 'file')).write(owner, tools)).toBe(false);
     const long = { ...tools, tools: [{ name: 'x'.repeat(5 * 1024 ** 2) }] };
-    expect(await toolsCache(folder).write(entry, long)).toBe(false);
+    expect(await toolsCache(folder).write(owner, long)).toBe(false);
     expect(await readdir(folder)).toEqual(['file']);
   });
 });
