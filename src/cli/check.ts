@@ -18,7 +18,8 @@ import { isJsonObject } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import { printableJson } from '../protocol/printable.ts';
-import { UsageError, print } from './command.ts';
+import { secretsGiven } from '../diagnosis/secrets.ts';
+import { UsageError, neverShow, print, withoutHidden } from './command.ts';
 import type { Command } from './command.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
@@ -180,7 +181,8 @@ export const command: Command = {
       await roots.remove();
     }
     const text = values.json ? `${printableJson(reportJson(report), 2)}\n` : reportText(report);
-    await print(process.stdout, text);
+    // A server may repeat the headers that are never shown.
+    await print(process.stdout, withoutHidden(text));
     return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },
 };
@@ -235,6 +237,7 @@ function remoteServer(
   }
   const url = readUrl(text);
   const headers = Object.fromEntries(header.map(readHeader));
+  neverShow(secretsGiven({ url: url.href, headers }));
   return {
     // What stands behind the path may be a secret.
     name: `${url.origin}${url.pathname}`,

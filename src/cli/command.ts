@@ -2,6 +2,7 @@
  * What all commands share: their interface, names, printing, usage errors, the package's version.
  */
 import { readFileSync } from 'node:fs';
+import { withoutGiven } from '../diagnosis/secrets.ts';
 import { printableText } from '../protocol/printable.ts';
 
 /** What a command's module exports as `command`. */
@@ -41,16 +42,29 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+const hidden = new Set<string>();
+
+/** From now on nothing that this process writes to stderr shows one of these texts. */
+export function neverShow(secrets: Iterable<string>): void {
+  for (const secret of secrets) hidden.add(secret);
+}
+
+/** The text without what is never shown. */
+export function withoutHidden(text: string): string {
+  return withoutGiven(text, hidden);
+}
+
 /**
  * Resolves once the text is written or the stream has failed. A terminal gets no control sequences
  * or turned directions, whoever the text is from: they are written as their numbers. A pipe and a
- * file get each byte.
+ * file get each byte. stderr gets nothing that is never shown.
  */
 export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     const failed = (): void => resolve();
     stream.once('error', failed);
-    stream.write(stream.isTTY ? printableText(text) : text, (error) => {
+    const shown = stream === process.stderr ? withoutHidden(text) : text;
+    stream.write(stream.isTTY ? printableText(shown) : shown, (error) => {
       // A stream that fails says so as an event as well, which nobody else listens for.
       if (!error) stream.off('error', failed);
       resolve();

@@ -1,4 +1,5 @@
 /** Opens connections to servers, whatever way leads to them. */
+import { secretsGiven } from '../diagnosis/secrets.ts';
 import { describe } from '../protocol/classify.ts';
 import { RuntimeError } from '../protocol/errors.ts';
 import { hostAuthorization } from './auth/host-authorization.ts';
@@ -95,7 +96,8 @@ export function callerOf(
 }
 
 function channelOptions(entry: ServerEntry, options: ConnectOptions): ChannelOptions {
-  const kind = channelTo(entry, options);
+  const secrets = 'transport' in entry ? [] : secretsGiven(entry);
+  const kind = Object.assign(channelTo(entry, options), { secrets });
   const { auth, limits } = options;
   const loginTimeoutMs = loginTimeFor(auth, limits?.loginTimeoutMs);
   if (loginTimeoutMs === undefined) return { ...options, kind };

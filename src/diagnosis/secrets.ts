@@ -62,6 +62,87 @@ export function isSecretKey(key: string): boolean {
   return secretKey.test(plain) && !harmlessKeys.has(plain.toLowerCase());
 }
 
+/** How a server is reached, as far as it may hold secrets. */
+interface WayToServer {
+  readonly url?: string | undefined;
+  readonly headers?: { readonly [name: string]: string } | undefined;
+  readonly env?: { readonly [name: string]: string | undefined } | undefined;
+}
+
+/** Headers whose value is no secret, whatever it is. */
+const harmlessHeader =
+  /^(?:accept.*|cache-control|connection|content-.*|from|host|mcp-.*|origin|pragma|referer|user-agent)$/i;
+/** A shorter text stands in too many others. */
+const shortestGiven = 6;
+
+/**
+ * What a host is given to reach a server and nobody is to see, also if the server repeats it: the
+ * values of headers, the part of them that is the credential, the password and the secret parameters
+ * of a URL, the variables with a secret's name. Longest first.
+ */
+export function secretsGiven({ url = '', headers = {}, env = {} }: WayToServer): readonly string[] {
+  const found: string[] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (!harmlessHeader.test(name)) found.push(...credentialsIn(name, value));
+  }
+  for (const [name, value = ''] of Object.entries(env)) {
+    if (isSecretKey(name)) found.push(value);
+  }
+  if (URL.canParse(url)) {
+    const { username, password, searchParams } = new URL(url);
+    found.push(password, decoded(password), `${username}:${password}`);
+    for (const [name, value] of searchParams) {
+      if (isSecretKey(name) || /key|auth|sig|code/i.test(name)) {
+        found.push(value, encodeURIComponent(value));
+      }
+    }
+  }
+  // A server may repeat it in JSON.
+  const all = found.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
+  return [...new Set(all)]
+    .filter((text) => text.length >= shortestGiven)
+    .toSorted((one, other) => other.length - one.length);
+}
+
+function credentialsIn(name: string, value: string): readonly string[] {
+  if (/^cookie$/i.test(name)) {
+    return [value, ...value.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1).trim())];
+  }
+  const { 1: scheme = '', 2: rest = '' } = /^([a-z]+)\s+(\S.*)$/i.exec(value) ?? [];
+  if (!/^basic$/i.test(scheme)) return [value, rest];
+  const pair = /^[\w+/=-]+$/.test(rest) ? fromBase64(rest) : '';
+  return [value, rest, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+function fromBase64(text: string): string {
+  try {
+    return atob(text);
+  } catch {
+    return '';
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The text without any of these, each of which becomes what `place` gives. */
+export function withoutGiven(
+  text: string,
+  secrets: Iterable<string>,
+  place: (secret: string) => string = () => '[redacted]',
+): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (clean.includes(secret)) clean = clean.replaceAll(secret, () => place(secret));
+  }
+  return clean;
+}
+
 /** Whether a pattern with the flag `y` matches at a place. */
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at;

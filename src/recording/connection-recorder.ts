@@ -107,6 +107,7 @@ class HostRecorder implements ConnectionRecorder {
       place: 'writer',
     });
     const clock = this.#hostClock;
+    this.#writer.conceal(kind.secrets ?? []);
     return {
       name: kind.name,
       shows: kind.shows,

@@ -87,6 +87,11 @@ export class RecordingWriter {
     return this.#redactor !== undefined;
   }
 
+  /** Replaces these texts as secrets from now on, if it replaces any. */
+  conceal(secrets: readonly string[]): void {
+    this.#redactor?.conceal(secrets);
+  }
+
   /** Reports failures to the session's host from now on. */
   reportTo(report: Report<RecordingFactName>): void {
     this.#report = report;

@@ -3,13 +3,19 @@
  * placeholder everywhere, and only texts and numbers are replaced.
  */
 import { redactText } from '../diagnosis/redaction.ts';
-import { isSecretKey, secretRanges } from '../diagnosis/secrets.ts';
+import { isSecretKey, withoutGiven } from '../diagnosis/secrets.ts';
 
 /** So many different secrets get placeholders of their own; all later ones share one. */
 const maxSecrets = 10_000;
 
 export class Redactor {
   readonly #places = new Map<string | number, string>();
+  #given: readonly string[] = [];
+
+  /** Replaces these texts too from now on, wherever they stand. */
+  conceal(given: readonly string[]): void {
+    this.#given = given;
+  }
 
   /**
    * The value as JSON without its secrets; undefined if JSON cannot express it, such as a function.
@@ -35,13 +41,14 @@ export class Redactor {
   }
 
   #text(text: string): string {
-    return redactText(text, Infinity, (secret) => this.#place(secret));
+    const place = (secret: string): string => this.#place(secret);
+    return redactText(withoutGiven(text, this.#given, place), Infinity, place);
   }
 
   /** The object itself, or a copy if the name of a member contains a secret. */
   #withoutSecretNames(value: object): object {
     const names = Array.isArray(value) ? [] : Object.keys(value);
-    if (!names.some((name) => secretRanges(name).length > 0)) return value;
+    if (names.every((name) => this.#text(name) === name)) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [this.#text(name), item as unknown]),
     );

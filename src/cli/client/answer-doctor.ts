@@ -1,18 +1,29 @@
 /** `mcp-actors doctor` shows the connections of `call` and `shell` too. */
 import type { Servers } from '../../client/hosts/servers.ts';
 import type { HostedDump } from '../../diagnosis/connections-text.ts';
+import { print, withoutHidden } from '../command.ts';
 import { dumpOnSignal } from '../doctor/dump-signal.ts';
 import { textOfFailure } from './exit-codes.ts';
 
 /** Answers SIGUSR2 from now on. */
 export function answerDoctor(servers: Servers): void {
-  const write = (line: string): boolean => process.stderr.write(line);
+  const write = (line: string): boolean => {
+    void print(process.stderr, line);
+    return true;
+  };
   dumpOnSignal({
     dumps: () => [],
-    connections: () => dumpConnections(servers),
+    connections: () => withoutSecrets(dumpConnections(servers)),
     stderr: { write },
     log: { report: ({ message }) => void write(`${message}\n`) },
   });
+}
+
+/** The dump travels to another process, too. */
+function withoutSecrets(dumps: readonly HostedDump[]): readonly HostedDump[] {
+  return JSON.parse(JSON.stringify(dumps), (_, value: unknown) =>
+    typeof value === 'string' ? withoutHidden(value) : value,
+  ) as readonly HostedDump[];
 }
 
 /** Where each server stands. */

@@ -16,6 +16,7 @@ import {
   clientOptions,
   columns,
   connectingOptions,
+  hideSecretsOf,
   onlyServer,
   tell,
   tellFaults,
@@ -114,6 +115,7 @@ type Values = ReturnType<typeof parseOptions<typeof callOptions>>['values'];
 
 async function run(values: Values, target: Target, interruption: Interruption): Promise<number> {
   const config = await configOf(target);
+  hideSecretsOf(config);
   const [first, ...rest] = target.rest;
   const tool = values.tool ?? first;
   const written = values.tool === undefined ? rest : target.rest;

@@ -5,7 +5,8 @@ import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
 import { textOfFault } from '../../client/hosts/config-fault.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { printable, printableLines } from '../../protocol/printable.ts';
-import { UsageError, print } from '../command.ts';
+import { secretsGiven } from '../../diagnosis/secrets.ts';
+import { UsageError, neverShow, print } from '../command.ts';
 import type { OptionTable } from '../options/option.ts';
 import { watchOptions } from './watching.ts';
 
@@ -57,6 +58,13 @@ export function onlyServer(config: HostsConfig, name: string): HostsConfig {
     faults: config.faults.filter(isOfIt),
     remarks: config.remarks.filter(isOfIt),
   };
+}
+
+/** What the servers of a configuration are given as secrets is never shown, whoever repeats it. */
+export function hideSecretsOf({ servers }: HostsConfig): void {
+  for (const server of servers.values()) {
+    if (server.kind === 'enabled') neverShow(secretsGiven(server.settings.entry));
+  }
 }
 
 /** A command says itself what has failed, so that no connection logs it besides. */

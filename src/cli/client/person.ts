@@ -7,6 +7,7 @@ import type { Servers, ServersOptions } from '../../client/hosts/servers.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
 import { isJsonObject } from '../../protocol/classify.ts';
 import { printableLines } from '../../protocol/printable.ts';
+import { print, withoutHidden } from '../command.ts';
 import { answersIn } from './form-answers.ts';
 import { personAt } from './terminal-forms.ts';
 import type { Terminal } from './terminal-forms.ts';
@@ -24,7 +25,7 @@ export interface Person {
  * @param command for messages
  */
 export function askingPerson(file: string | undefined, command: string): Person {
-  const say = (line: string) => process.stderr.write(`${printableLines([line])}\n`);
+  const say = (line: string) => void print(process.stderr, `${printableLines([line])}\n`);
   if (file !== undefined) {
     const elicit = answersIn(file, (line) => say(`${command}: ${line}`));
     return { options: { elicit }, close: () => {} };
@@ -61,9 +62,9 @@ export function follow(servers: Servers, command: string): () => void {
   const subscription = servers.events$.subscribe((happened) => {
     if (happened.type !== 'connection') return;
     const lines = linesOf(happened.event).map(
-      (line) => `${command}: ${happened.server}: ${redactText(line, 2000)}`,
+      (line) => `${command}: ${happened.server}: ${redactText(withoutHidden(line), 2000)}`,
     );
-    if (lines.length > 0) process.stderr.write(`${printableLines(lines)}\n`);
+    if (lines.length > 0) void print(process.stderr, `${printableLines(lines)}\n`);
   });
   return () => subscription.unsubscribe();
 }

@@ -3,6 +3,7 @@ import type { Connection } from '../../client/connection/connection.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
 import { redactText } from '../../diagnosis/redaction.ts';
 import { printableLines } from '../../protocol/printable.ts';
+import { withoutHidden } from '../command.ts';
 import { linesOf } from './person.ts';
 
 const maxLines = 200;
@@ -23,7 +24,7 @@ export class ServerLogs {
   #add(server: string, lines: readonly string[]): void {
     const kept = [
       ...(this.#lines.get(server) ?? []),
-      ...lines.map((line) => redactText(line, 2000)),
+      ...lines.map((line) => redactText(withoutHidden(line), 2000)),
     ];
     this.#lines.set(server, kept.slice(-maxLines));
   }
@@ -34,7 +35,11 @@ export class ServerLogs {
     const written = text === '' ? [] : text.trimEnd().split('\n');
     const head = written.length === 0 ? [] : [`stderr (the last of ${bytes} bytes):`];
     const events = this.#lines.get(server) ?? [];
-    const lines = [...events, ...head, ...written.map((line) => redactText(line, 2000))];
+    const lines = [
+      ...events,
+      ...head,
+      ...written.map((line) => redactText(withoutHidden(line), 2000)),
+    ];
     return lines.length === 0 ? `${server} has said nothing\n` : `${printableLines(lines)}\n`;
   }
 

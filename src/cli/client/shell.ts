@@ -14,6 +14,7 @@ import { answerDoctor } from './answer-doctor.ts';
 import {
   clientOptions,
   connectingOptions,
+  hideSecretsOf,
   onlyServer,
   tell,
   tellFaults,
@@ -98,6 +99,7 @@ async function open(
   options: ServersOptions,
 ): Promise<Servers> {
   const config = await configOf(target);
+  hideSecretsOf(config);
   const wanted = server === undefined ? config : onlyServer(config, server);
   await tellFaults(name, wanted);
   const { source } = target;
@@ -141,7 +143,8 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
     else writeHistory(file, history);
   });
   const say = (line: string): void => {
-    process.stderr.write(`${isTerminal ? '\r\u001B[K' : ''}${printableLines(line.split('\n'))}\n`);
+    if (isTerminal) process.stderr.write('\r\u001B[K');
+    void print(process.stderr, `${printableLines(line.split('\n'))}\n`);
     if (isTerminal) lines.prompt(true);
   };
   const terminal = {

@@ -1,6 +1,8 @@
 /** Credentials in files that nobody but their owner may read. */
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject } from '../../protocol/classify.ts';
@@ -22,7 +24,8 @@ export interface FileStoreOptions {
 
 /**
  * A store in files, shared by all processes that are given the same folder: mode 0600 in a folder of
- * mode 0700, one for each key, replaced by rename. The files are not encrypted: whoever can read the
+ * mode 0700, one for each key, replaced by rename. What belongs to another user, or is open to others,
+ * is not read: they could have seen or forged it. The files are not encrypted: whoever can read the
  * user's files can read them.
  */
 export function fileCredentialStore(options: FileStoreOptions = {}): CredentialStore {
@@ -55,17 +58,32 @@ class FileStore implements CredentialStore {
 
   async read(key: string): Promise<JsonObject | undefined> {
     const path = this.#pathOf(key);
-    let text;
-    try {
-      if ((await lstat(path)).size > maxFileBytes) throw this.#unreadable(path);
-      text = await readFile(path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const text = await this.#textOf(path).catch((error: unknown) => {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      if (code === 'ELOOP') throw new Error(`${path} is a symbolic link, ${notUsed}. Remove it`);
       throw error;
-    }
+    });
+    if (text === undefined) return undefined;
     const document = parsed(text);
     if (document?.['key'] !== key || !isJsonObject(document['value'])) throw this.#unreadable(path);
     return document['value'];
+  }
+
+  /** The text of a file that nobody but this user could have written or read. */
+  async #textOf(path: string): Promise<string> {
+    const folder = await lstat(this.#folder);
+    if (!folder.isDirectory()) throw noFolder(this.#folder);
+    refuseOthers(this.#folder, folder, '700');
+    const file = await open(path, readAsItIs);
+    try {
+      const found = await file.stat();
+      if (!found.isFile() || found.size > maxFileBytes) throw this.#unreadable(path);
+      refuseOthers(path, found, '600');
+      return await file.readFile('utf8');
+    } finally {
+      await file.close();
+    }
   }
 
   async write(key: string, value: JsonObject): Promise<void> {
@@ -107,9 +125,8 @@ class FileStore implements CredentialStore {
   async #ready(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const found = await lstat(this.#folder);
-    if (!found.isDirectory()) {
-      throw new Error(`Credentials cannot be kept in ${this.#folder}: it is no directory`);
-    }
+    if (!found.isDirectory()) throw noFolder(this.#folder);
+    refuseOtherUser(this.#folder, found);
     const mode = found.mode % 0o1000;
     if (process.platform === 'win32' || mode % 0o100 === 0) return;
     // One that holds nothing else was made for this.
@@ -123,6 +140,35 @@ class FileStore implements CredentialStore {
   #unreadable(path: string): Error {
     return new Error(`${path} holds no credentials as this version writes them; remove it`);
   }
+}
+
+/** A link is not followed, and a pipe is not waited for. Windows has neither flag. */
+const readAsItIs = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+const notUsed = 'and credentials in it are not used: others could have seen or forged them';
+
+/**
+ * Windows has neither owners nor modes in this form: there the user's folders are the user's.
+ *
+ * @param mode that it should have
+ */
+function refuseOthers(path: string, found: Stats, mode: '600' | '700'): void {
+  refuseOtherUser(path, found);
+  if (process.platform === 'win32' || (found.mode & 0o077) === 0) return;
+  throw new Error(
+    `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)}), ${notUsed}. Remove it, or, if only you have written to it: chmod ${mode} ${path}`,
+  );
+}
+
+function refuseOtherUser(path: string, { uid }: Stats): void {
+  if (process.getuid === undefined || uid === process.getuid()) return;
+  throw new Error(
+    `${path} belongs to another user (id ${uid}), ${notUsed}. Remove it, or give another folder`,
+  );
+}
+
+function noFolder(folder: string): Error {
+  return new Error(`Credentials cannot be kept in ${folder}: it is no directory`);
 }
 
 function parsed(text: string): JsonObject | undefined {

@@ -36,6 +36,8 @@ export interface ChannelKind {
    * remembered. Undefined: it is asked each time.
    */
   readonly eraKey?: string | undefined;
+  /** What the host has given to reach the server, and no recording may hold, whoever repeats it. */
+  readonly secrets?: readonly string[];
   /** What its processes have written to their standard error, if it has processes. */
   readonly stderr?: { readonly text: string; readonly bytes: number };
   /** The last lines of it that are of the process that runs, or ran last: what an error quotes. */

@@ -1,5 +1,17 @@
 /** The stores of a host's credentials: their contract, and what files promise besides. */
-import { chmod, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,6 +23,7 @@ import {
   fileCredentialStore,
 } from '../../../src/client/auth/file-store.ts';
 import { temporaryDirectory } from '../../workspace/temporary-directory.ts';
+import { makeNamedPipe } from '../../workspace/named-pipe.ts';
 import { LineProcess } from './line-process.ts';
 
 const isPosix = process.platform !== 'win32';
@@ -77,6 +90,67 @@ describe('a store in files', () => {
     await chmod(folder, 0o750);
     await store.write('b', { token: 'secret' });
     expect((await stat(folder)).mode % 0o1000).toBe(0o700);
+  });
+
+  describe.runIf(isPosix)('reads nothing that others could have seen or forged:', () => {
+    /** A store with one document, and its file. */
+    async function written() {
+      const folder = join(await temporaryDirectory(), 'credentials');
+      const store = fileCredentialStore({ folder });
+      await store.write('a', { token: 'secret' });
+      const [name = ''] = await readdir(folder);
+      return { folder, store, file: join(folder, name) };
+    }
+
+    test.each([0o640, 0o604, 0o620, 0o602])('a file of the mode %o', async (mode) => {
+      const { store, file } = await written();
+      await chmod(file, mode);
+      await expect(store.read('a')).rejects.toThrow(
+        new RegExp(
+          `^${file} is open to other users \\(mode ${mode.toString(8)}\\).*chmod 600 ${file}$`,
+        ),
+      );
+      await chmod(file, 0o600);
+      expect(await store.read('a')).toEqual({ token: 'secret' });
+    });
+
+    test('one in a folder that is open', async () => {
+      const { folder, store } = await written();
+      await chmod(folder, 0o750);
+      await expect(store.read('a')).rejects.toThrow(
+        new RegExp(`^${folder} is open to other users \\(mode 750\\).*chmod 700 ${folder}$`),
+      );
+    });
+
+    test('a link, though it leads to a file of the right mode', async () => {
+      const { folder, store, file } = await written();
+      const elsewhere = join(folder, '..', 'elsewhere');
+      await rename(file, elsewhere);
+      await symlink(elsewhere, file);
+      await expect(store.read('a')).rejects.toThrow(`${file} is a symbolic link`);
+      await symlink(folder, `${folder}-link`);
+      await expect(fileCredentialStore({ folder: `${folder}-link` }).read('a')).rejects.toThrow(
+        'it is no directory',
+      );
+    });
+
+    test('a pipe, which nobody waits for', async () => {
+      const { store, file } = await written();
+      await rm(file);
+      makeNamedPipe(file);
+      await expect(store.read('a')).rejects.toThrow('holds no credentials');
+    });
+
+    // Nobody else can give a file away.
+    test.runIf(process.getuid?.() === 0)("another user's file, or folder", async () => {
+      const { folder, store, file } = await written();
+      await chown(file, 12_345, 12_345);
+      await expect(store.read('a')).rejects.toThrow(`${file} belongs to another user (id 12345)`);
+      await chown(folder, 12_345, 12_345);
+      const message = `${folder} belongs to another user (id 12345)`;
+      await expect(store.read('a')).rejects.toThrow(message);
+      await expect(store.write('a', {})).rejects.toThrow(message);
+    });
   });
 
   test('refuses a file in the place of its folder', async () => {
