@@ -42,6 +42,8 @@ export class ServerManager implements Servers {
   readonly #places: StartPlaces;
   readonly #startup: ShownStartup;
   readonly #absent: AbsentServers;
+  /** What `forServer` gave for a connection that is still to be made: it is asked once for each. */
+  readonly #ownOptions = new Map<string, ReturnType<NonNullable<ServersOptions['forServer']>>>();
   #config: HostsConfig;
   #merging: 'settled' | 'scheduled' = 'settled';
   #closed: Promise<void> | undefined;
@@ -55,8 +57,11 @@ export class ServerManager implements Servers {
     ({ tools$: this.tools$, events$: this.events$ } = this.#feed);
     this.#host = {
       open: (...wanted) => maker.open(...wanted),
-      callerOf: (name, entry) =>
-        maker.callerOf(entry, { ...options, ...options.forServer?.(name) }),
+      callerOf: (name, entry) => {
+        const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
+        if (own) this.#ownOptions.set(name, own);
+        return maker.callerOf(entry, { ...options, ...own });
+      },
       clock,
       cache: cacheFolder === false ? undefined : toolsCache(cacheFolder),
       now: () => new Date().toISOString(),
@@ -246,7 +251,9 @@ export class ServerManager implements Servers {
   }
 
   #optionsFor(name: string, options: ServersOptions): ConnectOptions {
-    const wanted = { ...options, ...options.forServer?.(name) };
+    const own = this.#ownOptions.get(name) ?? options.forServer?.(name);
+    this.#ownOptions.delete(name);
+    const wanted = { ...options, ...own };
     const { watchers } = wanted;
     if (!watchers) return wanted;
     const shown = this.#startup.shownTo(watchers);
