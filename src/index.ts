@@ -19,7 +19,6 @@ export type {
   ErrorExposure,
   StructuredOutput,
   Tool,
-  ToolAnnotations,
   ToolSpecification,
 } from './define/tool.ts';
 export { defineAppResource } from './define/app.ts';
@@ -28,7 +27,6 @@ export { appMimeType } from './protocol/apps.ts';
 export type { ToolUi, UiVisibility } from './protocol/apps.ts';
 export { defineResource, defineResourceTemplate } from './define/resource.ts';
 export type {
-  Annotations,
   Complete,
   Filled,
   ReadResult,
@@ -49,7 +47,7 @@ export type {
   PromptOutput,
   PromptSpecification,
 } from './define/prompt.ts';
-export type { Described, Icon } from './protocol/described.ts';
+export type { Annotations, Described, Icon, ToolAnnotations } from './protocol/described.ts';
 export type { ClosedSession, ServerDefinition } from './define/definition.ts';
 export type { IncomingCall, Middleware } from './features/middleware.ts';
 export type { Registry, RegistryEntry } from './features/registry.ts';

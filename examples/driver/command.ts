@@ -1,5 +1,5 @@
 /** A line of stdin, read: which command it is, with members of the right types. */
-import type { Root, ServerEntry } from 'mcp-actors/client';
+import type { ProvidedRoot, ServerEntry } from 'mcp-actors/client';
 
 export type Json = { readonly [key: string]: unknown };
 
@@ -21,7 +21,7 @@ export interface DriverOptions {
   readonly streamRetry?: Json;
   readonly stop?: { readonly stdinMs?: number; readonly termMs?: number };
   readonly providers?: {
-    readonly roots?: { readonly roots: readonly Root[] };
+    readonly roots?: { readonly roots: readonly ProvidedRoot[] };
     readonly sampling?: Answer;
     readonly elicitation?: Answer;
   };
@@ -51,7 +51,7 @@ export interface Command {
   readonly method?: string;
   readonly params?: Json;
   readonly uri?: string;
-  readonly roots?: readonly Root[];
+  readonly roots?: readonly ProvidedRoot[];
   readonly refresh?: boolean;
   readonly timeoutMs?: number;
   readonly maxTotalMs?: number;

@@ -4,10 +4,10 @@ import type {
   Connection,
   ConnectionEvent,
   ListReport,
-  RequestOptions,
+  HostRequestOptions,
   ServerStatus,
   Servers,
-  Tool,
+  ListedTool,
 } from 'mcp-actors/client';
 import { CommandError } from './command.ts';
 import type { Command, Json } from './command.ts';
@@ -201,7 +201,7 @@ export class Driver {
   #requestOptions(
     { ref, timeoutMs, maxTotalMs, progress = false }: Command,
     signal: AbortSignal,
-  ): RequestOptions & { readonly signal: AbortSignal } {
+  ): HostRequestOptions & { readonly signal: AbortSignal } {
     const longestMs = maxTotalMs ?? timeoutMs;
     return {
       signal,
@@ -234,8 +234,8 @@ export class Driver {
 
   /** Those that are late are no business of the others. */
   async #merged(
-    options: RequestOptions & { readonly signal: AbortSignal; readonly refresh: boolean },
-  ): Promise<readonly Tool[]> {
+    options: HostRequestOptions & { readonly signal: AbortSignal; readonly refresh: boolean },
+  ): Promise<readonly ListedTool[]> {
     const servers = this.#tools();
     await unlessCancelled(servers.started(), options.signal);
     return servers.listTools({ ...options, whenAway: 'refuse' });
@@ -251,7 +251,7 @@ export class Driver {
     if (this.#end) throw new RuntimeError('NOT_READY', 'The driver ends, and opens nothing more');
   }
 
-  #listed(name: string, { state, items }: ListReport<Tool>): void {
+  #listed(name: string, { state, items }: ListReport<ListedTool>): void {
     if (state !== 'known') return;
     this.#tell({ event: 'tools', name, tools: items.map((tool) => tool.name) });
   }

@@ -24,7 +24,7 @@ export { defaultConnectionLimits } from './connection/limits.ts';
 export type { ConnectionLimits } from './connection/limits.ts';
 export type {
   CommandEntry,
-  RequestOptions,
+  HostRequestOptions,
   ServerEntry,
   TransportEntry,
   UrlEntry,
@@ -48,20 +48,22 @@ export type {
   ElicitAnswer,
   ElicitProvider,
   Providers,
-  Root,
+  ProvidedRoot,
   RootsProvider,
   SampleAnswer,
   SampleProvider,
 } from './asked/providers.ts';
 export type {
   CallToolResult,
-  Completion,
   CompletionRequest,
   GetPromptResult,
   ListReport,
-  Prompt,
   ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-  Tool,
 } from './lists/offered.ts';
+export type {
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+} from '../protocol/listed.ts';

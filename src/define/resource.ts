@@ -5,7 +5,7 @@
  */
 import { describe } from '../protocol/classify.ts';
 import type { ResourceContents } from '../protocol/content.ts';
-import type { Described } from '../protocol/described.ts';
+import type { Annotations, Described } from '../protocol/described.ts';
 import type { HandlerContext } from '../context/handler-context.ts';
 import { checkCaching } from './caching.ts';
 import type { Caching } from './caching.ts';
@@ -14,15 +14,6 @@ import type { ItemRules } from './item-faults.ts';
 import { isUri } from './uri-template.ts';
 import { uriTemplate } from './uri-template.ts';
 import type { UriTemplate, Variables } from './uri-template.ts';
-
-/** Hints for a host: whom the content is for, how important it is, when it last changed. */
-export interface Annotations {
-  readonly audience?: readonly ('user' | 'assistant')[];
-  /** 0 to 1. */
-  readonly priority?: number;
-  /** ISO 8601. */
-  readonly lastModified?: string;
-}
 
 /**
  * The contents of a resource. A string is sent as text, bytes are sent as base64; both get the

@@ -8,7 +8,7 @@ import type { HandlerContext } from '../context/handler-context.ts';
 import type { ToolUi } from '../protocol/apps.ts';
 import { describe } from '../protocol/classify.ts';
 import type { ContentBlock } from '../protocol/content.ts';
-import type { Described } from '../protocol/described.ts';
+import type { Described, ToolAnnotations } from '../protocol/described.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { taskSupports } from '../protocol/tasks.ts';
 import type { TaskSupport } from '../protocol/tasks.ts';
@@ -22,19 +22,6 @@ import { checkToolUi } from './app.ts';
 import { checkItem } from './item-faults.ts';
 import type { ItemRules } from './item-faults.ts';
 import { checkToolMachine, machineHandler } from './tool-machine.ts';
-
-/**
- * Hints about a tool for a host.
- *
- * @see MCP 2025-11-25, schema, "ToolAnnotations"
- */
-export interface ToolAnnotations {
-  readonly title?: string;
-  readonly readOnlyHint?: boolean;
-  readonly destructiveHint?: boolean;
-  readonly idempotentHint?: boolean;
-  readonly openWorldHint?: boolean;
-}
 
 /**
  * What a model sees of an error that a tool threw and did not mean for it, as anything but a

@@ -1,46 +1,8 @@
 /** Results that a session sent, in the shape in which tests read them. */
-import type { Icon } from '../protocol/described.ts';
 import type { ContentBlock, ResourceContents } from '../protocol/content.ts';
 import type { JsonObject } from '../protocol/frames.ts';
-import type { Annotations } from '../define/resource.ts';
+import type { Completion } from '../protocol/listed.ts';
 import type { PromptMessage } from '../define/prompt.ts';
-import type { ToolAnnotations } from '../define/tool.ts';
-
-interface ListedItem {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly icons?: readonly Icon[];
-  readonly _meta?: JsonObject;
-}
-
-export interface ListedTool extends ListedItem {
-  readonly inputSchema: JsonObject;
-  readonly outputSchema?: JsonObject;
-  readonly annotations?: ToolAnnotations;
-}
-
-export interface ListedResource extends ListedItem {
-  readonly uri: string;
-  readonly mimeType?: string;
-  readonly size?: number;
-  readonly annotations?: Annotations;
-}
-
-export interface ListedResourceTemplate extends ListedItem {
-  readonly uriTemplate: string;
-  readonly mimeType?: string;
-  readonly annotations?: Annotations;
-}
-
-export interface ListedPrompt extends ListedItem {
-  readonly arguments?: readonly {
-    readonly name: string;
-    readonly title?: string;
-    readonly description?: string;
-    readonly required?: boolean;
-  }[];
-}
 
 /** A tool's result. */
 export interface CallResult<TStructured = JsonObject> {
@@ -94,14 +56,11 @@ export function readPromptResult(raw: JsonObject): PromptResult {
   };
 }
 
-export interface Completion {
-  readonly values: readonly string[];
-  /** How many values there are in all, if the server says so. */
-  readonly total: number | undefined;
-  readonly hasMore: boolean;
-}
-
 export function readCompletion(raw: JsonObject): Completion {
   const { values, total, hasMore } = (raw['completion'] ?? {}) as Partial<Completion>;
-  return { values: values ?? [], total, hasMore: hasMore === true };
+  return {
+    values: values ?? [],
+    ...(total === undefined ? {} : { total }),
+    hasMore: hasMore === true,
+  };
 }

@@ -6,7 +6,8 @@ import type { Prompt, PromptArgumentName, PromptStrings } from '../define/prompt
 import type { Tool } from '../define/tool.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import type { AcceptedBy, ParsedBy } from '../schema/schema.ts';
-import type { CallResult, Completion, PromptResult } from './call-results.ts';
+import type { CallResult, PromptResult } from './call-results.ts';
+import type { Completion } from '../protocol/listed.ts';
 
 export interface CallOptions {
   /** Becomes `params._meta`. */

@@ -8,12 +8,12 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { handshakeVersions, statelessVersions } from '../protocol/dialects/registry.ts';
 import { converse } from './conversation.ts';
-import type { Connection, Conversation, ConversationOptions } from './conversation.ts';
+import type { TransportPair, Conversation, ConversationOptions } from './conversation.ts';
 import { initialize, initialized, request, toolCall } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
 import type { Wire } from './peer.ts';
-import { connect } from './test-client.ts';
-import type { ConnectOptions, TestClient } from './test-client.ts';
+import { testClient } from './test-client.ts';
+import type { TestClientOptions, TestClient } from './test-client.ts';
 
 /** One demand: `test(name, () => check(subject))`. */
 export interface ContractCase<TSubject> {
@@ -90,7 +90,7 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
   {
     name: 'ends when its input does',
     check: async (server) => {
-      const client = await connect(server);
+      const client = await testClient(server);
       await client.close();
       const { kind } = await client.session.closed;
       equal(kind, 'input-ended', 'the cause of the end');
@@ -99,7 +99,7 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
 ];
 
 /** Makes a new connection: a transport and the client's end of it. */
-export type Connect = () => Connection;
+export type Connect = () => TransportPair;
 
 /**
  * The contract of a transport of yours: how frames get from one end to the other. It runs as
@@ -198,10 +198,10 @@ const echo = defineTool({
 
 async function withClient(
   server: McpServer,
-  options: ConnectOptions,
+  options: TestClientOptions,
   check: (client: TestClient) => Promise<void>,
 ): Promise<void> {
-  const client = await connect(server, options);
+  const client = await testClient(server, options);
   try {
     await check(client);
   } finally {

@@ -47,7 +47,7 @@ export class RecordedFacts {
 }
 
 /** A transport and the client's end of it. */
-export interface Connection<TWire extends Wire = Wire> {
+export interface TransportPair<TWire extends Wire = Wire> {
   readonly transport: Transport;
   readonly peer: TWire;
 }
@@ -70,12 +70,12 @@ export function converse(server: McpServer, options?: ConversationOptions): Conv
 export function converse<TWire extends Wire>(
   server: McpServer,
   options: ConversationOptions,
-  connection: Connection<TWire>,
+  connection: TransportPair<TWire>,
 ): Conversation<TWire>;
 export function converse(
   server: McpServer,
   options: ConversationOptions = {},
-  { transport, peer: wire }: Connection = memory(),
+  { transport, peer: wire }: TransportPair = memory(),
 ): Conversation<Wire> {
   const facts = new RecordedFacts();
   const peer = new ScriptedPeer(wire, options);

@@ -1,7 +1,7 @@
 /**
  * The test kit: `mcp-actors/testing`. It belongs to no test runner.
  *
- * - `connect(server)`: a client with typed calls. Most tests need nothing else.
+ * - `testClient(server)`: a client with typed calls. Most tests need nothing else.
  * - `converse(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
  *   answers out of order.
  * - `serverContract`, `transportContract`: what every server and every transport must do.
@@ -9,16 +9,14 @@
  * - `gate()`, `TestClock`, `turn()`: the order of things and the time, without sleeping.
  */
 export type { ClientAnswer, ClientAnswers } from './answering-client.ts';
+export type { CallResult, PromptResult, ResourceResult } from './call-results.ts';
 export type {
-  CallResult,
   Completion,
   ListedPrompt,
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-  PromptResult,
-  ResourceResult,
-} from './call-results.ts';
+} from '../protocol/listed.ts';
 export type { CallOptions } from './client-calls.ts';
 export type { ListenFilter, Listening } from './client-eras.ts';
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
@@ -26,7 +24,7 @@ export type { Connect, ContractCase } from './contract.ts';
 export { credentialStoreContract } from './credential-store-contract.ts';
 export type { CredentialWorld, OpenCredentialWorld } from './credential-store-contract.ts';
 export { RecordedFacts, converse } from './conversation.ts';
-export type { Connection, Conversation, ConversationOptions } from './conversation.ts';
+export type { TransportPair, Conversation, ConversationOptions } from './conversation.ts';
 export { gate } from './gate.ts';
 export type { Gate } from './gate.ts';
 export {
@@ -59,6 +57,6 @@ export type { FrameCheck, PeerOptions, Wire } from './peer.ts';
 export { expectReplay } from './replay.ts';
 export { storesContract } from './stores/contract.ts';
 export type { OpenStoresWorld, StoresCase, StoresWorld } from './stores/world.ts';
-export { connect } from './test-client.ts';
-export type { ConnectOptions, TestClient } from './test-client.ts';
+export { testClient } from './test-client.ts';
+export type { TestClientOptions, TestClient } from './test-client.ts';
 export { TestClock, turn } from './clock.ts';

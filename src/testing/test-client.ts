@@ -13,50 +13,49 @@ import {
   readPromptResult,
   readResourceResult,
 } from './call-results.ts';
+import type { CallResult, PromptResult, ResourceResult } from './call-results.ts';
 import type {
-  CallResult,
   Completion,
   ListedPrompt,
   ListedResource,
   ListedResourceTemplate,
   ListedTool,
-  PromptResult,
-  ResourceResult,
-} from './call-results.ts';
+} from '../protocol/listed.ts';
 import type { AnyCalls, CallOptions, CallsOf } from './client-calls.ts';
 import { HandshakeEra, StatelessEra } from './client-eras.ts';
 import type { ClientEra, ListenFilter, Listening, SentRequest } from './client-eras.ts';
 import { converse } from './conversation.ts';
-import type { Connection, Conversation, RecordedFacts } from './conversation.ts';
+import type { TransportPair, Conversation, RecordedFacts } from './conversation.ts';
 import { cancelled, notification } from './messages.ts';
 import { ErrorAnswer } from './peer.ts';
 import type { PeerOptions, ScriptedPeer, Wire } from './peer.ts';
 
-export interface ConnectOptions extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
+export interface TestClientOptions
+  extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
   /** The connection to use instead of `memory()`. */
-  readonly connection?: Connection;
+  readonly connection?: TransportPair;
 }
 
 /**
  * Serves a session of this server in memory and shakes hands with it. The client declares the
  * capabilities for which the options have an answer. A client of 2026-07-28 shakes no hands:
- * `connect(server, { revision: '2026-07-28' })` asks what the server offers, and answers by the same
+ * `testClient(server, { revision: '2026-07-28' })` asks what the server offers, and answers by the same
  * options what calls ask. With `resume: 'replay'` a handler that asks is run again each time, as if
  * another process went on.
  *
  * ```ts
- * await using client = await connect(server);
+ * await using client = await testClient(server);
  * expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('3');
  * ```
  *
  * @throws {ErrorAnswer} the session refused the handshake
  */
-export async function connect<
+export async function testClient<
   TTools extends readonly Tool[] = readonly Tool[],
   TPrompts extends readonly Prompt[] = readonly Prompt[],
 >(
   server: McpServer<TTools, TPrompts>,
-  options: ConnectOptions = {},
+  options: TestClientOptions = {},
 ): Promise<TestClient<TTools, TPrompts>> {
   const { connection } = options;
   const capabilities = { ...capabilitiesOf(options), ...options.capabilities };
@@ -69,7 +68,7 @@ export async function connect<
 }
 
 /**
- * See {@link connect}. A call rejects with an {@link ErrorAnswer} if the session answers with an
+ * See {@link testClient}. A call rejects with an {@link ErrorAnswer} if the session answers with an
  * error. The server's type tells the names of its tools and prompts, their arguments and results.
  * `TestClient` alone is a client of any server, and takes every name.
  */

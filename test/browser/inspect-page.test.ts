@@ -5,7 +5,7 @@ import { createMcpServer, defineTool } from 'mcp-actors';
 import type { Tool, WatchedSession } from 'mcp-actors';
 import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
-import { connect, gate } from 'mcp-actors/testing';
+import { testClient, gate } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
 import { launchChromium, needsChromium } from './chromium.ts';
 import { open } from './inspected.ts';
@@ -54,7 +54,7 @@ describe('the page', () => {
     const inspected = await inspectPage();
     held.push(inspected);
     const server = createMcpServer({ name: 'watched', version: '1', tools });
-    const client = await connect(server, {
+    const client = await testClient(server, {
       roots: ['file:///home/ada'],
       watchers: [counted(inspected)],
     });

@@ -2,7 +2,7 @@
 import { createMcpServer, definePrompt, defineResource, defaultLimits, memory } from 'mcp-actors';
 import type { HandlerContext } from 'mcp-actors';
 import type { EventObject } from 'xstate';
-import { TestClock, connect, turn } from 'mcp-actors/testing';
+import { TestClock, testClient, turn } from 'mcp-actors/testing';
 import type { Launch } from '../../src/check/server-process.ts';
 import { plainEnvironment } from '../../src/session/session-environment.ts';
 import type { SessionEnvironment } from '../../src/session/session-environment.ts';
@@ -54,7 +54,7 @@ const server = createMcpServer({
 
 /** Loads what the first call of a process loads: that takes real time. */
 export async function warm(): Promise<void> {
-  const client = await connect(server);
+  const client = await testClient(server);
   await client.callTool('roots');
   await client.close();
 }

@@ -2,11 +2,11 @@
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { fromSdkTransport } from 'mcp-actors';
-import type { Connection } from 'mcp-actors/testing';
+import type { TransportPair } from 'mcp-actors/testing';
 import { gate } from 'mcp-actors/testing';
 import type { TestWire } from './stream-wire.ts';
 
-export function sdkMemory(): Connection<TestWire> {
+export function sdkMemory(): TransportPair<TestWire> {
   const [client, server] = InMemoryTransport.createLinkedPair();
   const send = server.send.bind(server);
   const deliver: typeof send = (message, options) => send(message, options);

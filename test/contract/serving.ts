@@ -10,7 +10,7 @@ import type {
 } from 'mcp-actors';
 import { initialize as initializeAs, converse, turn } from 'mcp-actors/testing';
 import type {
-  Connection,
+  TransportPair,
   Conversation,
   ConversationOptions,
   Introduction,
@@ -29,7 +29,7 @@ import type { TestWire } from './stream-wire.ts';
 import { TestClock } from './test-clock.ts';
 
 const transports: {
-  readonly [name in Exclude<TransportName, 'HTTP'>]: () => Connection<TestWire>;
+  readonly [name in Exclude<TransportName, 'HTTP'>]: () => TransportPair<TestWire>;
 } = {
   memory,
   stdio: streams,
@@ -48,7 +48,7 @@ export interface ServingOptions
   extends Omit<ConversationOptions, 'check' | 'clock'>, HttpClientOptions {
   readonly transport?: TransportName;
   /** A connection of the test's own, instead of that transport's. */
-  readonly connection?: Connection<TestWire>;
+  readonly connection?: TransportPair<TestWire>;
 }
 
 /** Starts a session of a server that has these features; it is checked and ended when the test is. */
@@ -97,7 +97,7 @@ export function connect(
 }
 
 function converseOver(
-  connection: Connection<TestWire>,
+  connection: TransportPair<TestWire>,
   server: McpServer,
   options: ConversationOptions,
 ) {

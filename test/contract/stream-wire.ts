@@ -3,25 +3,25 @@ import { PassThrough } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { fromSdkTransport, stdio } from 'mcp-actors';
 import type { MemoryPeer, Transport } from 'mcp-actors';
-import type { Connection, Wire } from 'mcp-actors/testing';
+import type { TransportPair, Wire } from 'mcp-actors/testing';
 
 /** What every transport's end can do: the peer of `memory()` has it too. */
 export type TestWire = Wire &
   Pick<MemoryPeer, 'stopReading' | 'resumeReading' | 'breakOutput' | 'paused'>;
 
 /** Ours. */
-export function streams(): Connection<TestWire> {
+export function streams(): TransportPair<TestWire> {
   return wireOf((input, output) => stdio({ input, output }));
 }
 
 /** The official SDK's, under our session. It does not notice the end of its input. */
-export function sdkStreams(): Connection<TestWire> {
+export function sdkStreams(): TransportPair<TestWire> {
   return wireOf((input, output) => fromSdkTransport(new StdioServerTransport(input, output)));
 }
 
 function wireOf(
   transportOf: (input: PassThrough, output: PassThrough) => Transport,
-): Connection<TestWire> {
+): TransportPair<TestWire> {
   const input = new PassThrough();
   const output = new PassThrough();
   const listeners: ((frame: unknown) => void)[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { connect, gate } from 'mcp-actors/testing';
+import { testClient, gate } from 'mcp-actors/testing';
 import type { PendingDump } from '../../src/diagnosis/peer-dump.ts';
 import type { SessionDump } from '../../src/diagnosis/session-dump.ts';
 import { headlineOf } from '../../src/diagnosis/headline.ts';
@@ -17,7 +17,7 @@ describe('why a session does what it does', () => {
   });
 
   test('nothing is pending', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     const { mood, sentence } = headlineOf(client.session.dump());
     expect([mood, sentence]).toEqual(['idle', expect.stringContaining('Nothing is pending')]);
   });
@@ -32,7 +32,9 @@ describe('why a session does what it does', () => {
         return '';
       },
     });
-    await using client = await connect(createMcpServer({ name: 'a', version: '1', tools: [wait] }));
+    await using client = await testClient(
+      createMcpServer({ name: 'a', version: '1', tools: [wait] }),
+    );
     const calls = [client.callTool('wait'), client.callTool('wait')];
     await door.arrived(2);
     expect(headlineOf(client.session.dump()).sentence).toBe(

@@ -1,6 +1,6 @@
 /** A plain script that waits with the test kit: for what only a session's own timers bring, or for what cannot come. */
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { connect, converse } from 'mcp-actors/testing';
+import { testClient, converse } from 'mcp-actors/testing';
 
 const ask = defineTool({
   name: 'ask',
@@ -23,16 +23,16 @@ const scenes: { readonly [what: string]: () => Promise<void> } = {
     await session.closed;
   },
   'a deadline': async () => {
-    const client = await connect(server, { answers: { 'custom/question': never } });
+    const client = await testClient(server, { answers: { 'custom/question': never } });
     say({ came: (await client.callTool('ask')).text });
     await client.close();
   },
   'nothing, with a session left open': async () => {
-    await connect(server, { limits: { keepaliveIntervalMs: 50 } });
+    await testClient(server, { limits: { keepaliveIntervalMs: 50 } });
     say({ came: 'nothing' });
   },
   'what cannot come': async () => {
-    const client = await connect(server);
+    const client = await testClient(server);
     await client.nextNotification('notifications/never');
   },
 };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { TestClock, connect, converse, gate, serverContract } from 'mcp-actors/testing';
+import { TestClock, testClient, converse, gate, serverContract } from 'mcp-actors/testing';
 
 const door = gate();
 const server = createMcpServer({
@@ -26,7 +26,7 @@ const server = createMcpServer({
 });
 
 await test('a client that never lists its roots', async () => {
-  const client = await connect(server, {
+  const client = await testClient(server, {
     capabilities: { roots: {} },
     answers: { 'roots/list': () => new Promise(() => {}) },
   });
@@ -43,7 +43,7 @@ await test('a keepalive', async () => {
 });
 
 await test('a handler that is held open', async () => {
-  const client = await connect(server);
+  const client = await testClient(server);
   const call = client.callTool('wait');
   await door.arrived();
   door.release();
@@ -53,7 +53,7 @@ await test('a handler that is held open', async () => {
 
 await test('a clock that stands still', async () => {
   const clock = new TestClock();
-  const client = await connect(server, { clock });
+  const client = await testClient(server, { clock });
   await client.peer.quiet();
   await client.close();
   assert.equal(clock.liveTimers, 0);

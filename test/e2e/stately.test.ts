@@ -8,7 +8,7 @@ import type { StatelyInspectionEvent } from '@statelyai/inspect';
 import { createMcpServer, defineTool, memory } from 'mcp-actors';
 import { inspectStately } from 'mcp-actors/inspect';
 import { connect as connectTo } from 'mcp-actors/client';
-import { connect, gate } from 'mcp-actors/testing';
+import { testClient, gate } from 'mcp-actors/testing';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { smallServer, startCommand, temporaryFolder } from './client-command.ts';
 import { freePort, receive } from './inspector-receiver.ts';
@@ -199,7 +199,7 @@ describe('a task', () => {
       },
     });
     const server = createMcpServer({ name: 'embedded', version: '1', tools: [wait] });
-    const client = await connect(server, { watchers: [stately.watcher] });
+    const client = await testClient(server, { watchers: [stately.watcher] });
     const session = await events.find((event) => (event as Told).name === 'session');
     const { task } = await client.request('tools/call', { name: 'wait', arguments: {}, task: {} });
     const { taskId } = task as { readonly taskId: string };

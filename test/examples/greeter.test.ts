@@ -1,9 +1,9 @@
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 import { server } from '../../examples/quickstart/server.ts';
 
 test('greets from where the client works', async () => {
-  await using client = await connect(server, { roots: ['file:///home/ada'] });
+  await using client = await testClient(server, { roots: ['file:///home/ada'] });
   const { text } = await client.callTool('greet', { who: 'Ada' });
   expect(text).toBe('Hello Ada, from file:///home/ada');
 });

@@ -1,5 +1,5 @@
 import { createMcpServer, defineTool } from 'mcp-actors';
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { writersOnly } from '../../examples/middleware/authorization.ts';
 import { log } from '../../examples/middleware/log.ts';
@@ -14,7 +14,7 @@ test('the logging example writes who has asked for what', async () => {
   const written = vi.spyOn(console, 'error').mockReturnValue();
   const server = serve();
   server.use(log);
-  await using client = await connect(server, { clientInfo: { name: 'editor', version: '1' } });
+  await using client = await testClient(server, { clientInfo: { name: 'editor', version: '1' } });
   expect((await client.callTool('look')).text).toBe('look done');
   expect(written).toHaveBeenCalledWith('editor: tools/call');
 });
@@ -23,8 +23,8 @@ describe('the authorization example', () => {
   test('lets a reader look and a writer write [MIDDLE-02]', async () => {
     const server = serve();
     server.use(writersOnly(new Set(['editor']), new Set(['write'])));
-    await using reader = await connect(server);
-    await using writer = await connect(server, { clientInfo: { name: 'editor', version: '1' } });
+    await using reader = await testClient(server);
+    await using writer = await testClient(server, { clientInfo: { name: 'editor', version: '1' } });
     expect((await reader.callTool('look')).text).toBe('look done');
     expect(await reader.callTool('write')).toMatchObject({
       isError: true,
@@ -39,8 +39,8 @@ describe('the rate limit example', () => {
     let nowMs = 0;
     const server = serve();
     server.use(rateLimit(2, () => nowMs));
-    await using client = await connect(server);
-    await using other = await connect(server);
+    await using client = await testClient(server);
+    await using other = await testClient(server);
     await client.callTool('look');
     await other.listTools();
     await expect(client.callTool('look')).rejects.toMatchObject({

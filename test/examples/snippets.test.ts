@@ -18,7 +18,7 @@ import { recordConnectionToFile } from 'mcp-actors/inspect';
 import { recordSessions } from 'mcp-actors/inspect';
 import { serveHttp } from 'mcp-actors/serve';
 // #endregion
-import { connect, converse, initialize, initialized } from 'mcp-actors/testing';
+import { testClient, converse, initialize, initialized } from 'mcp-actors/testing';
 // #region replay
 import { expectReplay } from 'mcp-actors/testing';
 // #endregion
@@ -99,8 +99,8 @@ describe('docs/errors.md', () => {
     });
     // #endregion
     const other = createMcpServer({ name: 'other', version: '1.0.0', tools: [query] });
-    await using client = await connect(server);
-    await using another = await connect(other);
+    await using client = await testClient(server);
+    await using another = await testClient(other);
     const masked = /^The tool failed\. The server's log has the error under [0-9a-f]{8}/;
     expect((await client.callTool('list')).text).toMatch(masked);
     expect((await another.callTool('query')).text).toMatch(masked);
@@ -109,7 +109,7 @@ describe('docs/errors.md', () => {
 
 describe('docs/testing.md', () => {
   test('shows what does not compile', async () => {
-    await using client = await connect(greeter);
+    await using client = await testClient(greeter);
     const calls = async () => {
       // #region typed calls
       await client.callTool('greet', { who: 'Ada' });
@@ -125,7 +125,7 @@ describe('docs/testing.md', () => {
   test('shows a client that answers what the server asks', async () => {
     const server = greeter;
     // #region answers
-    const client = await connect(server, {
+    const client = await testClient(server, {
       roots: ['file:///home/ada', { uri: 'file:///srv', name: 'srv' }],
       sample: () => ({
         role: 'assistant',
@@ -145,7 +145,7 @@ describe('docs/testing.md', () => {
     const server = greeter;
     // #region both ways
     for (const resume of ['keep', 'replay'] as const) {
-      const client = await connect(server, {
+      const client = await testClient(server, {
         revision: '2026-07-28',
         resume,
         roots: ['file:///home/ada'],

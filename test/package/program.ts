@@ -31,7 +31,7 @@ import { inspectPage } from 'mcp-actors/inspect';
 import type { InspectedPage } from 'mcp-actors/inspect';
 import { openTelemetry, sessionDurations } from 'mcp-actors/opentelemetry';
 import type { OpenTelemetryOptions, SessionDurationsOptions } from 'mcp-actors/opentelemetry';
-import { connect, gate, serverContract } from 'mcp-actors/testing';
+import { testClient, gate, serverContract } from 'mcp-actors/testing';
 import type { CallResult, TestClient } from 'mcp-actors/testing';
 import { filter, firstValueFrom, map, toArray } from 'rxjs';
 import { StateMachine, assign, createActor, setup, toPromise } from 'xstate';
@@ -97,7 +97,7 @@ const note: Middleware = ({ method }, next) => {
 server.use(note);
 
 const durations: SessionDurationsOptions = options;
-const client: TestClient = await connect(server, {
+const client: TestClient = await testClient(server, {
   watchers: [sessionDurations(durations)],
   elicit: () => ({ action: 'accept', content: { people: 3 } }),
 });
@@ -161,7 +161,7 @@ const hosted = { output: await toPromise(host), states: await states };
 for (const { check } of serverContract) await check(server);
 
 const inspected: InspectedPage = await inspectPage();
-const watched = await connect(server, { watchers: [inspected.watcher] });
+const watched = await testClient(server, { watchers: [inspected.watcher] });
 const html = await (await fetch(inspected.url)).text();
 await watched.close();
 await inspected.close();

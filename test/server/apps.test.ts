@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts';
 import type { AppResourceSpecification, McpServer, Tool } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { connect } from '../../src/testing/index.ts';
+import { testClient } from '../../src/testing/index.ts';
 
 const uri = 'ui://sums/view.html';
 const ui = { csp: { connectDomains: ['https://api.example.com'] }, prefersBorder: true };
@@ -190,7 +190,7 @@ describe('what is wrong is said when it is defined', () => {
 
 /** A client of any revision: what the server declares to it, and how it asks. */
 async function clientOf(server: McpServer, revision: string, capabilities: JsonObject = {}) {
-  const client = await connect(server, { revision, capabilities });
+  const client = await testClient(server, { revision, capabilities });
   onTestFinished(() => client.close());
   return {
     ask: (method: string, params: JsonObject) => client.request(method, params),

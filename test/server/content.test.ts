@@ -1,5 +1,5 @@
 import { content, createMcpServer, defineTool } from 'mcp-actors';
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import { expect, test } from 'vitest';
 
 /** More than one chunk of base64. */
@@ -18,7 +18,9 @@ test('the helpers make the blocks that a client gets', async () => {
       content.resource({ uri: 'notes://plan', text: 'Begin.' }),
     ],
   });
-  await using client = await connect(createMcpServer({ name: 'a', version: '1', tools: [show] }));
+  await using client = await testClient(
+    createMcpServer({ name: 'a', version: '1', tools: [show] }),
+  );
   expect((await client.callTool('show')).content).toEqual([
     { type: 'text', text: 'The plan:' },
     { type: 'image', data: base64, mimeType: 'image/png' },
@@ -36,7 +38,9 @@ test('an error is a result, of a tool with a schema for its results too', async 
     outputSchema,
     handler: () => content.error('There is no plan'),
   });
-  await using client = await connect(createMcpServer({ name: 'a', version: '1', tools: [fail] }));
+  await using client = await testClient(
+    createMcpServer({ name: 'a', version: '1', tools: [fail] }),
+  );
   expect(await client.callTool('fail')).toMatchObject({ isError: true, text: 'There is no plan' });
 });
 

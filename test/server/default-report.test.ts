@@ -1,7 +1,7 @@
 /** What a session writes if its host gives no `report`. */
 import { createMcpServer, defineTool } from 'mcp-actors';
 import type { McpServer, ServerDefinition } from 'mcp-actors';
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 function fail(): never {
@@ -44,14 +44,14 @@ function serverOf(definition: Partial<ServerDefinition> = {}): McpServer {
 
 test('a root that cannot be used is on stderr with its reason, one that is in the list twice is not', async () => {
   const roots = ['https://example.com/', 'file:///a', 'file:///a'];
-  await using client = await connect(serverOf(), { roots });
+  await using client = await testClient(serverOf(), { roots });
   await new Promise((known) => client.session.roots$.subscribe(known));
   expect(written.match(/root\.unusable/g)).toHaveLength(1);
   expect(written).toContain('"https://example.com/" is not a file: URI');
 });
 
 test('an unexpected error is on stderr with its stack and its causes, the tool and the request', async () => {
-  await using client = await connect(serverOf());
+  await using client = await testClient(serverOf());
   await client.request('tools/call', { name: 'query' });
   expect(written).toMatch(/ error handler\.failed The tool "query" failed: Error: no such table /);
   expect(written).toMatch(/\{"id":"client-1","tool":"query"\}/);
@@ -60,7 +60,7 @@ test('an unexpected error is on stderr with its stack and its causes, the tool a
 });
 
 test('a masked error is there with the id that the model has', async () => {
-  await using client = await connect(serverOf({ errors: 'mask' }));
+  await using client = await testClient(serverOf({ errors: 'mask' }));
   const { content } = await client.request('tools/call', { name: 'query' });
   const [, id = ''] = /under ([0-9a-f-]{36})\./.exec(JSON.stringify(content)) ?? [];
   expect(id).not.toBe('');
@@ -68,7 +68,7 @@ test('a masked error is there with the id that the model has', async () => {
 });
 
 test('what is normal is not written', async () => {
-  const client = await connect(serverOf({ tools: [] }));
+  const client = await testClient(serverOf({ tools: [] }));
   await client.request('ping');
   await client[Symbol.asyncDispose]();
   expect(written).toBe('');
@@ -76,14 +76,14 @@ test('what is normal is not written', async () => {
 
 test('nothing is written if the host hears itself', async () => {
   const server = createMcpServer({ name: 'failing', version: '1.0.0', tools: [query] });
-  await using client = await connect(server);
+  await using client = await testClient(server);
   await client.request('tools/call', { name: 'query' });
   expect((await client.facts.next('handler.failed')).message).toContain('no such table');
   expect(written).toBe('');
 });
 
 test('what floods is counted, not written', async () => {
-  await using client = await connect(serverOf());
+  await using client = await testClient(serverOf());
   await Promise.all(
     Array.from({ length: 60 }, () => client.request('tools/call', { name: 'query' })),
   );

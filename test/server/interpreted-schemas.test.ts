@@ -76,14 +76,14 @@ test('members that are undefined are not there', () => {
 
 const program = `
   import { createMcpServer, defineTool } from 'mcp-actors';
-  import { connect } from 'mcp-actors/testing';
+  import { testClient } from 'mcp-actors/testing';
   const greet = defineTool({
     name: 'greet',
     description: 'Greets',
     inputSchema: { type: 'object', properties: { who: { type: 'string', default: 'you' } } },
     handler: ({ who }) => 'Hello ' + who,
   });
-  const client = await connect(createMcpServer({ name: 's', version: '1', tools: [greet] }));
+  const client = await testClient(createMcpServer({ name: 's', version: '1', tools: [greet] }));
   for (const args of [{}, { who: 1 }]) console.log(JSON.stringify(await client.callTool('greet', args)));
   await client.close();
 `;

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMcpServer, defineResource, defineTool, explainDump } from '../../src/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
-import { TestClock, connect, turn } from '../../src/testing/index.ts';
+import { TestClock, testClient, turn } from '../../src/testing/index.ts';
 import { modern } from './modern-peer.ts';
 
 const tool = (name: string) => defineTool({ name, description: name, handler: () => name });
@@ -225,7 +225,7 @@ describe('a filter', () => {
 });
 
 test('a client of a session cannot listen in that way', async () => {
-  const client = await connect(createMcpServer({ name: 'server', version: '1', ...all }));
+  const client = await testClient(createMcpServer({ name: 'server', version: '1', ...all }));
   onTestFinished(() => client.close());
   const refused = client.peer.ask('subscriptions/listen', { notifications: {} });
   await expect(refused).rejects.toThrow('-32601');

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMcpServer, defineTool } from '../../src/index.ts';
 import type { ToolAnswer } from '../../src/index.ts';
 import { bookingMachine } from '../../examples/booking/booking.machine.ts';
-import { connect } from '../../src/testing/index.ts';
+import { testClient } from '../../src/testing/index.ts';
 import type { JsonObject } from '../../src/protocol/frames.ts';
 import { modern } from './modern-peer.ts';
 
@@ -121,7 +121,7 @@ describe('a machine', () => {
   test('serves a client of 2025-11-25 by asking it', async () => {
     const server = createMcpServer({ name: 'server', version: '1', tools: [book] });
     const queue = [...answers];
-    const client = await connect(server, { elicit: () => queue.shift() as never });
+    const client = await testClient(server, { elicit: () => queue.shift() as never });
     onTestFinished(() => client.close());
     const result = await client.callTool('book', { day: 'Monday' });
     expect(result).toMatchObject({ content: [{ text: booked }] });

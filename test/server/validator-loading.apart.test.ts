@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import { createMcpServer, defineTool } from 'mcp-actors';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ test('the validator is loaded some time after the tools are listed, where one of
   const ownChecks = { name: 'own', description: '', inputSchema: z.object({}), handler };
   const tools = [defineTool(ownChecks)];
   const server = createMcpServer({ name: 'test', version: '1', tools });
-  await using client = await connect(server, { clock });
+  await using client = await testClient(server, { clock });
   await client.listTools();
   expect(clock.liveTimers).toBe(0);
 

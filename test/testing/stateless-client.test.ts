@@ -1,7 +1,7 @@
 /** The test kit's client of 2026-07-28: the same calls and the same answers as in the other revisions. */
 import { ProtocolError, createMcpServer, defineResource, defineTool } from 'mcp-actors';
-import { ErrorAnswer, connect, gate } from 'mcp-actors/testing';
-import type { ConnectOptions } from 'mcp-actors/testing';
+import { ErrorAnswer, testClient, gate } from 'mcp-actors/testing';
+import type { TestClientOptions } from 'mcp-actors/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { officialSchemas } from '../contract/official-schemas.ts';
 
@@ -76,9 +76,9 @@ function makeServer() {
   });
 }
 
-async function open(options: ConnectOptions = {}) {
+async function open(options: TestClientOptions = {}) {
   const server = makeServer();
-  const client = await connect(server, {
+  const client = await testClient(server, {
     revision: '2026-07-28',
     check: officialSchemas,
     ...options,
@@ -90,7 +90,7 @@ async function open(options: ConnectOptions = {}) {
   return { client, server };
 }
 
-const answers: ConnectOptions = {
+const answers: TestClientOptions = {
   elicit: () => ({ action: 'accept', content: { name: 'Ada' } }),
   sample: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'Good day' } }),
   roots: ['file:///home/ada'],
@@ -125,7 +125,7 @@ describe('a test client of 2026-07-28', () => {
       expect(client.peer.received.filter((frame) => 'method' in (frame as object))).toHaveLength(
         progress.length,
       );
-      await using before = await connect(makeServer(), answers);
+      await using before = await testClient(makeServer(), answers);
       expect((await before.callTool('interview')).text).toBe(text);
     },
   );
@@ -217,7 +217,7 @@ test('what a revision does not have is said by name', async () => {
   expect(() => client.changeRoots([])).toThrow(
     '2026-07-28 has no notifications/roots/list_changed',
   );
-  await using old = await connect(makeServer());
+  await using old = await testClient(makeServer());
   await expect(old.listen({ toolsListChanged: true })).rejects.toThrow(
     '2025-11-25 has no subscriptions/listen',
   );

@@ -6,9 +6,9 @@ import {
   defineResourceTemplate,
   defineTool,
 } from 'mcp-actors';
-import { ErrorAnswer, TestClock, connect, gate, isRequestFrame } from 'mcp-actors/testing';
+import { ErrorAnswer, TestClock, testClient, gate, isRequestFrame } from 'mcp-actors/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ConnectOptions, FrameCheck, TestClient } from 'mcp-actors/testing';
+import type { TestClientOptions, FrameCheck, TestClient } from 'mcp-actors/testing';
 import { officialSchemas } from '../contract/official-schemas.ts';
 import { streams } from '../contract/stream-wire.ts';
 
@@ -83,8 +83,8 @@ const clients: TestClient[] = [];
 const check: FrameCheck = (frame, answered) =>
   isRequestFrame(frame) && frame.params ? undefined : officialSchemas(frame, answered);
 
-async function open(options: ConnectOptions = {}): Promise<TestClient> {
-  const client = await connect(server, { check, ...options });
+async function open(options: TestClientOptions = {}): Promise<TestClient> {
+  const client = await testClient(server, { check, ...options });
   clients.push(client);
   return client;
 }
@@ -275,7 +275,7 @@ describe('a test client', () => {
   test('may be disposed of at the end of its block', async () => {
     let session;
     {
-      await using client = await connect(server);
+      await using client = await testClient(server);
       session = client.session;
     }
     expect((await session.closed).kind).toBe('input-ended');

@@ -11,21 +11,26 @@ const manifest = JSON.parse(read('package.json')) as {
 export interface Entry {
   /** What is imported: `mcp-actors/testing`. */
   readonly specifier: string;
+  /** From the repository's root. */
+  readonly source: string;
   readonly values: readonly string[];
   readonly types: readonly string[];
 }
 
 /** An entry has nothing but `export { … } from` and `export type { … } from`. */
 function entryOf(name: string, target: string): Entry {
-  const source = read(target.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts'));
+  const source = target.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts');
   const values: string[] = [];
   const types: string[] = [];
-  for (const [, isType, names = ''] of source.matchAll(/^export (type )?\{([^}]*)\} from /gm)) {
+  for (const [, isType, names = ''] of read(source).matchAll(
+    /^export (type )?\{([^}]*)\} from /gm,
+  )) {
     const list = isType === undefined ? values : types;
     list.push(...names.split(',').flatMap((each) => each.trim().split(' as ').at(-1) || []));
   }
   return {
     specifier: name.replace(/^\./, 'mcp-actors'),
+    source,
     values: values.sort(),
     types: types.sort(),
   };

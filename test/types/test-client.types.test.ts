@@ -1,7 +1,7 @@
 /** What the compiler proves of the test client: the server's type tells what it may call. Run by `tsc`; the run shows that the same holds on the wire. */
 import { createMcpServer, definePrompt, defineTool } from 'mcp-actors';
 import type { McpServer, Prompt, Tool } from 'mcp-actors';
-import { connect } from 'mcp-actors/testing';
+import { testClient } from 'mcp-actors/testing';
 import type { TestClient } from 'mcp-actors/testing';
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
@@ -70,7 +70,7 @@ async function refused(calls: readonly Promise<unknown>[]): Promise<void> {
 
 describe('a client of a server whose type is known', () => {
   test('takes the arguments of its tools, and knows their results', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     const { structured } = await client.callTool('add', { a: 1 });
     expectTypeOf(structured).toEqualTypeOf<{ readonly sum: number } | undefined>();
     expect(structured?.sum).toBe(1);
@@ -89,7 +89,7 @@ describe('a client of a server whose type is known', () => {
   });
 
   test('refuses what no tool has', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     // @ts-expect-error there is no such tool
     await expect(client.callTool('substract', { a: 1 })).rejects.toThrow('add, convert');
     const wrong = [
@@ -115,7 +115,7 @@ describe('a client of a server whose type is known', () => {
   });
 
   test('takes the arguments of its prompts, which are strings', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     await client.getPrompt('review', { code: 'x' });
     await client.getPrompt('trip', { city: 'Rome', days: '2' });
     await client.getPrompt('trip', { city: 'Oslo' });
@@ -138,7 +138,7 @@ describe('a client of a server whose type is known', () => {
   });
 
   test('completes the arguments of its prompts', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     const value = '';
     const { values } = await client.complete({ prompt: 'trip' }, { name: 'city', value });
     expect(values).toEqual(['Rome']);
@@ -158,7 +158,7 @@ describe('a client of any server', () => {
   const anyServer: McpServer = server;
 
   test('takes any names and arguments', async () => {
-    await using client = await connect(anyServer);
+    await using client = await testClient(anyServer);
     expectTypeOf(client).toEqualTypeOf<TestClient>();
     const { structured } = await client.callTool('add', { a: 1 });
     expectTypeOf(structured).toEqualTypeOf<{ readonly [name: string]: unknown } | undefined>();
@@ -167,7 +167,7 @@ describe('a client of any server', () => {
   });
 
   test('may be the client of a server whose type is known', async () => {
-    await using client = await connect(server);
+    await using client = await testClient(server);
     const one: TestClient = client;
     await expect(one.callTool('none')).rejects.toThrow('none');
   });
@@ -185,12 +185,12 @@ test('names that come at run time are taken where the list is empty, or has an i
   const empty = createMcpServer({ name: 'a', version: '1', tools: [], prompts: [] });
   empty.tools.add(late);
   empty.prompts.add(prompt);
-  await using client = await connect(empty);
+  await using client = await testClient(empty);
   expect((await client.callTool('late')).text).toBe('late');
   await client.getPrompt('late');
 
   const mixed = createMcpServer({ name: 'a', version: '1', tools: [early, late] });
-  await using other = await connect(mixed);
+  await using other = await testClient(mixed);
   expect((await other.callTool('late')).text).toBe('late');
   // @ts-expect-error the type still tells what the other tool takes
   expect((await other.callTool('early', { n: '1' })).isError).toBe(true);
@@ -205,7 +205,7 @@ test('valibot and arktype tell as much', async () => {
     handler: ({ n }) => ({ structured: { n } }),
   });
   const tools = [bounded];
-  await using client = await connect(createMcpServer({ name: 'a', version: '1', tools }));
+  await using client = await testClient(createMcpServer({ name: 'a', version: '1', tools }));
   const { structured } = await client.callTool('bounded', { n: 1 });
   expectTypeOf(structured).toEqualTypeOf<{ n: number } | undefined>();
   // @ts-expect-error the argument is a number

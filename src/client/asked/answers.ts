@@ -21,7 +21,7 @@ import type {
   FormProvider,
   FormRequest,
   Providers,
-  Root,
+  ProvidedRoot,
   RootsProvider,
   SampleProvider,
   SampleRequest,
@@ -263,7 +263,7 @@ function checkedRoots(roots: RootsProvider | undefined): RootsProvider | undefin
 }
 
 /** @throws {TypeError} naming the root that is none */
-function listOfRoots(roots: unknown): readonly Root[] {
+function listOfRoots(roots: unknown): readonly ProvidedRoot[] {
   if (!Array.isArray(roots)) {
     throw new TypeError(`The roots must be an array, this is ${describe(roots)}`);
   }
@@ -272,7 +272,7 @@ function listOfRoots(roots: unknown): readonly Root[] {
     if (typeof uri !== 'string' || !/^file:\/\//i.test(uri) || !URL.canParse(uri)) {
       throw new TypeError(`roots[${at}] must have a "uri" of file://, this is ${describe(uri)}`);
     }
-    if (name === undefined || typeof name === 'string') return root as Root;
+    if (name === undefined || typeof name === 'string') return root as ProvidedRoot;
     throw new TypeError(`roots[${at}].name must be a string, this is ${describe(name)}`);
   });
 }

@@ -13,14 +13,16 @@ export interface Asked {
 }
 
 /** A root that a host names: a boundary for the server to keep to, not an access control. */
-export interface Root {
+export interface ProvidedRoot {
   /** A `file:` URI. */
   readonly uri: string;
   readonly name?: string;
 }
 
 /** Gives the roots: a list, or what makes one each time that the server asks. */
-export type RootsProvider = readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
+export type RootsProvider =
+  | readonly ProvidedRoot[]
+  | (() => readonly ProvidedRoot[] | Promise<readonly ProvidedRoot[]>);
 
 /** The params of `sampling/createMessage`, as the server sent them. */
 export interface SampleRequest extends JsonObject {

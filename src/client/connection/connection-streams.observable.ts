@@ -7,7 +7,8 @@ import { GuardedObservable } from '../../session/guarded.observable.ts';
 import { itemsOfInbound, itemsOfOutbound } from '../../session/traffic-item.ts';
 import type { TrafficItem } from '../../session/traffic-item.ts';
 import type { Lists } from '../lists/lists.ts';
-import type { ListReport, Tool } from '../lists/offered.ts';
+import type { ListReport } from '../lists/offered.ts';
+import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConnectionActorRef } from './connection-scope.ts';
 import type { ConnectionEvent, ConnectionState } from './connection-state.ts';
 import type { EventLog } from './event-log.ts';
@@ -17,7 +18,7 @@ export interface ConnectionStreams {
   /** Begins with the present state. */
   readonly state$: Observable<ConnectionState>;
   /** Begins with what is known of the tools; each later report is whole. */
-  readonly tools$: Observable<ListReport<Tool>>;
+  readonly tools$: Observable<ListReport<ListedTool>>;
   /** What came before anybody listened is kept, up to a bound, for the first listener. */
   readonly events$: Observable<ConnectionEvent>;
   /** The messages that pass, from now on. */

@@ -7,16 +7,18 @@ import type { ConnectionState, ServerProfile } from './connection-state.ts';
 import type { ConnectionStreams } from './connection-streams.observable.ts';
 import type {
   CallToolResult,
-  Completion,
   CompletionRequest,
   GetPromptResult,
-  Prompt,
   ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-  Tool,
 } from '../lists/offered.ts';
-import type { RequestOptions } from './options.ts';
+import type {
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+} from '../../protocol/listed.ts';
+import type { HostRequestOptions } from './options.ts';
 
 /**
  * A connection. What it asks settles once: with the server's result; with its error, a
@@ -47,7 +49,7 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    * @throws {RuntimeError} REQUEST_TIMEOUT, CANCELLED, CLOSED, NOT_READY, LIMIT_EXCEEDED,
    *   UNSERIALIZABLE, INVALID_RESPONSE
    */
-  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>;
+  request(method: string, params?: JsonObject, options?: HostRequestOptions): Promise<JsonObject>;
   /**
    * Sends a notification. Resolves when the transport has taken it.
    *
@@ -56,28 +58,28 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
   notify(
     method: string,
     params?: JsonObject,
-    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+    options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
 
   /** Calls a tool. @throws as {@link request} does */
-  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult>;
+  callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
   /** All tools. Without `refresh` what is known is given, if nothing has changed since. */
-  listTools(options?: ListOptions): Promise<readonly Tool[]>;
-  listResources(options?: ListOptions): Promise<readonly Resource[]>;
-  listResourceTemplates(options?: ListOptions): Promise<readonly ResourceTemplate[]>;
-  listPrompts(options?: ListOptions): Promise<readonly Prompt[]>;
-  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
+  listTools(options?: ListOptions): Promise<readonly ListedTool[]>;
+  listResources(options?: ListOptions): Promise<readonly ListedResource[]>;
+  listResourceTemplates(options?: ListOptions): Promise<readonly ListedResourceTemplate[]>;
+  listPrompts(options?: ListOptions): Promise<readonly ListedPrompt[]>;
+  readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult>;
   getPrompt(
     name: string,
     args?: { readonly [name: string]: string },
-    options?: RequestOptions,
+    options?: HostRequestOptions,
   ): Promise<GetPromptResult>;
-  complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion>;
+  complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion>;
   /** Wants to hear of changes of a resource, on every later connection too, until `unsubscribe`. */
-  subscribe(uri: string, options?: RequestOptions): Promise<void>;
-  unsubscribe(uri: string, options?: RequestOptions): Promise<void>;
+  subscribe(uri: string, options?: HostRequestOptions): Promise<void>;
+  unsubscribe(uri: string, options?: HostRequestOptions): Promise<void>;
   /** The least severe log messages that the host wants, on every later connection too. */
-  setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void>;
+  setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void>;
   /**
    * Replaces the roots at once, and tells the server. What cancels that leaves the new roots.
    *
@@ -86,10 +88,10 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    */
   setRoots(
     roots: RootsProvider,
-    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+    options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void>;
   /** Whether the server answers; gives the time that it took, milliseconds. */
-  ping(options?: RequestOptions): Promise<number>;
+  ping(options?: HostRequestOptions): Promise<number>;
 
   /**
    * Tells where it stands and since when, what is pending, what is known of the server, and the states
@@ -103,13 +105,13 @@ export interface Connection extends ConnectionStreams, AsyncDisposable {
    *
    * @throws as {@link ready} does
    */
-  reconnect(options?: Pick<RequestOptions, 'signal'>): Promise<ServerProfile>;
+  reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile>;
   /** Ends it for good. Resolves when nothing of it is left; what is pending fails with `CLOSED`. */
   close(): Promise<void>;
 }
 
 /** The options of a list. */
-export interface ListOptions extends RequestOptions {
+export interface ListOptions extends HostRequestOptions {
   /** Asks the server, whatever is known. */
   readonly refresh?: boolean;
 }

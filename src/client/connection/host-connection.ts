@@ -15,7 +15,8 @@ import { Answers } from '../asked/answers.ts';
 import type { AnswersHost } from '../asked/answers.ts';
 import { DialogPlaces } from '../asked/dialog-places.ts';
 import type { ChannelKind } from '../channel/channel-kind.ts';
-import type { ListReport, Tool } from '../lists/offered.ts';
+import type { ListReport } from '../lists/offered.ts';
+import type { ListedTool } from '../../protocol/listed.ts';
 import { plainConnection } from './connection-environment.ts';
 import type { ConnectionEnvironment } from './connection-environment.ts';
 import { setupOf } from './connection-setup.ts';
@@ -27,7 +28,7 @@ import { connectionStreams } from './connection-streams.observable.ts';
 import { rememberEra } from './era-memory.ts';
 import { EventLog } from './event-log.ts';
 import { connectionLimitsWith } from './limits.ts';
-import type { ConnectOptions, RequestOptions } from './options.ts';
+import type { ConnectOptions, HostRequestOptions } from './options.ts';
 import { Requests, stateRefusal } from './requests.ts';
 import type { WatchedConnection } from './watched-connection.ts';
 import { ServerFeatures } from './server-features.ts';
@@ -169,7 +170,7 @@ export class HostConnection extends ServerFeatures {
   /** To watch the tools is to want them. */
   get #watchedLists() {
     const { lists } = this;
-    const watch = (listener: (report: ListReport<Tool>) => void) =>
+    const watch = (listener: (report: ListReport<ListedTool>) => void) =>
       this.#environment.watch(() => lists.tools.watch(listener));
     return {
       get tools() {
@@ -230,16 +231,16 @@ export class HostConnection extends ServerFeatures {
     return { side: 'host', id: this.id, actor: this.actor, dump, closed, traffic, transitions };
   }
 
-  ready({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {
+  ready({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
     return this.#awaitReady('failed', signal);
   }
 
   /** As {@link ready}; the first loss is the end of the waiting. */
-  firstReady({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<ServerProfile> {
+  firstReady({ signal }: Pick<HostRequestOptions, 'signal'> = {}): Promise<ServerProfile> {
     return this.#awaitReady('lost', signal);
   }
 
-  reconnect(options?: Pick<RequestOptions, 'signal'>): Promise<ServerProfile> {
+  reconnect(options?: Pick<HostRequestOptions, 'signal'>): Promise<ServerProfile> {
     this.actor.send({ type: 'connection.reopen' });
     return this.ready(options);
   }

@@ -6,7 +6,7 @@ import type { PeerRequest, RequestOutcome } from '../../machines/peer-ports.ts';
 import type { ProgressReport } from '../../protocol/dialects/dialect.ts';
 import { RuntimeError, fromWireError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type { RequestOptions } from './options.ts';
+import type { HostRequestOptions } from './options.ts';
 
 /**
  * How a request is sent, for how long, and what follows on its end. Those in a row that want the same
@@ -14,7 +14,7 @@ import type { RequestOptions } from './options.ts';
  */
 export interface RequestManner
   extends
-    Pick<RequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry'>,
+    Pick<HostRequestOptions, 'signal' | 'onProgress' | 'whenAway' | 'retry'>,
     Pick<PeerRequest, 'timeoutMs' | 'maxTotalMs'> {
   readonly awaits: 'answer' | 'delivery';
   /** Whether its result may ask the host something, to be called again with the answer. */

@@ -83,7 +83,7 @@ export interface ConnectOptions extends Providers {
 }
 
 /** The options of one request. */
-export interface RequestOptions {
+export interface HostRequestOptions {
   /** Without an answer or progress for so long it fails with `REQUEST_TIMEOUT`, milliseconds. */
   readonly timeoutMs?: number;
   /** The longest that it may take, whatever progress comes, milliseconds. */

@@ -20,7 +20,7 @@ import type {
   HostRequestSpec,
   RequestManner,
 } from './host-request.ts';
-import type { RequestOptions } from './options.ts';
+import type { HostRequestOptions } from './options.ts';
 
 /** What the protocol makes harmless to ask twice. */
 const reads: ReadonlySet<string> = new Set([
@@ -44,12 +44,12 @@ const ofConnections: ReadonlySet<string> = new Set([
   Method.initialize,
 ]);
 
-const noOptions: RequestOptions = {};
+const noOptions: HostRequestOptions = {};
 
 const whole = (result: JsonObject): JsonObject => result;
 
 /** The options of a request, and who hears what id it has got. */
-export interface SentOptions extends RequestOptions {
+export interface SentOptions extends HostRequestOptions {
   readonly sent?: ((id: RequestId) => void) | undefined;
 }
 
@@ -125,7 +125,7 @@ export class Requests implements HostRequestOwner {
   async notify(
     method: string,
     params: JsonObject | undefined,
-    { timeoutMs, signal }: Pick<RequestOptions, 'timeoutMs' | 'signal'> = {},
+    { timeoutMs, signal }: Pick<HostRequestOptions, 'timeoutMs' | 'signal'> = {},
   ): Promise<void> {
     const { limits } = this.#scope.parts;
     const waitMs = timeoutMs ?? limits.requestTimeoutMs;
@@ -158,7 +158,7 @@ export class Requests implements HostRequestOwner {
   }
 
   #mannerOf(
-    { signal, onProgress, whenAway, retry }: RequestOptions,
+    { signal, onProgress, whenAway, retry }: HostRequestOptions,
     { timeoutMs, maxTotalMs, mayAsk }: Pick<RequestManner, 'timeoutMs' | 'maxTotalMs' | 'mayAsk'>,
   ): RequestManner {
     const isPlain = !signal && !onProgress && !whenAway && !retry;

@@ -2,12 +2,8 @@
 import { describe, isJsonObject } from '../../protocol/classify.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
-import type {
-  CallToolResult,
-  Completion,
-  GetPromptResult,
-  ReadResourceResult,
-} from '../lists/offered.ts';
+import type { CallToolResult, GetPromptResult, ReadResourceResult } from '../lists/offered.ts';
+import type { Completion } from '../../protocol/listed.ts';
 
 export interface ResultReaders {
   readonly callTool: (result: JsonObject) => CallToolResult;

@@ -20,18 +20,20 @@ import { Wishes } from '../lists/wishes.ts';
 import type { WishOptions } from '../lists/wishes.ts';
 import type {
   CallToolResult,
-  Completion,
   CompletionRequest,
   GetPromptResult,
-  Prompt,
   ReadResourceResult,
-  Resource,
-  ResourceTemplate,
-  Tool,
 } from '../lists/offered.ts';
+import type {
+  Completion,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+} from '../../protocol/listed.ts';
 import type { ListOptions } from './connection.ts';
 import type { ConnectionLimits } from './limits.ts';
-import type { RequestOptions } from './options.ts';
+import type { HostRequestOptions } from './options.ts';
 import type { Requests } from './requests.ts';
 import { resultReadersOf } from './result-readers.ts';
 import type { ResultReaders } from './result-readers.ts';
@@ -72,67 +74,67 @@ export abstract class ServerFeatures {
     return this.#parts.requests.pending;
   }
 
-  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
+  request(method: string, params?: JsonObject, options?: HostRequestOptions): Promise<JsonObject> {
     return this.#parts.requests.request(method, params, options);
   }
 
   notify(
     method: string,
     params?: JsonObject,
-    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+    options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void> {
     return this.#parts.requests.notify(method, params, options);
   }
 
-  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult> {
+  callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult> {
     const params = args ? { name, arguments: args } : { name };
     return this.#ask('tools/call', params, options, this.#read.callTool);
   }
 
-  listTools(options?: ListOptions): Promise<readonly Tool[]> {
+  listTools(options?: ListOptions): Promise<readonly ListedTool[]> {
     return this.#listed('tools/list', this.lists.tools, options);
   }
 
-  listResources(options?: ListOptions): Promise<readonly Resource[]> {
+  listResources(options?: ListOptions): Promise<readonly ListedResource[]> {
     return this.#listed('resources/list', this.lists.resources, options);
   }
 
-  listResourceTemplates(options?: ListOptions): Promise<readonly ResourceTemplate[]> {
+  listResourceTemplates(options?: ListOptions): Promise<readonly ListedResourceTemplate[]> {
     return this.#listed('resources/templates/list', this.lists.resourceTemplates, options);
   }
 
-  listPrompts(options?: ListOptions): Promise<readonly Prompt[]> {
+  listPrompts(options?: ListOptions): Promise<readonly ListedPrompt[]> {
     return this.#listed('prompts/list', this.lists.prompts, options);
   }
 
-  readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+  readResource(uri: string, options?: HostRequestOptions): Promise<ReadResourceResult> {
     return this.#ask('resources/read', { uri }, options, this.#read.readResource);
   }
 
   getPrompt(
     name: string,
     args?: { readonly [name: string]: string },
-    options?: RequestOptions,
+    options?: HostRequestOptions,
   ): Promise<GetPromptResult> {
     const params = args ? { name, arguments: args } : { name };
     return this.#ask('prompts/get', params, options, this.#read.getPrompt);
   }
 
-  complete(request: CompletionRequest, options?: RequestOptions): Promise<Completion> {
+  complete(request: CompletionRequest, options?: HostRequestOptions): Promise<Completion> {
     return this.#ask('completion/complete', { ...request }, options, this.#read.complete);
   }
 
-  async subscribe(uri: string, options?: RequestOptions): Promise<void> {
+  async subscribe(uri: string, options?: HostRequestOptions): Promise<void> {
     this.#refuseAway('resources/subscribe');
     const { era } = this.#served('resources/subscribe');
     await this.wishes.subscribe(uri, era, this.#wish(options));
   }
 
-  unsubscribe(uri: string, options?: RequestOptions): Promise<void> {
+  unsubscribe(uri: string, options?: HostRequestOptions): Promise<void> {
     return this.wishes.unsubscribe(uri, this.#wish(options));
   }
 
-  async setLogLevel(level: LogLevel, options?: RequestOptions): Promise<void> {
+  async setLogLevel(level: LogLevel, options?: HostRequestOptions): Promise<void> {
     this.#refuseAway('logging/setLevel');
     const { era } = this.#served('logging/setLevel');
     await this.wishes.setLogLevel(level, era, this.#wish(options));
@@ -140,7 +142,7 @@ export abstract class ServerFeatures {
 
   async setRoots(
     roots: RootsProvider,
-    options?: Pick<RequestOptions, 'timeoutMs' | 'signal'>,
+    options?: Pick<HostRequestOptions, 'timeoutMs' | 'signal'>,
   ): Promise<void> {
     const { answers, name } = this.#parts;
     if (!answers.setRoots(roots)) {
@@ -153,7 +155,7 @@ export abstract class ServerFeatures {
     }
   }
 
-  async ping(options?: RequestOptions): Promise<number> {
+  async ping(options?: HostRequestOptions): Promise<number> {
     const { clock } = this.#parts;
     const startedAt = clock.now();
     await this.request(Method.ping, undefined, options);
@@ -207,7 +209,7 @@ export abstract class ServerFeatures {
   #ask<T>(
     method: string,
     params: JsonObject,
-    options: RequestOptions | undefined,
+    options: HostRequestOptions | undefined,
     read: (result: JsonObject) => T,
   ): Promise<T> {
     const missing = this.#missing(method);
@@ -241,7 +243,7 @@ export abstract class ServerFeatures {
     if (away) throw away;
   }
 
-  #wish({ signal, timeoutMs }: RequestOptions = {}): WishOptions {
+  #wish({ signal, timeoutMs }: HostRequestOptions = {}): WishOptions {
     return { signal, timeoutMs: timeoutMs ?? this.#parts.limits.requestTimeoutMs };
   }
 }

@@ -7,7 +7,7 @@ import { quoted } from '../../protocol/printable.ts';
 import { guardOf } from '../../session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
-import type { ConnectOptions, RequestOptions } from '../connection/options.ts';
+import type { ConnectOptions, HostRequestOptions } from '../connection/options.ts';
 import { AbsentServers, watchingAs } from './absent-servers.ts';
 import { changesBetween } from './config-changes.ts';
 import { configInvalid } from './config-fault.ts';
@@ -140,7 +140,7 @@ export class ServerManager implements Servers {
   async listTools({
     refresh = false,
     ...options
-  }: RequestOptions & { readonly refresh?: boolean } = {}): Promise<readonly MergedTool[]> {
+  }: HostRequestOptions & { readonly refresh?: boolean } = {}): Promise<readonly MergedTool[]> {
     const asked = [...this.#slots.values()].filter(
       (slot) => refresh || !['idle', 'closed'].includes(slot.status.state) || !slot.isListed,
     );
@@ -164,7 +164,7 @@ export class ServerManager implements Servers {
   async callTool(
     name: string,
     args?: JsonObject,
-    options?: RequestOptions,
+    options?: HostRequestOptions,
   ): Promise<CallToolResult> {
     const { server, tool } = this.#toolNamed(name);
     const connection = await this.use(server);

@@ -1,11 +1,12 @@
 /** What is told of many servers: their tools, where each stands, what happens. */
 import type { ConnectionEvent, ConnectionState } from '../connection/connection-state.ts';
-import type { ListReport, Tool } from '../lists/offered.ts';
+import type { ListReport } from '../lists/offered.ts';
+import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConfigChanges } from './config-changes.ts';
 import type { ConfigFault } from './config-fault.ts';
 
 /** A tool in the merged list, with everything that its server says of it. */
-export interface MergedTool extends Tool {
+export interface MergedTool extends ListedTool {
   /** What `callTool` takes: `server__tool`, made to fit where model APIs would refuse it. */
   readonly name: string;
   readonly server: string;
@@ -48,7 +49,7 @@ export type ServersEvent =
       readonly event: ConnectionEvent;
     }
   /** A server's own list: what is known of it now, under the server's names, unfiltered. */
-  | { readonly type: 'tools'; readonly server: string; readonly report: ListReport<Tool> }
+  | { readonly type: 'tools'; readonly server: string; readonly report: ListReport<ListedTool> }
   /** The file has changed, and what it says now is done. */
   | {
       readonly type: 'config';

@@ -7,7 +7,8 @@ import type { Clock } from '../../actors/clock.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { ListReport, Tool } from '../lists/offered.ts';
+import type { ListReport } from '../lists/offered.ts';
+import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConnectOptions } from '../connection/options.ts';
 import { isAllowed } from './server-entry.ts';
 import type { ServerSettings } from './server-entry.ts';
@@ -27,7 +28,7 @@ export interface SlotHost {
   callerOf(name: string, entry: ServerSettings['entry']): string | undefined;
   opened(connection: Connection): void;
   /** Its server has said what tools it has, or is asked for them. */
-  reported(server: string, report: ListReport<Tool>): void;
+  reported(server: string, report: ListReport<ListedTool>): void;
   /** Its tools, or where it stands, are others now. */
   changed(): void;
 }
@@ -48,7 +49,7 @@ type Phase =
 
 /** Tools as a slot knows them. */
 export interface SlotTools {
-  readonly items: readonly Tool[];
+  readonly items: readonly ListedTool[];
   readonly cachedAt: string | undefined;
 }
 
@@ -59,7 +60,7 @@ export class ServerSlot {
   #settings: ServerSettings;
   #phase: Phase;
   /** What the server itself said last. */
-  #report: ListReport<Tool> | undefined;
+  #report: ListReport<ListedTool> | undefined;
   #cached: CachedTools | undefined;
   /** Whose tools are kept on disk; undefined: they are not. */
   readonly #owner: ToolsOwner | undefined;
@@ -147,7 +148,7 @@ export class ServerSlot {
     const cached = this.#cached;
     return cached === undefined
       ? noTools
-      : { items: cached.tools as readonly Tool[], cachedAt: cached.date };
+      : { items: cached.tools as readonly ListedTool[], cachedAt: cached.date };
   }
 
   /** The connection; the server is started if it is idle, or if its host has closed the connection. */
@@ -230,7 +231,7 @@ export class ServerSlot {
     };
   }
 
-  #reported(report: ListReport<Tool>): void {
+  #reported(report: ListReport<ListedTool>): void {
     const { cache, now, changed } = this.#host;
     this.#report = report;
     this.#host.reported(this.name, report);

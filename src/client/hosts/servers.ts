@@ -1,7 +1,7 @@
 /** Connections to many servers, as their host uses them. */
 import type { JsonObject } from '../../protocol/frames.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { ConnectOptions, RequestOptions, ServerEntry } from '../connection/options.ts';
+import type { ConnectOptions, HostRequestOptions, ServerEntry } from '../connection/options.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
@@ -51,7 +51,7 @@ export interface Servers extends ServersStreams, AsyncDisposable {
    * `whenAway: 'refuse'` they are not, and what is known of them from before is in the list.
    */
   listTools(
-    options?: RequestOptions & { readonly refresh?: boolean },
+    options?: HostRequestOptions & { readonly refresh?: boolean },
   ): Promise<readonly MergedTool[]>;
   /**
    * Calls a tool by its name in the merged list.
@@ -59,7 +59,7 @@ export interface Servers extends ServersStreams, AsyncDisposable {
    * @throws {ProtocolError} there is no such tool; the server's own error
    * @throws {RuntimeError} as a connection's `callTool`
    */
-  callTool(name: string, args?: JsonObject, options?: RequestOptions): Promise<CallToolResult>;
+  callTool(name: string, args?: JsonObject, options?: HostRequestOptions): Promise<CallToolResult>;
   /** Ends all connections. */
   close(): Promise<void>;
 }

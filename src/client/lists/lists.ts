@@ -29,7 +29,12 @@ import { listKinds } from './list-kinds.ts';
 import type { ListKind } from './list-kinds.ts';
 import { Subscription } from './listening.ts';
 import type { ListeningPort } from './listening.ts';
-import type { Prompt, Resource, ResourceTemplate, Tool } from './offered.ts';
+import type {
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+} from '../../protocol/listed.ts';
 
 /** The bounds and times of lists. */
 export interface ListLimits extends ListBounds {
@@ -81,10 +86,10 @@ export interface ListedServer {
 const nothing: ListedServer = { capabilities: {}, changes: 'told' };
 
 interface Kept {
-  tools?: KeptList<Tool>;
-  prompts?: KeptList<Prompt>;
-  resources?: KeptList<Resource>;
-  resourceTemplates?: KeptList<ResourceTemplate>;
+  tools?: KeptList<ListedTool>;
+  prompts?: KeptList<ListedPrompt>;
+  resources?: KeptList<ListedResource>;
+  resourceTemplates?: KeptList<ListedResourceTemplate>;
 }
 
 /** The members of a filter, by the capability that each belongs to. */
@@ -117,19 +122,19 @@ export class Lists {
     this.#host = host;
   }
 
-  get tools(): KeptList<Tool> {
+  get tools(): KeptList<ListedTool> {
     return (this.#kept.tools ??= this.#make('tools'));
   }
 
-  get prompts(): KeptList<Prompt> {
+  get prompts(): KeptList<ListedPrompt> {
     return (this.#kept.prompts ??= this.#make('prompts'));
   }
 
-  get resources(): KeptList<Resource> {
+  get resources(): KeptList<ListedResource> {
     return (this.#kept.resources ??= this.#make('resources'));
   }
 
-  get resourceTemplates(): KeptList<ResourceTemplate> {
+  get resourceTemplates(): KeptList<ListedResourceTemplate> {
     return (this.#kept.resourceTemplates ??= this.#make('resourceTemplates'));
   }
 

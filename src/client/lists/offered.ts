@@ -5,36 +5,6 @@
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 
-interface Named extends JsonObject {
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-}
-
-/** @see MCP 2025-11-25, server/tools, "Tool" */
-export interface Tool extends Named {
-  readonly inputSchema: JsonObject;
-  readonly outputSchema?: JsonObject;
-  readonly annotations?: JsonObject;
-}
-
-/** @see MCP 2025-11-25, server/resources, "Resource" */
-export interface Resource extends Named {
-  readonly uri: string;
-  readonly mimeType?: string;
-}
-
-/** @see MCP 2025-11-25, server/resources, "Resource Templates" */
-export interface ResourceTemplate extends Named {
-  readonly uriTemplate: string;
-  readonly mimeType?: string;
-}
-
-/** @see MCP 2025-11-25, server/prompts, "Prompt" */
-export interface Prompt extends Named {
-  readonly arguments?: readonly Named[];
-}
-
 /** What is known of one of the server's lists. */
 export interface ListReport<T> {
   /** All pages, in the server's order. Empty until the list is known. */
@@ -75,11 +45,4 @@ export interface CompletionRequest {
   readonly argument: { readonly name: string; readonly value: string };
   /** The arguments that are filled in already. */
   readonly context?: { readonly arguments?: { readonly [name: string]: string } };
-}
-
-/** The values that a server suggests. */
-export interface Completion {
-  readonly values: readonly string[];
-  readonly total?: number;
-  readonly hasMore?: boolean;
 }

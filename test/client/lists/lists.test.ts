@@ -1,7 +1,8 @@
 /** A server's lists, as a host keeps them: before servers of the official SDK. */
 import { describe, expect, test } from 'vitest';
 import { defaultListLimits } from '../../../src/client/lists/lists.ts';
-import type { ListReport, Tool } from '../../../src/client/lists/offered.ts';
+import type { ListReport } from '../../../src/client/lists/offered.ts';
+import type { ListedTool } from '../../../src/protocol/listed.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import { ProtocolError, RuntimeError } from '../../../src/protocol/errors.ts';
 import { gate, turn } from '../../../src/testing/index.ts';
@@ -183,7 +184,7 @@ describe('a change', () => {
   test('of a known list is asked for at once, and told to all who watch', async () => {
     let names = ['a'];
     const { lists, server } = await beforeSdk(() => toolsOf(...names));
-    const reports: ListReport<Tool>[] = [];
+    const reports: ListReport<ListedTool>[] = [];
     const known = (length: number) =>
       new Promise<void>((resolve) => {
         lists.tools.watch((report) => {
@@ -298,7 +299,7 @@ describe('a list that cannot be had', () => {
     expect(lists.tools.report).toMatchObject({ items: [], state: 'unavailable' });
     expect(lists.tools.report.reason).toContain('Not now');
     fails = false;
-    const known = new Promise<ListReport<Tool>>((resolve) => {
+    const known = new Promise<ListReport<ListedTool>>((resolve) => {
       const end = lists.tools.watch((report) => {
         if (report.state !== 'known') return;
         end();
