@@ -113,8 +113,9 @@ function membersOf(declaration: Declaration): readonly (ClassElement | TSSignatu
 
 function nameOf(member: ClassElement | TSSignature): string {
   if (!('key' in member)) return member.type === 'TSIndexSignature' ? '[…]' : '(…)';
-  if ('name' in member.key) return String(member.key.name);
-  return 'value' in member.key ? String(member.key.value) : '[computed]';
+  const { key } = member;
+  if (key.type === 'Identifier') return key.name;
+  return key.type === 'Literal' ? String(key.value) : '[computed]';
 }
 
 /** All public names of all entries; one that several entries have comes once for each. */
