@@ -10,6 +10,7 @@ import type { NumberedLine, Recording } from '../recording/recording.ts';
 import { readRecordingFile } from '../recording/recording-file.ts';
 import { replay } from '../recording/replay/replay.ts';
 import type { ReplayOptions } from '../recording/replay/playback.ts';
+import { describe } from '../protocol/classify.ts';
 import type { JsonObject } from '../protocol/frames.ts';
 import { printable } from '../protocol/printable.ts';
 import { createMcpServer } from '../server/create-server.ts';
@@ -127,7 +128,7 @@ function liveOptions({ name, header }: Recording, directories: readonly string[]
   const recorded = launch['directories'] ?? [];
   if (!isTexts(recorded)) {
     throw new RecordingError(
-      `${name}: the directories in the header's launch are not a list of strings`,
+      `${name}:1: the header of the recording: "launch.directories" must be an array of strings, this is ${describe(recorded)}`,
     );
   }
   const workspace = workspaceServer({

@@ -237,8 +237,22 @@ describe('mcp-actors replay', () => {
     const launch = { directories: [1] };
     writeFileSync(file, `${JSON.stringify({ ...(JSON.parse(header) as object), launch })}\n`);
     const { code, stderr } = await run(['replay', '--live-handlers', file]);
-    const fault = `${file}: the directories in the header's launch are not a list of strings`;
+    const fault = `${file}:1: the header of the recording: "launch.directories" must be an array of strings, this is an array`;
     expect([code, stderr]).toEqual([2, `mcp-actors: ${fault}\n`]);
+  });
+
+  test('a header of which no session can be made ends it with one sentence', async () => {
+    const file = newFile();
+    const [header = '{}', ...rest] = readFileSync(recorded, 'utf8').split('\n');
+    const { limits, ...others } = JSON.parse(header) as { readonly limits: object };
+    const spoilt = { ...others, limits: { ...limits, maxRunning: -1 } };
+    writeFileSync(file, [JSON.stringify(spoilt), ...rest].join('\n'));
+    const { code, stderr } = await run(['replay', file]);
+    const fault = 'limits.maxRunning must be a number of at least 1, this is -1';
+    expect([code, stderr]).toEqual([
+      2,
+      `mcp-actors: ${file}:1: the header of the recording: ${fault}\n`,
+    ]);
   });
 
   test('nothing that a recording or its name holds is obeyed by a terminal', async () => {

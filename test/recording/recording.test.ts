@@ -295,7 +295,9 @@ describe('a file that is no recording', () => {
         ...recording,
         header: { ...recording.header, taskTools },
       } as never as Recording;
-      await expect(replay(spoilt)).rejects.toThrow(/^x\.jsonl: the header's taskTools: /);
+      await expect(replay(spoilt)).rejects.toThrow(
+        /^x\.jsonl:1: the header of the recording: "taskTools": /,
+      );
       await expect(replay(spoilt)).rejects.toBeInstanceOf(RecordingError);
     },
   );

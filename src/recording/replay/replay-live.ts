@@ -27,18 +27,14 @@ import {
 import type { ReplayEnds } from './replay-world.ts';
 
 /** Gives the first difference, or undefined. */
-export async function replayLive(
+export function replayLive(
   recording: Recording,
   header: RecordingHeader,
   server: McpServer,
   playback: Playback,
 ): Promise<Difference | undefined> {
   const player = new LivePlayer(recording, header, server, playback);
-  try {
-    return await player.play();
-  } finally {
-    player.stop();
-  }
+  return player.play().finally(() => player.stop());
 }
 
 class LivePlayer {

@@ -103,6 +103,8 @@ class Player {
       ...optionsOf(this.#header),
       clock: this.#clock,
       environment: this.#environment(),
+      // It was reported when it happened.
+      report: () => {},
       ...this.#playback.session,
     });
   }
@@ -111,7 +113,7 @@ class Player {
     try {
       return defineTool({ name, description: '', taskSupport, handler: () => '' });
     } catch (error) {
-      const fault = `${this.#name}: the header's taskTools: ${(error as Error).message}`;
+      const fault = `${this.#name}:1: the header of the recording: "taskTools": ${(error as Error).message}`;
       throw new RecordingError(fault, { cause: error });
     }
   }

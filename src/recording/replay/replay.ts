@@ -24,7 +24,8 @@ export interface ReplayResult {
 /**
  * Replays a recording.
  *
- * @throws {RecordingError} it is a transcript, and the options have no server
+ * @throws {RecordingError} it is a transcript, and the options have no server; or no session can be
+ *   made of its header, such as with a bound that is less than nothing
  */
 export async function replay(
   recording: Recording,
@@ -39,9 +40,11 @@ export async function replay(
         `${name}:1: this is a host's connection: no server's handlers run in it`,
       );
     }
-    if (connection) return replayConnection(recording, connection, playback);
-    if (header && server) return replayLive(recording, header, server, playback);
-    if (header) return replayRecorded(recording, header, playback);
+    if (connection) return begun(name, () => replayConnection(recording, connection, playback));
+    if (header && server) {
+      return begun(name, () => replayLive(recording, header, server, playback));
+    }
+    if (header) return begun(name, () => replayRecorded(recording, header, playback));
     if (server) return replayTranscript(recording, server, playback);
     throw new RecordingError(
       `${name}:1: this is a transcript without a header, so it has no results of handlers: give the server whose handlers are to run`,
@@ -49,4 +52,19 @@ export async function replay(
   };
   const difference = await play();
   return { difference, ...playback.counts, note: unfinished };
+}
+
+/** Members of a header may have the right type and yet make no session: those who read them say why. */
+function begun<T>(name: string, begin: () => T): T {
+  try {
+    return begin();
+  } catch (error) {
+    if (error instanceof RecordingError) throw error;
+    throw new RecordingError(
+      `${name}:1: the header of the recording: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
