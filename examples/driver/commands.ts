@@ -287,7 +287,7 @@ function connectionIn(held: Held, name: string): Connection | undefined {
   return 'connection' in held ? held.connection : held.get(name);
 }
 
-function statusOf(held: Held, name: string): ServerStatus {
+function statusOf(held: Held, name: string): Omit<ServerStatus, 'tools'> {
   if (!('connection' in held)) return held.status.get(name) ?? { state: 'closed', launches: 0 };
   const { state, launches } = held.connection;
   const { value, loss } = state;

@@ -36,7 +36,13 @@ export { connectAll, openServers } from './connect-all.ts';
 export type { ServersOptions } from './connect-all.ts';
 export type { ConfigChanges } from './hosts/config-changes.ts';
 export type { ConfigFault } from './hosts/config-fault.ts';
-export type { MergedTool, ServerStatus, ServersEvent, Startup } from './hosts/server-reports.ts';
+export type {
+  FoundTool,
+  MergedTool,
+  ServerStatus,
+  ServersEvent,
+  Startup,
+} from './hosts/server-reports.ts';
 export type { Servers } from './hosts/servers.ts';
 export type { ServersStreams } from './hosts/servers-streams.observable.ts';
 export type { Loss } from '../machines/connection-ports.ts';
@@ -58,6 +64,7 @@ export type {
   CompletionRequest,
   GetPromptResult,
   ListReport,
+  ListStanding,
   ReadResourceResult,
 } from './lists/offered.ts';
 export type {

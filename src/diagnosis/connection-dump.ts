@@ -48,7 +48,7 @@ export interface ListDump {
   /** How many entries are known. */
   readonly entries: number;
   /** What the host sees: `stale`, if they may have changed since the server gave them. */
-  readonly known: 'asking' | 'known' | 'stale' | 'unavailable';
+  readonly known: 'asking' | 'known' | 'stale' | 'failed' | 'unsupported';
 }
 
 /** What a channel shows of itself, as far as a dump tells it. */

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startProtected } from '../client/auth/protected-server.ts';
+import { repository } from './server-process.ts';
 import { runCommand, smallServer, startCommand, temporaryFolder } from './client-command.ts';
 
 const call = (...args: readonly string[]) => runCommand(['call', ...args]);
@@ -63,6 +64,32 @@ describe('mcp-actors call', () => {
     expect(stderr).toContain('server "bad", key "command": 5 is not the name or path of a program');
     expect(stderr).toContain('gone: ');
     expect(stderr.match(/"bad"/g)).toHaveLength(1);
+  });
+
+  test('lists what is there though a server never greets, and says who that is', async () => {
+    const { code, stdout, stderr } = await call(fileOf({ a: ['one'], b: ['--deaf'] }), '--list');
+    expect([code, stdout]).toEqual([0, 'a__one  Says one\n']);
+    expect(stderr).toMatch(/^mcp-actors call: b is late, after \d\.\d s: Waiting for b to /);
+  });
+
+  test('finds a tool by its own name though a server never greets, and says that it may have one too', async () => {
+    const { code, stdout, stderr } = await call(fileOf({ a: ['one'], b: ['--deaf'] }), 'one');
+    expect([code, stdout]).toEqual([0, 'one\n']);
+    expect(stderr).toContain('b is late');
+  });
+
+  test('prints why a server could not list its tools, ends with 1, and calls them all the same', async () => {
+    const server = [
+      '--',
+      process.execPath,
+      join(repository, 'test/client/hosts/bad-list-server.mjs'),
+    ];
+    const { code, stdout, stderr } = await call('--list', ...server);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('its tools are not known');
+    expect(stderr).toContain('The database is away');
+    const called = await call('bad-list-server__echo', 'text=x', ...server);
+    expect([called.code, called.stdout]).toEqual([0, 'echo x\n']);
   });
 
   test('ends with 1 if the tool or its server has answered with an error', async () => {

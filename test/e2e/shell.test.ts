@@ -58,6 +58,18 @@ describe('mcp-actors shell', () => {
     expect([two.code, two.stderr]).toEqual([1, expect.stringContaining('Name a server: a, b')]);
   });
 
+  test('calls a tool without waiting for a server that never greets, and says who that is', async () => {
+    const file = join(temporaryFolder(), 'mcp.json');
+    const mcpServers = {
+      deaf: { command: program, args: [script, '--deaf'] },
+      good: { command: program, args: [script, 'one'] },
+    };
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    const { code, stdout, stderr } = await shell(['call good__one', 'list'], file);
+    expect([code, stdout]).toEqual([0, 'one\ngood__one  Says one\n']);
+    expect(stderr).toMatch(/^deaf is late, after \d\.\d s: Waiting for deaf to /m);
+  });
+
   test('goes on after a command that has failed, and ends with 1', async () => {
     const { code, stdout, stderr } = await shell(
       ['cal one', 'call oen', 'call one', 'quit', 'call two'],

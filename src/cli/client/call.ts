@@ -2,8 +2,8 @@
 import { openConfig } from '../../client/connect-all.ts';
 import type { ServersOptions } from '../../client/connect-all.ts';
 import type { HostsConfig } from '../../client/hosts/hosts-file.ts';
-import { splitName } from '../../client/hosts/merged-names.ts';
-import type { MergedTool } from '../../client/hosts/server-reports.ts';
+import { mayBeNamed } from '../../client/hosts/merged-names.ts';
+import type { ServerStatus } from '../../client/hosts/server-reports.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
 import { printableJson } from '../../protocol/printable.ts';
 import { UsageError, print } from '../command.ts';
@@ -18,10 +18,11 @@ import {
   connectingOptions,
   hideSecretsOf,
   onlyServer,
+  onlyServers,
   tell,
   tellFaults,
 } from './client-options.ts';
-import { findTool } from './find-tool.ts';
+import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
 import { interruptible } from './interruption.ts';
 import type { Interruption } from './interruption.ts';
@@ -153,37 +154,47 @@ async function run(values: Values, target: Target, interruption: Interruption): 
 /** Only the servers that may have the tool are started. */
 function chosen(config: HostsConfig, server: string | undefined, tool = ''): HostsConfig {
   if (server !== undefined) return onlyServer(config, server);
-  const owner = splitName(tool)?.server;
-  return owner !== undefined && config.servers.has(owner) ? onlyServer(config, owner) : config;
+  const named = [...config.servers.keys()].filter((each) => mayBeNamed(each, tool));
+  return named.length === 0 ? config : onlyServers(config, named);
 }
 
-/** Waits for those that can become ready. With one server, its failure is the command's. */
-async function toolsOf(servers: Servers, signal: AbortSignal): Promise<readonly MergedTool[]> {
-  const names = [...servers.status.keys()];
-  const [only] = names;
-  if (only !== undefined && names.length === 1) {
-    const connection = await servers.use(only);
-    await connection.ready({ signal });
-  }
-  const tools = await servers.listTools({ signal });
-  const faulty = new Set(servers.faults.map(({ server }) => server));
-  for (const [server, { state, error }] of servers.status) {
-    if (state === 'failed' && !faulty.has(server))
-      await tell(name, `${server}: ${textOfFailure(error)}`);
-  }
-  return tools;
+/** With one server, its failure is the command's. */
+async function readyIfOne(servers: Servers, signal: AbortSignal): Promise<boolean> {
+  const [only, ...others] = servers.status.keys();
+  if (only === undefined || others.length > 0) return false;
+  const connection = await servers.use(only);
+  await connection.ready({ signal });
+  return true;
 }
 
-async function list(servers: Servers, { json }: Values, signal: AbortSignal): Promise<number> {
-  const tools = await toolsOf(servers, signal);
+/** Of several servers, those that are late are not waited for. */
+async function list(servers: Servers, values: Values, signal: AbortSignal): Promise<number> {
+  const { json, timeout } = values;
+  const isOne = await readyIfOne(servers, signal);
+  const timeoutMs = timeout ?? (isOne ? undefined : listingMs);
+  const tools = await servers.listTools({
+    signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
   // Of one server, the shorter names do.
-  const isOne = servers.status.size === 1;
   const rows = tools.map(
     ({ name: merged, tool, title, description }) =>
       [isOne ? tool : merged, description ?? title ?? ''] as const,
   );
   await print(process.stdout, json ? `${printableJson(tools, 2)}\n` : columns(rows));
-  return ExitCode.done;
+  await tell(name, ...absencesOf(servers));
+  return exitCodeOfLists([...servers.status.values()]);
+}
+
+/** That of the list that a server could not give; else it is enough that one has given its own. */
+function exitCodeOfLists(statuses: readonly ServerStatus[]): number {
+  const wanted = statuses.filter(({ state }) => state !== 'disabled');
+  if (wanted.some(({ state, tools }) => state !== 'failed' && tools.state === 'failed')) {
+    return ExitCode.toolFailed;
+  }
+  const missing = wanted.filter(({ tools }) => ['asking', 'failed'].includes(tools.state));
+  if (missing.length < wanted.length || wanted.length === 0) return ExitCode.done;
+  return missing.some(({ state }) => state !== 'failed') ? ExitCode.timeout : ExitCode.notConnected;
 }
 
 async function call(
@@ -193,11 +204,15 @@ async function call(
   values: Values,
   signal: AbortSignal,
 ): Promise<number> {
-  const tool = findTool(await toolsOf(servers, signal), toolName);
-  const args = readToolArguments(written, { ...tool, name: toolName });
+  await readyIfOne(servers, signal);
+  const say = (line: string): void => void tell(name, line);
+  const { server, tool, listed } = await findTool(servers, toolName, signal, say);
+  const { inputSchema = {} } = listed ?? {};
+  const args = readToolArguments(written, { name: toolName, inputSchema });
   const progress = drawProgress(process.stderr);
-  const result = await servers
-    .callTool(tool.name, args, {
+  const connection = await servers.use(server);
+  const result = await connection
+    .callTool(tool, args, {
       signal,
       onProgress: progress.update,
       ...(values.timeout === undefined

@@ -44,19 +44,24 @@ export const clientOptions = {
  * @throws {UsageError} there is no such server
  */
 export function onlyServer(config: HostsConfig, name: string): HostsConfig {
-  const server = config.servers.get(name);
-  if (server === undefined) {
+  if (!config.servers.has(name)) {
     const names = [...config.servers.keys()];
     const near = nearest(name, names);
     const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
     throw new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
   }
-  const isOfIt = (fault: { readonly server?: string | undefined }) => fault.server === name;
+  return onlyServers(config, [name]);
+}
+
+/** The configuration with these servers alone. */
+export function onlyServers(config: HostsConfig, names: readonly string[]): HostsConfig {
+  const isOfThem = (fault: { readonly server?: string | undefined }) =>
+    fault.server !== undefined && names.includes(fault.server);
   return {
     ...config,
-    servers: new Map([[name, server]]),
-    faults: config.faults.filter(isOfIt),
-    remarks: config.remarks.filter(isOfIt),
+    servers: new Map([...config.servers].filter(([name]) => names.includes(name))),
+    faults: config.faults.filter(isOfThem),
+    remarks: config.remarks.filter(isOfThem),
   };
 }
 

@@ -1,29 +1,65 @@
-/** A tool by what a person calls it. */
-import type { MergedTool } from '../../client/hosts/server-reports.ts';
+/** A tool by what a person calls it, and why some tools are not there. */
+import type { FoundTool, MergedTool } from '../../client/hosts/server-reports.ts';
+import type { Servers } from '../../client/hosts/servers.ts';
+import { connectionHeadline } from '../../diagnosis/connection-headline.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { UsageError } from '../command.ts';
+import { textOfFailure } from './exit-codes.ts';
+
+/** How long a list of the tools of many servers is waited for, milliseconds. */
+export const listingMs = 3000;
 
 /** So many names are shown to who has given none that is right. */
 const maxShown = 10;
 
 /**
  * The tool with this name in the merged list, or with this name of its own, if only one server has
- * such a tool.
+ * such a tool. Only servers that could have it are waited for.
  *
+ * @param say hears after three seconds who is waited for, and who may have a tool of that name too
  * @throws {UsageError} there is none, or several
+ * @throws {RuntimeError} as `Servers.findTools`; why a server has failed, if no server has any tools
  */
-export function findTool(tools: readonly MergedTool[], wanted: string): MergedTool {
-  const merged = tools.find(({ name }) => name === wanted);
-  if (merged) return merged;
-  const [own, ...others] = tools.filter(({ tool }) => tool === wanted);
-  if (own && others.length === 0) return own;
-  if (own) {
-    const names = [own, ...others].map(({ name }) => name).join(', ');
-    throw new UsageError(
-      `Several servers have a tool ${JSON.stringify(wanted)}: write one of ${names}`,
-    );
+export async function findTool(
+  servers: Servers,
+  wanted: string,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<FoundTool> {
+  const timer = setTimeout(() => absencesOf(servers).forEach(say), listingMs);
+  const found = await servers.findTools(wanted, { signal }).finally(() => clearTimeout(timer));
+  const [first, ...others] = found;
+  if (first && others.length === 0) {
+    // It was named without its server, so another one could have been meant.
+    if (first.tool === wanted) absencesOf(servers).forEach(say);
+    return first;
   }
-  throw new UsageError(`There is no tool ${JSON.stringify(wanted)}. ${adviceFor(tools, wanted)}`);
+  const name = JSON.stringify(wanted);
+  if (first) {
+    const names = found.map(({ listed, tool }) => listed?.name ?? tool).join(', ');
+    throw new UsageError(`Several servers have a tool ${name}: write one of ${names}`);
+  }
+  absencesOf(servers).forEach(say);
+  const { tools, status } = servers;
+  const broken = [...status.values()].find(({ error }) => error !== undefined);
+  if (tools.length === 0 && broken) throw broken.error as Error;
+  throw new UsageError(`There is no tool ${name}. ${adviceFor(tools, wanted)}`);
+}
+
+/**
+ * Why the tools of some servers are not there, or are those of before: a line for each of these. What
+ * is wrong with an entry was told before.
+ */
+export function absencesOf(servers: Servers): readonly string[] {
+  return [...servers.status].flatMap(([name, { state, error, tools }]) => {
+    if (servers.faults.some(({ server }) => server === name)) return [];
+    if (state === 'failed') return [`${name}: ${textOfFailure(error)}`];
+    if (tools.state === 'failed') return [`${name}: its tools are not known. ${tools.reason}`];
+    const dump = servers.get(name)?.dump();
+    if (tools.state !== 'asking' || !dump) return [];
+    const { sentence } = connectionHeadline(dump);
+    return [`${name} is late, after ${(dump.ageMs / 1000).toFixed(1)} s: ${sentence}`];
+  });
 }
 
 function adviceFor(tools: readonly MergedTool[], wanted: string): string {

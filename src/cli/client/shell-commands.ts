@@ -1,6 +1,6 @@
 /** The commands of the shell. */
 import type { Connection } from '../../client/connection/connection.ts';
-import type { MergedTool } from '../../client/hosts/server-reports.ts';
+import type { FoundTool, MergedTool, ServerStatus } from '../../client/hosts/server-reports.ts';
 import type { Servers } from '../../client/hosts/servers.ts';
 import type { ResourceContents } from '../../protocol/content.ts';
 import { nearest } from '../../protocol/nearest.ts';
@@ -8,7 +8,7 @@ import { printableJson } from '../../protocol/printable.ts';
 import { UsageError } from '../command.ts';
 import { columns } from './client-options.ts';
 import { textOfFailure } from './exit-codes.ts';
-import { findTool } from './find-tool.ts';
+import { absencesOf, findTool, listingMs } from './find-tool.ts';
 import { partOfResource, textOfResult } from './result-text.ts';
 import { drawProgress } from './progress-line.ts';
 import type { ServerLogs } from './server-logs.ts';
@@ -22,6 +22,8 @@ export interface ShellStage {
   readonly logs: ServerLogs;
   /** Prints a result. It ends with a line feed. */
   print(text: string): void;
+  /** Tells a person what is no result. */
+  say(line: string): void;
 }
 
 interface ShellCommand {
@@ -47,10 +49,11 @@ export class ShellCommands {
       summary: 'The tools of all servers, or of one.',
       takes: 'server',
       run: async ([server], signal) => {
-        const tools = await this.#tools(signal);
+        const tools = await this.#stage.servers.listTools({ signal, timeoutMs: listingMs });
         const of = server === undefined ? undefined : this.#serverNamed(server);
         const rows = tools.filter((tool) => of === undefined || tool.server === of).map(rowOf);
         this.#stage.print(rows.length === 0 ? 'There are no tools\n' : columns(rows));
+        absencesOf(this.#stage.servers).forEach(this.#stage.say);
       },
     },
     describe: {
@@ -58,8 +61,8 @@ export class ShellCommands {
       summary: 'What a tool does, and its arguments.',
       takes: 'tool',
       run: async ([name], signal) => {
-        const tool = findTool(await this.#tools(signal), given(name, 'a tool'));
-        this.#stage.print(`${printableJson(tool, 2)}\n`);
+        const { listed, ...unlisted } = await this.#find(given(name, 'a tool'), signal);
+        this.#stage.print(`${printableJson(listed ?? unlisted, 2)}\n`);
       },
     },
     call: {
@@ -118,21 +121,21 @@ export class ShellCommands {
       usage: '[SERVER]',
       summary: 'What a server has logged and written to its standard error, the last of it.',
       takes: 'server',
-      run: ([server]) => {
+      run: async ([server]) => {
         const name = this.#serverNamed(server);
+        await this.#stage.servers.started();
         this.#stage.print(this.#stage.logs.textOf(name, this.#stage.servers.get(name)));
-        return Promise.resolve();
       },
     },
     state: {
       usage: '',
       summary: 'Where each server stands.',
       takes: 'nothing',
-      run: () => {
+      run: async () => {
+        await this.#stage.servers.started();
         this.#stage.print(
           columns([...this.#stage.servers.status].map((each) => this.#stateRow(...each))),
         );
-        return Promise.resolve();
       },
     },
     reconnect: {
@@ -199,17 +202,19 @@ export class ShellCommands {
     this.#watches.end();
   }
 
-  #tools(signal: AbortSignal): Promise<readonly MergedTool[]> {
-    return this.#stage.servers.listTools({ signal });
+  #find(name: string, signal: AbortSignal): Promise<FoundTool> {
+    return findTool(this.#stage.servers, name, signal, this.#stage.say);
   }
 
   async #call([name, ...written]: readonly string[], signal: AbortSignal): Promise<string> {
     const wanted = given(name, 'a tool');
-    const tool = findTool(await this.#tools(signal), wanted);
-    const args = readToolArguments(written, { ...tool, name: wanted });
+    const { server, tool, listed } = await this.#find(wanted, signal);
+    const { inputSchema = {} } = listed ?? {};
+    const args = readToolArguments(written, { name: wanted, inputSchema });
     const progress = drawProgress(process.stderr);
-    const result = await this.#stage.servers
-      .callTool(tool.name, args, { signal, onProgress: progress.update })
+    const connection = await this.#stage.servers.use(server);
+    const result = await connection
+      .callTool(tool, args, { signal, onProgress: progress.update })
       .finally(progress.end);
     const { text, leftOut } = textOfResult(result, 'text');
     const more = leftOut.map((what) => `(${what})\n`).join('');
@@ -232,6 +237,7 @@ export class ShellCommands {
       const name = this.#serverNamed(server);
       return [[name, await servers.use(name)]];
     }
+    await servers.started();
     return [...servers.status.keys()].flatMap((name) => {
       const connection = servers.get(name);
       return connection?.server?.capabilities['resources'] === undefined
@@ -253,11 +259,7 @@ export class ShellCommands {
 
   #stateRow(
     name: string,
-    {
-      state,
-      error,
-      launches,
-    }: { readonly state: string; readonly error?: Error; readonly launches: number },
+    { state, error, launches, tools }: ServerStatus,
   ): readonly [string, string] {
     const connection = this.#stage.servers.get(name);
     const server = connection?.server;
@@ -267,6 +269,7 @@ export class ShellCommands {
       ...(connection && connection.pending > 0 ? [`${connection.pending} pending`] : []),
       ...(launches > 1 ? [`launched ${launches} times`] : []),
       ...(error ? [textOfFailure(error)] : []),
+      ...(!error && tools.state === 'failed' ? [`its tools are not known: ${tools.reason}`] : []),
     ];
     return [name, parts.join('; ')];
   }

@@ -187,15 +187,18 @@ async function talk(
     servers,
     logs,
     print: (text) => void print(process.stdout, text),
+    say,
   });
   complete((line) => commands.complete(line));
-  const { ready, late, failed } = await servers.started();
+  const end = new AbortController();
   // A command that waits for a server would seem to hang.
-  if (isTerminal || late.length > 0 || failed.length > 0) {
+  void servers.started().then(({ ready, late, failed }) => {
+    const isWorthIt = isTerminal || late.length > 0 || failed.length > 0;
+    if (end.signal.aborted || !isWorthIt) return;
     say(
       `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (state says why)` : ''}. help lists the commands`,
     );
-  }
+  });
   let failures = 0;
   let running = new AbortController();
   lines.on('SIGINT', () => {
@@ -214,6 +217,7 @@ async function talk(
     }
     lines.prompt();
   }
+  end.abort();
   commands.close();
   logs.close();
   return failures > 0 && !isTerminal ? ExitCode.toolFailed : ExitCode.done;

@@ -2,27 +2,30 @@
 import { heldProcess, systemClock } from '../../actors/clock.ts';
 import { RuntimeError, invalidParams } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
+import { waitFor } from '../../actors/waiting.ts';
+import type { WaitEnd } from '../../actors/waiting.ts';
 import { nearest } from '../../protocol/nearest.ts';
 import { quoted } from '../../protocol/printable.ts';
 import { guardOf } from '../../session/guarded-listeners.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConnectOptions, HostRequestOptions } from '../connection/options.ts';
+import { defaultConnectionLimits } from '../connection/limits.ts';
 import { AbsentServers, watchingAs } from './absent-servers.ts';
 import { changesBetween } from './config-changes.ts';
 import { configInvalid } from './config-fault.ts';
 import type { ConfigFault } from './config-fault.ts';
 import type { HostsConfig } from './hosts-file.ts';
-import { mergeTools, splitName } from './merged-names.ts';
+import { mayBeNamed, mergeTools, splitName } from './merged-names.ts';
 import type { HostedServer } from './server-entry.ts';
-import { isAllowed } from './server-entry.ts';
 import { ServerSlot } from './server-slot.ts';
 import type { SlotHost } from './server-slot.ts';
-import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
+import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { ConnectionMaker, Servers, ServersOptions } from './servers.ts';
 import { ServersFeed } from './servers-streams.observable.ts';
 import { ShownStartup } from './shown-startup.ts';
 import { StartPlaces } from './start-places.ts';
+import { ToolSearch } from './tool-search.ts';
 import { defaultCacheFolder, toolsCache } from './tools-cache.ts';
 
 const defaultStartupMs = 3000;
@@ -46,6 +49,9 @@ export class ServerManager implements Servers {
   readonly #ownOptions = new Map<string, ReturnType<NonNullable<ServersOptions['forServer']>>>();
   #config: HostsConfig;
   #merging: 'settled' | 'scheduled' = 'settled';
+  /** The merged list, since something has changed last. */
+  #mergedNow: ReadonlyMap<string, MergedTool> | undefined = undefined;
+  readonly #search: ToolSearch;
   #closed: Promise<void> | undefined;
   readonly #ends: (() => void)[] = [];
 
@@ -70,6 +76,7 @@ export class ServerManager implements Servers {
       reported: (server, report) => this.#feed.happened({ type: 'tools', server, report }),
       changed: () => this.#changed(),
     };
+    this.#search = new ToolSearch({ clock, slots: this.#slots, merged: () => this.#merged() });
     this.#places = new StartPlaces(options.maxStarting ?? defaultMaxStarting);
     this.#config = config;
     const started = [...config.servers].filter(([name, server]) => this.#add(name, server));
@@ -99,9 +106,16 @@ export class ServerManager implements Servers {
     const slot = this.#slots.get(name);
     if (slot) return slot.status;
     const server = this.#config.servers.get(name);
-    return server?.kind === 'invalid'
-      ? { state: 'failed', error: configInvalid(server.faults), launches: 0 }
-      : { state: 'disabled', launches: 0 };
+    if (server?.kind !== 'invalid') {
+      return { state: 'disabled', launches: 0, tools: { state: 'asking' } };
+    }
+    const error = configInvalid(server.faults);
+    return {
+      state: 'failed',
+      error,
+      launches: 0,
+      tools: { state: 'failed', reason: error.message },
+    };
   }
 
   get tools(): readonly MergedTool[] {
@@ -127,14 +141,19 @@ export class ServerManager implements Servers {
   async use(server: string): Promise<Connection> {
     const slot = this.#slots.get(server);
     if (slot) return slot.use();
+    throw this.#unusable(server);
+  }
+
+  /** Why a server cannot be used that is not among those that may run. */
+  #unusable(server: string): Error {
     const { error } = this.#statusOf(server);
-    if (error) throw error;
+    if (error) return error;
     const names = [...this.#config.servers.keys()];
     const near = nearest(server, names);
     const message = names.includes(server)
       ? 'it is disabled'
       : `there is no such server${near === undefined ? '' : `. Did you mean ${near}?`}`;
-    throw configInvalid([{ file: this.#config.file, server, message }]);
+    return configInvalid([{ file: this.#config.file, server, message }]);
   }
 
   async listTools({
@@ -144,48 +163,64 @@ export class ServerManager implements Servers {
     const asked = [...this.#slots.values()].filter(
       (slot) => refresh || !['idle', 'closed'].includes(slot.status.state) || !slot.isListed,
     );
-    // Who fails is missing in the list, and its status says why.
-    await Promise.allSettled(
-      asked.map(async (slot) => {
-        const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
-        if (isLate) return;
-        const connection = await slot.use();
-        // A list waits for a connection, and one that has failed has none.
-        await connection.ready(options);
-        await connection.listTools({ ...options, refresh });
-      }),
+    const { timeoutMs = defaultConnectionLimits.requestTimeoutMs } = options;
+    const enough = new AbortController();
+    const signal = AbortSignal.any([enough.signal, ...(options.signal ? [options.signal] : [])]);
+    // Who fails or is late is missing in the list, and its status says why.
+    const lists = asked.map(async (slot) => {
+      const isLate = options.whenAway === 'refuse' && isUnderway(slot.status.state);
+      if (isLate) return;
+      const connection = await slot.use();
+      // A list waits for a connection, and one that has failed has none.
+      await connection.ready({ signal });
+      await connection.listTools({ ...options, signal, refresh });
+    });
+    const cancelled = (cause: unknown): RuntimeError =>
+      new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
+    const { clock } = this.#host;
+    const overdue = ({ resolve }: WaitEnd<void>): void => resolve();
+    await waitFor<void>(
+      { clock, timeoutMs, signal: options.signal, overdue, cancelled },
+      ({ resolve }) => {
+        void Promise.allSettled(lists).then(() => resolve());
+        return () => enough.abort();
+      },
     );
-    const { signal } = options;
-    if (!signal?.aborted) return this.tools;
-    const cause: unknown = signal.reason;
-    throw new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
+    return this.tools;
   }
 
   async callTool(
     name: string,
     args?: JsonObject,
-    options?: HostRequestOptions,
+    options: HostRequestOptions = {},
   ): Promise<CallToolResult> {
-    const { server, tool } = this.#toolNamed(name);
-    const connection = await this.use(server);
-    return connection.callTool(tool, args, options);
+    const owner = this.#search.ownerNow(name) ?? (await this.#ownerIn(name, options));
+    const connection = await this.use(owner.server);
+    return connection.callTool(owner.tool, args, options);
   }
 
-  /** A server that has not said its tools yet may have it: its own answer says so. */
-  #toolNamed(name: string): { readonly server: string; readonly tool: string } {
-    const merged = this.#merged();
-    const known = merged.get(name);
-    if (known) return known;
-    const split = splitName(name);
-    const slot = split && this.#slots.get(split.server);
-    const mayHave = slot && isAllowed(split.tool, slot.settings.tools) && !slot.hasAnswered;
-    if (mayHave) return split;
-    const status = split && this.#config.servers.has(split.server) && this.#statusOf(split.server);
-    if (status && status.error) throw status.error;
-    const near = nearest(name, [...merged.keys()]);
-    throw invalidParams(
-      `There is no tool ${quoted(name)}${near === undefined ? '' : `. Did you mean ${near}?`}`,
-    );
+  /** @throws {ProtocolError} there is no such tool */
+  async #ownerIn(name: string, options: HostRequestOptions): Promise<FoundTool> {
+    const owner = await this.#search.owner(name, options);
+    if (owner) return owner;
+    throw this.#refusal(name);
+  }
+
+  findTools(name: string, options: HostRequestOptions = {}): Promise<readonly FoundTool[]> {
+    return this.#search.named(name, options);
+  }
+
+  /** Why there is no tool of this name. */
+  #refusal(name: string): Error {
+    const owner = splitName(name)?.server;
+    const isKept = owner !== undefined && this.#config.servers.has(owner);
+    if (isKept && !this.#slots.has(owner)) return this.#unusable(owner);
+    const near = nearest(name, [...this.#merged().keys()]);
+    const advice = near === undefined ? '' : `. Did you mean ${near}?`;
+    const unheard = [...this.#slots.values()]
+      .filter((slot) => mayBeNamed(slot.name, name) && slot.list.state === 'failed')
+      .map((slot) => `. The tools of ${slot.name} are not known: ${slot.list.reason}`);
+    return invalidParams(`There is no tool ${quoted(name)}${advice}${unheard.join('')}`);
   }
 
   /** Does what another configuration says that the present one does not. */
@@ -266,6 +301,7 @@ export class ServerManager implements Servers {
 
   /** Many things that change at once are one change. */
   #changed(): void {
+    this.#mergedNow = undefined;
     if (this.#merging === 'scheduled') return;
     this.#merging = 'scheduled';
     queueMicrotask(() => {
@@ -277,10 +313,15 @@ export class ServerManager implements Servers {
       }
       this.#absent.show(new Map([...status].filter(([name]) => !this.get(name))));
       this.#feed.tell(this.tools);
+      this.#search.changed();
     });
   }
 
   #merged(): ReadonlyMap<string, MergedTool> {
+    return (this.#mergedNow ??= this.#merge());
+  }
+
+  #merge(): ReadonlyMap<string, MergedTool> {
     const owned = [...this.#slots.values()].flatMap(({ name: server, tools }) =>
       tools.items.map((item) => ({ item, server, tool: item.name, cachedAt: tools.cachedAt })),
     );
@@ -303,6 +344,7 @@ export class ServerManager implements Servers {
 
   async #end(): Promise<void> {
     for (const end of this.#ends) end();
+    this.#search.end();
     const ends = [...this.#slots.values()].map((slot) => slot.close());
     const results = await Promise.allSettled(ends);
     this.#startup.stop();

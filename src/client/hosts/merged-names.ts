@@ -34,8 +34,18 @@ export function mergedName({ server, tool }: OwnedTool, round = 0): string {
     .update(JSON.stringify(round === 0 ? [server, tool] : [server, tool, round]))
     .digest('hex')
     .slice(0, digits);
-  const readable = plain.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longest - digits - 1);
-  return `${readable}_${digest}`;
+  return `${readable(plain)}_${digest}`;
+}
+
+/** What of a name stands before its digest. */
+const readable = (plain: string): string =>
+  plain.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, longest - digits - 1);
+
+/** Whether a tool of this server could have this name in the merged list. */
+export function mayBeNamed(server: string, name: string): boolean {
+  if (splitName(name)?.server === server) return true;
+  const isDigested = new RegExp(`_[0-9a-f]{${digits}}$`).test(name);
+  return isDigested && name.startsWith(readable(`${server}${separator}`));
 }
 
 /**

@@ -1,9 +1,10 @@
 /** What is told of many servers: their tools, where each stands, what happens. */
 import type { ConnectionEvent, ConnectionState } from '../connection/connection-state.ts';
-import type { ListReport } from '../lists/offered.ts';
+import type { ListReport, ListStanding } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConfigChanges } from './config-changes.ts';
 import type { ConfigFault } from './config-fault.ts';
+import type { OwnedTool } from './merged-names.ts';
 
 /** A tool in the merged list, with everything that its server says of it. */
 export interface MergedTool extends ListedTool {
@@ -19,6 +20,15 @@ export interface MergedTool extends ListedTool {
   readonly cachedAt: string | undefined;
 }
 
+/** A tool that a name means. */
+export interface FoundTool extends OwnedTool {
+  /**
+   * As it stands in the merged list. Undefined if its server has not given a list that says whether
+   * it has this tool: its answer to the call will.
+   */
+  readonly listed: MergedTool | undefined;
+}
+
 /** Where a server stands. */
 export interface ServerStatus {
   /**
@@ -30,6 +40,11 @@ export interface ServerStatus {
   readonly error?: Error;
   /** How many processes were launched, or endpoints tried. */
   readonly launches: number;
+  /**
+   * Where its own list of tools stands, and why there is none. `asking` also if it was never started;
+   * `failed` also if the server has.
+   */
+  readonly tools: ListStanding;
 }
 
 /** What came of the start. */

@@ -7,7 +7,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { RuntimeError } from '../../protocol/errors.ts';
 import { quoted } from '../../protocol/printable.ts';
 import type { Connection } from '../connection/connection.ts';
-import type { ListReport } from '../lists/offered.ts';
+import type { ListReport, ListStanding } from '../lists/offered.ts';
 import type { ListedTool } from '../../protocol/listed.ts';
 import type { ConnectOptions } from '../connection/options.ts';
 import { isAllowed } from './server-entry.ts';
@@ -54,6 +54,7 @@ export interface SlotTools {
 }
 
 const noTools: SlotTools = { items: [], cachedAt: undefined };
+const unasked: ListStanding = { state: 'asking' };
 
 export class ServerSlot {
   readonly name: string;
@@ -98,6 +99,18 @@ export class ServerSlot {
   }
 
   get status(): ServerStatus {
+    return { ...this.#standing, tools: this.list };
+  }
+
+  /** Where its own list of tools stands. */
+  get list(): ListStanding {
+    const { state: server, error } = this.#standing;
+    if (server === 'failed') return { state: 'failed', ...(error && { reason: error.message }) };
+    const { state, reason } = this.#report ?? unasked;
+    return { state, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  get #standing(): Omit<ServerStatus, 'tools'> {
     const phase = this.#phase;
     const launches = this.#launchesBefore;
     switch (phase.kind) {
@@ -129,20 +142,23 @@ export class ServerSlot {
     return { items: items.filter(({ name }) => isAllowed(name, this.#settings.tools)), cachedAt };
   }
 
-  /** Whether the server itself has said what tools it has, or why it has none. */
-  get hasAnswered(): boolean {
-    return (this.#report?.state ?? 'asking') !== 'asking';
-  }
-
   /** Whether its list is known, from itself or from before. */
   get isListed(): boolean {
-    return this.#cached !== undefined || this.hasAnswered;
+    return this.#cached !== undefined || this.list.state !== 'asking';
+  }
+
+  /** Whether its own list is still to come, and may say more than what is known. */
+  get isListDue(): boolean {
+    const { state } = this.#standing;
+    if (state === 'idle' || state === 'closed') return !this.isListed;
+    return ['asking', 'stale'].includes(this.list.state);
   }
 
   #known(): SlotTools {
-    if (this.status.state === 'failed') return noTools;
+    if (this.#standing.state === 'failed') return noTools;
     const report = this.#report;
-    if (report !== undefined && (report.state !== 'asking' || report.items.length > 0)) {
+    const isGiven = report?.state !== 'asking' && report?.state !== 'failed';
+    if (report !== undefined && (isGiven || report.items.length > 0)) {
       return { items: report.items, cachedAt: undefined };
     }
     const cached = this.#cached;

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts';
 import type { ConnectOptions, HostRequestOptions, ServerEntry } from '../connection/options.ts';
 import type { CallToolResult } from '../lists/offered.ts';
 import type { ConfigFault } from './config-fault.ts';
-import type { MergedTool, ServerStatus, Startup } from './server-reports.ts';
+import type { FoundTool, MergedTool, ServerStatus, Startup } from './server-reports.ts';
 import type { ServersStreams } from './servers-streams.observable.ts';
 import type { Environment } from './variables.ts';
 
@@ -46,15 +46,28 @@ export interface Servers extends ServersStreams, AsyncDisposable {
    */
   use(server: string): Promise<Connection>;
   /**
-   * The merged list, with servers that are idle and have never been seen started for it. What
-   * servers have failed to give is missing. Servers that are not ready yet are waited for; with
-   * `whenAway: 'refuse'` they are not, and what is known of them from before is in the list.
+   * The merged list, with servers that are idle and have never been seen started for it. Servers that
+   * are not ready yet are waited for, at most `timeoutMs` (60 s); with `whenAway: 'refuse'` they are
+   * not. Of those that are late then, what is known from before is in the list. What servers have
+   * failed to give is missing. `status` says of both why.
    */
   listTools(
     options?: HostRequestOptions & { readonly refresh?: boolean },
   ): Promise<readonly MergedTool[]>;
   /**
-   * Calls a tool by its name in the merged list.
+   * What a name means: a tool by its name in the merged list, or by its own name, which several servers
+   * may have. Only servers that could have it are waited for, at most `timeoutMs` (60 s), and no longer
+   * than until one has said that it has; after that the others have one second more if the name is a
+   * tool's own.
+   *
+   * @returns none, one, or all that have this own name
+   * @throws {RuntimeError} REQUEST_TIMEOUT: nobody has said that it has it, and somebody may; CANCELLED;
+   *   NOT_READY: all servers are closed
+   */
+  findTools(name: string, options?: HostRequestOptions): Promise<readonly FoundTool[]>;
+  /**
+   * Calls a tool by its name in the merged list. While nobody is known to have it, the lists that could
+   * have it are waited for, at most `timeoutMs`; a server that the name spells out gets the call at once.
    *
    * @throws {ProtocolError} there is no such tool; the server's own error
    * @throws {RuntimeError} as a connection's `callTool`

@@ -1,9 +1,9 @@
 /** One list of a server, kept as new as the server says, for all who want it. */
 import { createActor } from 'xstate';
 import type { ActorRefFrom, SnapshotFrom } from 'xstate';
-import { holdProcess } from '../../actors/clock.ts';
 import type { Clock } from '../../actors/clock.ts';
 import { Listeners } from '../../actors/listeners.ts';
+import { waitFor } from '../../actors/waiting.ts';
 import type { ActorFactName, Report } from '../../actors/facts.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
 import { stateName } from '../../machines/state-name.ts';
@@ -116,7 +116,7 @@ export class KeptList<T extends JsonObject> {
     );
     this.#actor.send({ type: 'list.wanted' });
     if (isOld || (wait.refresh === true && isAsked)) this.#actor.send({ type: 'list.refresh' });
-    return new Promise((resolve, reject) => this.#await(wait, resolve, reject));
+    return this.#await(wait);
   }
 
   /** Hears each report; makes the list be asked for. Returns what ends that. */
@@ -148,43 +148,40 @@ export class KeptList<T extends JsonObject> {
     this.refuse(error);
   }
 
-  #await(
-    { timeoutMs, signal }: ListWait,
-    resolve: (items: readonly T[]) => void,
-    reject: (error: unknown) => void,
-  ): void {
+  #await({ timeoutMs, signal }: ListWait): Promise<readonly T[]> {
     const since = this.#actor.getSnapshot().context.catalog?.generation;
-    const finish = (end: () => void): void => {
-      subscription.unsubscribe();
-      this.#clock.clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
-      this.#waiting.delete(fail);
-      end();
-    };
-    const fail = (error: unknown): void => finish(() => reject(error));
-    const cancel = (): void => fail(this.#cancelled(signal));
-    /** What was overtaken again and again is published too: nobody starves. */
-    const look = (snapshot: Snapshot): void => {
-      const { catalog } = snapshot.context;
-      if (!catalog || !(snapshot.hasTag('settled') || catalog.generation !== since)) return;
-      finish(() => this.#settle(snapshot, resolve, reject));
-    };
-    const timer = this.#clock.setTimeout(() => fail(this.#overdue(timeoutMs)), timeoutMs);
-    holdProcess(timer);
-    const subscription = this.#actor.subscribe(look);
-    this.#waiting.add(fail);
-    signal?.addEventListener('abort', cancel, { once: true });
-    look(this.#actor.getSnapshot());
+    return waitFor(
+      {
+        ...{ clock: this.#clock, timeoutMs, signal },
+        overdue: ({ reject }) => reject(this.#overdue(timeoutMs)),
+        cancelled: () => this.#cancelled(signal),
+      },
+      ({ resolve, reject }) => {
+        /** What was overtaken again and again is published too: nobody starves. */
+        const look = (snapshot: Snapshot): void => {
+          const { catalog } = snapshot.context;
+          if (!catalog || !(snapshot.hasTag('settled') || catalog.generation !== since)) return;
+          this.#settle(snapshot, resolve, reject);
+        };
+        const subscription = this.#actor.subscribe(look);
+        this.#waiting.add(reject);
+        look(this.#actor.getSnapshot());
+        return () => {
+          subscription.unsubscribe();
+          this.#waiting.delete(reject);
+        };
+      },
+    );
   }
 
   #settle(
     { context }: Snapshot,
     resolve: (items: readonly T[]) => void,
-    reject: (error: unknown) => void,
+    reject: (error: Error) => void,
   ): void {
     const { catalog } = context;
     if (catalog?.status === 'known') resolve(catalog.items as readonly T[]);
-    else if (catalog?.status === 'failed') reject(catalog.error);
+    else if (catalog?.status === 'failed') reject(catalog.error as Error);
     else reject(new RuntimeError('CAPABILITY_MISSING', catalog?.reason ?? ''));
   }
 
@@ -217,10 +214,10 @@ function reportOf<T>(snapshot: Snapshot): ListReport<T> {
   const why = catalog.status === 'failed' ? failureOf(catalog.error) : catalog.reason;
   const reason = why === undefined ? {} : { reason: why };
   if (snapshot.matches('known')) return { items, state: 'known', ...reason };
-  if (snapshot.matches('unavailable')) return { items, state: 'unavailable', ...reason };
+  if (snapshot.matches('unavailable')) return { items, state: 'unsupported', ...reason };
   if (items.length > 0 || catalog.status === 'known') return { items, state: 'stale', ...reason };
   return snapshot.matches('retrying')
-    ? { items, state: 'unavailable', ...reason }
+    ? { items, state: 'failed', ...reason }
     : { items, state: 'asking', ...reason };
 }
 

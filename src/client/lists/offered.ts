@@ -5,18 +5,22 @@
 import type { ContentBlock, ResourceContents } from '../../protocol/content.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
 
-/** What is known of one of the server's lists. */
-export interface ListReport<T> {
-  /** All pages, in the server's order. Empty until the list is known. */
-  readonly items: readonly T[];
+/** Where one of the server's lists stands. */
+export interface ListStanding {
   /**
    * `asking`: the first answer is still to come. `known`: nothing has changed since the answer.
-   * `stale`: it has, or the connection was lost; the list is asked for again. `unavailable`: `reason`
-   * says why.
+   * `stale`: it has, or the connection was lost; the list is asked for again. `failed`: the server
+   * has not given it, and is asked again later. `unsupported`: the server has no such list.
    */
-  readonly state: 'asking' | 'known' | 'stale' | 'unavailable';
+  readonly state: 'asking' | 'known' | 'stale' | 'failed' | 'unsupported';
   /** Why there is no list, or why it is cut. */
   readonly reason?: string;
+}
+
+/** What is known of one of the server's lists. */
+export interface ListReport<T> extends ListStanding {
+  /** All pages, in the server's order. Empty until the list is known. */
+  readonly items: readonly T[];
 }
 
 /** The result of `tools/call`. One with `isError` is a result too: the model is to read it. */

@@ -5,8 +5,9 @@
  * @see MCP 2025-11-25, server/resources, "Subscriptions"
  * @see MCP 2026-07-28, basic/patterns/subscriptions
  */
-import { holdProcess } from '../../actors/clock.ts';
 import type { MachineActor } from '../../actors/transitions.ts';
+import { waitFor } from '../../actors/waiting.ts';
+import type { WaitEnd } from '../../actors/waiting.ts';
 import { describe } from '../../protocol/classify.ts';
 import { RuntimeError, textOfError } from '../../protocol/errors.ts';
 import type { JsonObject } from '../../protocol/frames.ts';
@@ -178,32 +179,28 @@ export class Wishes {
 
   #listenTo(uri: string, { timeoutMs, signal }: WishOptions): Promise<void> {
     if (this.#uris.has(uri) && this.#waitersFor(uri).length === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const { clock } = this.#host;
-      const settle = (error?: RuntimeError): void => {
-        clock.clearTimeout(timer);
-        signal?.removeEventListener('abort', cancel);
-        this.#waiting.delete(waiter);
-        if (!error) return resolve();
-        reject(error);
-        if (this.#waitersFor(uri).length === 0 && this.#uris.delete(uri)) this.#renew();
-      };
-      const waiter: Waiter = { uri, settle };
-      const cancel = (): void => {
-        const message = `Watching ${describe(uri)} was cancelled`;
-        settle(new RuntimeError('CANCELLED', message, { cause: signal?.reason }));
-      };
-      const overdue = (): void => {
-        const message = `The server has not agreed to tell of ${describe(uri)} within ${timeoutMs} ms`;
-        settle(new RuntimeError('REQUEST_TIMEOUT', message));
-      };
-      const timer = clock.setTimeout(overdue, timeoutMs);
-      holdProcess(timer);
-      signal?.addEventListener('abort', cancel, { once: true });
-      this.#waiting.add(waiter);
-      this.#uris.add(uri);
-      if (signal?.aborted) cancel();
-      else this.#renew();
+    const cancelled = (cause: unknown): RuntimeError =>
+      new RuntimeError('CANCELLED', `Watching ${describe(uri)} was cancelled`, { cause });
+    if (signal?.aborted) return Promise.reject(cancelled(signal.reason));
+    const overdue = ({ reject }: WaitEnd<void>): void => {
+      const message = `The server has not agreed to tell of ${describe(uri)} within ${timeoutMs} ms`;
+      reject(new RuntimeError('REQUEST_TIMEOUT', message));
+    };
+    const { clock } = this.#host;
+    const waited = waitFor<void>(
+      { clock, timeoutMs, signal, overdue, cancelled },
+      ({ resolve, reject }) => {
+        const settle: Waiter['settle'] = (error) => (error ? reject(error) : resolve());
+        const waiter: Waiter = { uri, settle };
+        this.#waiting.add(waiter);
+        this.#uris.add(uri);
+        this.#renew();
+        return () => this.#waiting.delete(waiter);
+      },
+    );
+    return waited.catch((error: unknown) => {
+      if (this.#waitersFor(uri).length === 0 && this.#uris.delete(uri)) this.#renew();
+      throw error;
     });
   }
 

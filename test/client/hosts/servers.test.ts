@@ -162,7 +162,7 @@ describe('many servers', () => {
     await closed;
     await other.ready();
     expect(textOf(await servers.callTool('a__pid'))).not.toBe(pid);
-    expect(servers.status.get('a')).toEqual({ state: 'ready', launches: 2 });
+    expect(servers.status.get('a')).toMatchObject({ state: 'ready', launches: 2 });
     await other.close();
     expect(states(servers)).toEqual({ a: 'closed', b: 'ready' });
     // What is only listed goes without it.
@@ -221,10 +221,14 @@ describe('servers without a connection', () => {
 describe('a lazy server', () => {
   test('is started by its first use', async () => {
     const servers = await connected({ a: { ...small('one'), lazy: true } });
-    expect(servers.status.get('a')).toEqual({ state: 'idle', launches: 0 });
+    expect(servers.status.get('a')).toEqual({
+      state: 'idle',
+      launches: 0,
+      tools: { state: 'asking' },
+    });
     expect(servers.get('a')).toBeUndefined();
     expect(textOf(await servers.callTool('a__one'))).toBe('one');
-    expect(servers.status.get('a')).toEqual({ state: 'ready', launches: 1 });
+    expect(servers.status.get('a')).toMatchObject({ state: 'ready', launches: 1 });
   });
 
   test('is started to be listed, if nothing is known of it', async () => {

@@ -275,11 +275,11 @@ describe('a list that cannot be had', () => {
       code: 'CAPABILITY_MISSING',
       message: 'The server declares no "tools" capability',
     });
-    expect(lists.tools.report.state).toBe('unavailable');
+    expect(lists.tools.report.state).toBe('unsupported');
     expect(sent).toEqual([]);
   });
 
-  test('because the server does not know the method is unavailable', async () => {
+  test('because the server does not know the method is unsupported', async () => {
     const { lists, wait } = await beforeSdk(() => {
       throw new ProtocolError(-32601, 'Method not found');
     });
@@ -296,7 +296,7 @@ describe('a list that cannot be had', () => {
       return toolsOf('a');
     });
     await expect(lists.tools.items(wait)).rejects.toMatchObject({ code: -32000 });
-    expect(lists.tools.report).toMatchObject({ items: [], state: 'unavailable' });
+    expect(lists.tools.report).toMatchObject({ items: [], state: 'failed' });
     expect(lists.tools.report.reason).toContain('Not now');
     fails = false;
     const known = new Promise<ListReport<ListedTool>>((resolve) => {

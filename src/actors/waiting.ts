@@ -1,0 +1,56 @@
+/** A promise with a deadline and a signal, of which nothing is left once it has settled. */
+import { holdProcess } from './clock.ts';
+import type { Clock } from './clock.ts';
+
+/** How a wait ends. Only the first end counts. */
+export interface WaitEnd<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface WaitBounds<T> {
+  readonly clock: Clock;
+  /** The longest wait, milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Ends it after `timeoutMs`. */
+  overdue(end: WaitEnd<T>): void;
+  /** The error once the signal fires. */
+  cancelled(reason: unknown): Error;
+}
+
+/**
+ * Waits until `begin` says that it is over, at most until the deadline or the signal. The process is
+ * kept alive meanwhile.
+ *
+ * @param begin starts to listen, and returns what ends that; it is called in either case
+ */
+export function waitFor<T>(
+  { clock, timeoutMs, signal, overdue, cancelled }: WaitBounds<T>,
+  begin: (end: WaitEnd<T>) => () => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const ends: (() => void)[] = [];
+    const over = (settle: () => void): void => {
+      for (const end of ends.splice(0)) end();
+      settle();
+    };
+    const end: WaitEnd<T> = {
+      resolve: (value) => over(() => resolve(value)),
+      reject: (error) => over(() => reject(error)),
+    };
+    const cancel = (): void => end.reject(cancelled(signal?.reason));
+    const timer = clock.setTimeout(() => overdue(end), timeoutMs);
+    holdProcess(timer);
+    signal?.addEventListener('abort', cancel, { once: true });
+    ends.push(
+      () => clock.clearTimeout(timer),
+      () => signal?.removeEventListener('abort', cancel),
+    );
+    const stop = begin(end);
+    // It may be over already.
+    if (ends.length === 0) return stop();
+    ends.push(stop);
+    if (signal?.aborted) cancel();
+  });
+}

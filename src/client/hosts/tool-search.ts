@@ -1,0 +1,188 @@
+/**
+ * Whose tool a name means, among servers of which some have not said yet what they have: only those
+ * are waited for that could have it, and only until one has.
+ */
+import type { Clock } from '../../actors/clock.ts';
+import { waitFor } from '../../actors/waiting.ts';
+import type { WaitEnd } from '../../actors/waiting.ts';
+import { RuntimeError } from '../../protocol/errors.ts';
+import { quoted } from '../../protocol/printable.ts';
+import { defaultConnectionLimits } from '../connection/limits.ts';
+import type { HostRequestOptions } from '../connection/options.ts';
+import { mayBeNamed, splitName } from './merged-names.ts';
+import { isAllowed } from './server-entry.ts';
+import type { FoundTool, MergedTool } from './server-reports.ts';
+import type { ServerSlot } from './server-slot.ts';
+
+/** Where tools are looked for. */
+export interface SearchedServers {
+  readonly clock: Clock;
+  readonly slots: ReadonlyMap<string, ServerSlot>;
+  /** The merged list, as it is known now. */
+  merged(): ReadonlyMap<string, MergedTool>;
+}
+
+/** Where a search stands. */
+interface Finding {
+  /** What the name means, as far as that is known. */
+  readonly found: readonly FoundTool[];
+  /** The servers whose lists are still to come, and could change that. */
+  readonly late: readonly ServerSlot[];
+}
+
+/**
+ * How long others are waited for, milliseconds, if one server has a tool that was named without its
+ * server: they may have one of that name too.
+ */
+const namesakeMs = 1000;
+
+export class ToolSearch {
+  readonly #servers: SearchedServers;
+  /** Looks that wait for a change. */
+  readonly #looks = new Set<() => void>();
+  /** Ends the waits: nothing changes any more. */
+  readonly #end = new AbortController();
+
+  constructor(servers: SearchedServers) {
+    this.#servers = servers;
+  }
+
+  /** Something is known that was not known before. */
+  changed(): void {
+    for (const look of [...this.#looks]) look();
+  }
+
+  /** All servers are closed. */
+  end(): void {
+    this.#end.abort();
+    this.changed();
+  }
+
+  /** Whose a name of the merged list is, if no list has to be waited for to know it. */
+  ownerNow(name: string): FoundTool | undefined {
+    const { found, late } = this.#owners(name);
+    return late.length === 0 ? found[0] : undefined;
+  }
+
+  /** Whose a name of the merged list is; undefined if nobody has it. */
+  async owner(name: string, options: HostRequestOptions): Promise<FoundTool | undefined> {
+    const { found } = await this.#settled(() => this.#owners(name), name, options);
+    return found[0];
+  }
+
+  /** See `Servers.findTools`. */
+  async named(name: string, options: HostRequestOptions): Promise<readonly FoundTool[]> {
+    const { found, late } = await this.#settled(() => this.#named(name), name, options);
+    if (late.length === 0 || found.length !== 1) return found;
+    const look = (): readonly FoundTool[] | undefined => {
+      const now = this.#named(name);
+      return now.late.length === 0 || now.found.length > 1 ? now.found : undefined;
+    };
+    const times = { timeoutMs: namesakeMs, signal: options.signal };
+    return this.#until(look, times, ({ resolve }) => resolve(this.#named(name).found));
+  }
+
+  /**
+   * What a name of the merged list means. A server that such a name spells out gets the call without
+   * its list.
+   */
+  #owners(name: string): Finding {
+    const { slots } = this.#servers;
+    const listed = this.#servers.merged().get(name);
+    if (listed) return { found: [foundAs(listed)], late: [] };
+    const spelt = this.#speltOut(name);
+    const late = [...slots.values()].filter(
+      (slot) => slot.name !== spelt?.server && mayBeNamed(slot.name, name) && slot.isListDue,
+    );
+    return { found: spelt ? [spelt] : [], late };
+  }
+
+  /**
+   * What a name means that is one of the merged list, or a tool's own. What its server had before is
+   * not enough: its own list is waited for.
+   */
+  #named(name: string): Finding {
+    const merged = this.#servers.merged();
+    const due = [...this.#servers.slots.values()].filter((slot) => slot.isListDue);
+    const listed = merged.get(name);
+    if (listed) {
+      return { found: [foundAs(listed)], late: due.filter((slot) => slot.name === listed.server) };
+    }
+    const spelt = this.#speltOut(name);
+    const late = due.filter((slot) => mayBeNamed(slot.name, name));
+    if (spelt) return { found: [spelt], late };
+    const own = [...merged.values()].filter(({ tool }) => tool === name);
+    return { found: own.map(foundAs), late: due };
+  }
+
+  /** The tool that a name spells out, unless its server's list says that there is none. */
+  #speltOut(name: string): FoundTool | undefined {
+    const split = splitName(name);
+    const slot = split && this.#servers.slots.get(split.server);
+    if (!slot || !isAllowed(split.tool, slot.settings.tools)) return undefined;
+    const { state, reason } = slot.list;
+    // A list with a reason is cut: what is missing in it may be there.
+    const isWhole = state === 'known' && reason === undefined;
+    return isWhole ? undefined : { ...split, listed: undefined };
+  }
+
+  /** What is found once no more lists are due, or one server has said that it has the tool. */
+  #settled(find: () => Finding, name: string, options: HostRequestOptions): Promise<Finding> {
+    const { timeoutMs = defaultConnectionLimits.requestTimeoutMs, signal, whenAway } = options;
+    const look = (): Finding => {
+      const { found, late } = find();
+      // What is not started yet is started for its list, as it is for the merged one.
+      for (const slot of late) {
+        if (['idle', 'closed'].includes(slot.status.state)) void slot.use().catch(() => {});
+      }
+      if (whenAway !== 'refuse') return { found, late };
+      return { found, late: late.filter((slot) => slot.status.state === 'ready') };
+    };
+    const overdue = ({ resolve, reject }: WaitEnd<Finding>): void => {
+      const { found, late } = look();
+      if (found.length > 0) return resolve({ found, late: [] });
+      const who = late.map((slot) => `${slot.name} (${slot.status.state})`).join(', ');
+      const message = `Nobody was known to have the tool ${quoted(name)} within ${timeoutMs} ms. These have not said what they have: ${who}`;
+      reject(new RuntimeError('REQUEST_TIMEOUT', message));
+    };
+    const over = (): Finding | undefined => {
+      const finding = look();
+      return isSettled(finding) ? finding : undefined;
+    };
+    return this.#until(over, { timeoutMs, signal }, overdue);
+  }
+
+  /** Looks after each change, until there is something. */
+  #until<T>(
+    look: () => T | undefined,
+    { timeoutMs, signal }: { readonly timeoutMs: number } & Pick<HostRequestOptions, 'signal'>,
+    overdue: (end: WaitEnd<T>) => void,
+  ): Promise<T> {
+    const cancelled = (cause: unknown): RuntimeError =>
+      new RuntimeError('CANCELLED', 'Waiting for the lists of tools was cancelled', { cause });
+    const { clock } = this.#servers;
+    return waitFor({ clock, timeoutMs, signal, overdue, cancelled }, ({ resolve, reject }) => {
+      const again = (): void => {
+        if (this.#end.signal.aborted) {
+          return reject(new RuntimeError('NOT_READY', 'All servers are closed'));
+        }
+        const value = look();
+        if (value !== undefined) resolve(value);
+      };
+      this.#looks.add(again);
+      again();
+      return () => this.#looks.delete(again);
+    });
+  }
+}
+
+const foundAs = (listed: MergedTool): FoundTool => ({
+  server: listed.server,
+  tool: listed.tool,
+  listed,
+});
+
+function isSettled({ found, late }: Finding): boolean {
+  if (late.length === 0 || found.length > 1) return true;
+  return found.some(({ server, listed }) => listed && !late.some(({ name }) => name === server));
+}
